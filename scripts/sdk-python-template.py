@@ -58,7 +58,8 @@ __version__ = "@version"
 
 API_BASE = "/api/v1"
 DEFAULT_BASE_URL = "http://127.0.0.1:8080"
-SESSION_COOKIE = "assay_session"
+#: Over TLS the service reads the first, otherwise the second. Behind a proxy, the URL does not say which.
+SESSION_COOKIES = ("__Host-assay_session", "assay_session")
 
 #: Seconds without a byte from the server before a call fails. A trace of a busy address takes some seconds.
 DEFAULT_TIMEOUT = 60.0
@@ -131,6 +132,10 @@ class APIResponseError(APIConnectionError):
 
 class WebhookVerificationError(AssayError):
     """A delivery does not have a valid signature, or is too old."""
+
+
+class ReceiptError(AssayError):
+    """A receipt is not genuine, or its verdict has expired."""
 
 
 class JobFailedError(AssayError):
@@ -818,6 +823,128 @@ def _secret_bytes(secret: str) -> bytes:
         raise AssayError("secret: must be the whsec_… text of webhooks.rotate_secret().") from None
 
 
+_RECEIPT_TYPE = "assay-receipt+jws"
+_RECEIPT_CHARS_MAX = 65_536
+# Members of an answer that are added after it was hashed.
+_ADDED_LATER = ("receipt", "screeningId", "ignored")
+
+
+def _number_text(value: float) -> str:
+    """Writes a number as ECMAScript does, which RFC 8785 requires."""
+    if value != value or value in (float("inf"), float("-inf")):
+        raise ReceiptError("answer: has a number that is not JSON.")
+    if value == int(value) and abs(value) < 2**53:
+        return str(int(value))
+    digits, _, exponent = repr(value).partition("e")
+    sign, digits = ("-", digits[1:]) if digits.startswith("-") else ("", digits)
+    whole, _, rest = digits.partition(".")
+    rest = "" if rest == "0" else rest
+    # The point is behind `point` of the digits.
+    point = len(whole) + int(exponent or 0)
+    text = (whole + rest).lstrip("0")
+    point -= len(whole + rest) - len(text)
+    text = text.rstrip("0")
+    if -6 < point <= 0:
+        return f"{sign}0.{'0' * -point}{text}"
+    if 0 < point <= 21:
+        return f"{sign}{text[:point].ljust(point, '0')}{'.' + text[point:] if text[point:] else ''}"
+    head = text[0] + ("." + text[1:] if text[1:] else "")
+    return f"{sign}{head}e{'+' if point > 0 else '-'}{abs(point - 1)}"
+
+
+def _canonical(value: Any) -> str:
+    """Returns the canonical text of JSON data (RFC 8785)."""
+    if isinstance(value, dict):
+        names = sorted(value, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
+        return "{" + ",".join(f"{json.dumps(name, ensure_ascii=False)}:{_canonical(value[name])}" for name in names) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(_canonical(item) for item in value) + "]"
+    if isinstance(value, float):
+        return _number_text(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _base64url(part: str) -> bytes:
+    try:
+        raw = base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
+    except (ValueError, binascii.Error):
+        raise ReceiptError("jws: a part is not base64url.") from None
+    if base64.urlsafe_b64encode(raw).decode().rstrip("=") != part:
+        raise ReceiptError("jws: a part is not base64url.")
+    return raw
+
+
+def _receipt_part(part: str) -> Tuple[str, Mapping[str, Any]]:
+    try:
+        text = _base64url(part).decode()
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ReceiptError("jws: a part is not JSON.") from None
+    if not isinstance(value, dict):
+        raise ReceiptError("jws: a part is not a JSON object.")
+    return text, value
+
+
+def _ed25519_verifies(public: bytes, signature: bytes, signed: bytes) -> bool:
+    try:
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    except ImportError:
+        raise ReceiptError(
+            "Python has no Ed25519 of its own: install the package `cryptography`, or verify with `assay receipt verify`."
+        ) from None
+    try:
+        Ed25519PublicKey.from_public_bytes(public).verify(signature, signed)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def verify_receipt(
+    jws: str,
+    jwks: Any,
+    answer: Optional[Any] = None,
+    allow_expired: bool = False,
+    now: Optional[float] = None,
+) -> Dict[str, Any]:
+    """Verifies a signed receipt without the server, and returns the facts that it binds. It needs the package `cryptography`.
+
+    Check that `subject` is the address that you asked about: a receipt of another address is genuine, too.
+
+    :param jws: `receipt.jws` of a response
+    :param jwks: `client.receipts.jwks()`, or the JSON of /.well-known/jwks.json
+    :param answer: the response with the receipt, as JSON; it must then be the one that was signed
+    :param allow_expired: accept a verdict that has expired: for records, not for decisions
+    :raises ReceiptError: if the receipt is not genuine, or its verdict has expired
+    """
+    parts = jws.split(".")
+    if len(jws) > _RECEIPT_CHARS_MAX or len(parts) != 3:
+        raise ReceiptError("jws: must have three parts.")
+    _, header = _receipt_part(parts[0])
+    if header.get("alg") != "Ed25519" or header.get("typ") != _RECEIPT_TYPE or len(header) != 3:
+        raise ReceiptError(f"jws: the header must have alg Ed25519 and typ {_RECEIPT_TYPE}.")
+    document = jwks if isinstance(jwks, dict) else jwks.to_json()
+    key = next((one for one in document["keys"] if one["kid"] == header.get("kid")), None)
+    if key is None:
+        raise ReceiptError("kid: no key of the JWKS has this id.")
+    if not _ed25519_verifies(_base64url(key["x"]), _base64url(parts[2]), f"{parts[0]}.{parts[1]}".encode()):
+        raise ReceiptError("jws: the signature is not valid.")
+    text, receipt = _receipt_part(parts[1])
+    if receipt.get("v") != 1 or _canonical(receipt) != text:
+        raise ReceiptError("jws: the payload is not a receipt of version 1 in canonical form.")
+    end = key.get("exp")
+    if receipt["issuedAt"] < key["iat"] or (end is not None and receipt["issuedAt"] > end):
+        raise ReceiptError("kid: the key was not in use when the receipt was issued.")
+    if not allow_expired and receipt["expiresAt"] <= (time.time() if now is None else now):
+        raise ReceiptError("expiresAt: the verdict has expired.")
+    if answer is not None:
+        data = answer if isinstance(answer, dict) else answer.to_json()
+        signed = {name: value for name, value in data.items() if name not in _ADDED_LATER}
+        if hashlib.sha256(_canonical(signed).encode()).hexdigest() != receipt["answerSha256"]:
+            raise ReceiptError("answer: is not the one that was signed.")
+    return dict(receipt)
+
+
 def unwrap_webhook(
     body: Union[bytes, str],
     headers: Mapping[str, str],
@@ -1040,7 +1167,7 @@ class Assay:
 
     :param api_key: `assay_live_…`; default: the environment variable ASSAY_API_KEY. Some operations need none
     :param base_url: URL of the service, with or without `/api/v1`; default: ASSAY_BASE_URL, else http://127.0.0.1:8080
-    :param session: session of a person, for the operations of accounts and keys: `session` after `auth.login()`
+    :param session: session of a person, for operations of people, and for all others if there is no key: `session` after `auth.login()`
     :param timeout: seconds without a byte from the server before a call fails
     :param max_retries: tries after the first one
     :param webhook_secret: default secret of `webhooks.unwrap`; default: ASSAY_WEBHOOK_SECRET
@@ -1168,9 +1295,10 @@ class Assay:
             return {}
         with self._session_lock:
             session = self._session
-        if session is not None and operation.auth in ("session", "either"):
+        if session is not None and (operation.auth == "session" or not self.api_key):
             # Changes with a session are accepted only from a page of the service itself.
-            return {"Cookie": f"{SESSION_COOKIE}={session}", "Origin": self._target.origin}
+            cookies = "; ".join(f"{name}={session}" for name in SESSION_COOKIES)
+            return {"Cookie": cookies, "Origin": self._target.origin}
         if operation.auth == "session":
             raise AssayError(f"{operation.id}: needs a session; log in with auth.login().")
         if not self.api_key:
@@ -1178,10 +1306,10 @@ class Assay:
         return {"Authorization": f"Bearer {self.api_key}"}
 
     def _take_session(self, headers: Mapping[str, str]) -> None:
-        cookie = headers.get("set-cookie", "")
-        if not cookie.startswith(f"{SESSION_COOKIE}="):
+        name, _, rest = headers.get("set-cookie", "").partition("=")
+        if name not in SESSION_COOKIES:
             return
-        value = cookie[len(SESSION_COOKIE) + 1 :].split(";", 1)[0]
+        value = rest.split(";", 1)[0]
         with self._session_lock:
             self._session = value or None
 

@@ -328,7 +328,8 @@ interface Argument {
 }
 
 function authOf({ security }: DocumentedOperation): string {
-  if (security === undefined) return 'key';
+  // The document's default: a key or a session.
+  if (security === undefined) return 'either';
   const names = security.flatMap((one) => Object.keys(one));
   if (names.length === 0) return 'none';
   if (names.length > 1) return 'either';

@@ -58,7 +58,8 @@ __version__ = "0.2.0"
 
 API_BASE = "/api/v1"
 DEFAULT_BASE_URL = "http://127.0.0.1:8080"
-SESSION_COOKIE = "assay_session"
+#: Over TLS the service reads the first, otherwise the second. Behind a proxy, the URL does not say which.
+SESSION_COOKIES = ("__Host-assay_session", "assay_session")
 
 #: Seconds without a byte from the server before a call fails. A trace of a busy address takes some seconds.
 DEFAULT_TIMEOUT = 60.0
@@ -131,6 +132,10 @@ class APIResponseError(APIConnectionError):
 
 class WebhookVerificationError(AssayError):
     """A delivery does not have a valid signature, or is too old."""
+
+
+class ReceiptError(AssayError):
+    """A receipt is not genuine, or its verdict has expired."""
 
 
 class JobFailedError(AssayError):
@@ -527,6 +532,11 @@ ChainId = Literal[
     "SOL", "TRON", "XRP", "XLM", "ADA", "DOT", "TON", "XMR", "ATOM", "ALGO", "XTZ",
 ]
 
+#: The balance that gets the credits: `api` pays for calls with a key, `dashboard` for calls with a session.
+CreditPool = Literal[
+    "api", "dashboard",
+]
+
 #: Position in a list. Its form may change.
 Cursor = str
 
@@ -548,6 +558,17 @@ ExposureCategory = Literal[
     "SEIZED_FUNDS", "MIXER", "PRIVACY_PROTOCOL", "DARKNET_MARKET", "FRAUD_SHOP", "SCAM", "PHISHING", "PONZI",
     "STOLEN_FUNDS", "RANSOMWARE", "EXTORTION", "MALWARE", "TERRORIST_FINANCING", "CHILD_ABUSE_MATERIAL",
     "SANCTIONED_ENTITY", "SANCTIONED_JURISDICTION", "SPECIAL_MEASURES", "ILLICIT_ACTOR", "BURN", "OTHER", "UNKNOWN",
+]
+
+HealthCheckCheck = Literal[
+    "LISTS", "REPLICATION", "STORES", "STORAGE", "CLUSTER", "CHAINS", "EXPOSURE", "RUNS",
+]
+
+#: NEW: not paid. PROCESSING: the payment is confirmed later. SETTLED: paid, and the credits are booked. EXPIRED: not
+#: paid in time. INVALID: the payment failed. HELD: money arrived that does not match the invoice; the operator
+#: decides.
+InvoiceState = Literal[
+    "NEW", "PROCESSING", "SETTLED", "EXPIRED", "INVALID", "HELD",
 ]
 
 JobState = Literal[
@@ -576,12 +597,28 @@ LabelConflictDecidedBy = Literal[
     "SANCTION", "CLASS", "CONFIDENCE", "DATE", "RANK", "CONTENT",
 ]
 
+ListInvoicesState = Literal[
+    "NEW", "PROCESSING", "SETTLED", "EXPIRED", "INVALID", "HELD",
+]
+
 MonitoredWalletChain = Literal[
     "ETH", "BSC", "POLYGON", "ARBITRUM", "OPTIMISM", "BASE", "AVALANCHE", "FANTOM", "CRONOS", "GNOSIS",
 ]
 
 MonitoredWalletEnabledRule = Literal[
     "SANCTIONS-001", "MIXING-001", "SCAM-001", "HIGHRISK-001", "DARKWEB-001", "VELOCITY-001",
+]
+
+OneReceiptKind = Literal[
+    "SCREENING", "KYT", "ORACLE", "SANCTIONS", "NAMES", "BULK",
+]
+
+PlanUsageName = Literal[
+    "FREE", "STARTER", "GROWTH", "BUSINESS", "ENTERPRISE", "SELF_HOSTED",
+]
+
+ReadyDataDegradedKind = Literal[
+    "STORAGE", "SECOND_FACTOR", "EMAIL_LINKS", "TRANSPARENCY_LOG",
 ]
 
 ReasonCode = Literal[
@@ -598,6 +635,12 @@ RiskLevel = Literal[
     "LOW", "MEDIUM", "HIGH", "CRITICAL",
 ]
 
+#: owner: everything, also keys, people and billing. analyst: everything that a key can do. auditor: reads only, and
+#: spends no credits.
+Role = Literal[
+    "owner", "analyst", "auditor",
+]
+
 SanctionsList = Literal[
     "OFAC_SDN", "OFAC_CONS", "EU", "UN", "UK", "CH", "OTHER",
 ]
@@ -611,12 +654,22 @@ ScoreFactorRiskType = Literal[
     "OWNERSHIP", "COUNTERPARTY", "INDIRECT", "BEHAVIOUR",
 ]
 
+ScoreLineCause = Literal[
+    "REQUEST", "POLICY", "SANCTIONS", "LABELS", "TRANSFERS", "EXPOSURE", "PARTIES", "FLAGS", "LISTS", "COVERAGE",
+    "DATA", "SOFTWARE",
+]
+
 ScreeningBodySection = Literal[
     "scoreBreakdown", "balance", "balanceUsd", "totalTransactions", "sanctionsCheck", "entity", "entityLabels",
     "labelConflicts", "flaggedTransactions", "spoofableTransfers", "topCounterparties", "exposureSending",
     "exposureReceiving", "exposures", "taint", "stoppedAt", "clusterAnalysis", "transactionFlow", "geographicRisk",
     "fundFlowJurisdictions", "historicalServices", "crossChainBalances", "bridgeActivity", "darknetExposure",
     "addressValidation", "legalInterpretation",
+]
+
+ScreeningComparisonCauseCause = Literal[
+    "REQUEST", "POLICY", "SANCTIONS", "LABELS", "TRANSFERS", "EXPOSURE", "PARTIES", "FLAGS", "LISTS", "COVERAGE",
+    "DATA", "SOFTWARE",
 ]
 
 Severity = Literal[
@@ -909,6 +962,55 @@ class AssetTotal(Model):
 
 
 @dataclass
+class AuditEntryView(Model):
+    """One entry of the audit log."""
+
+    #: Number of the entry in the account, from 1.
+    id: str
+    at: str
+    #: Id of a person or a key; `operator`, `stripe`, or `unknown` for a refused login.
+    who: str
+    #: Address of the client; `command line` or `webhook`.
+    from_: str
+    #: Such as `key.create` or `person.role`.
+    action: str
+    #: Id of the changed object; null if it is the account.
+    subject: Optional[str]
+    detail: Optional[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("id", "id", None, True),
+        ("at", "at", None, True),
+        ("who", "who", None, True),
+        ("from", "from_", None, True),
+        ("action", "action", None, True),
+        ("subject", "subject", None, True),
+        ("detail", "detail", None, True),
+    )
+
+
+@dataclass
+class AuditPage(Model):
+    """AuditPage of the API."""
+
+    #: Newest first.
+    entries: List[AuditEntryView]
+    #: Rows of a page, as requested.
+    limit: int
+    #: Whether a next page exists. A page may be short although it does.
+    has_more: bool
+    #: Pass it as `cursor` for the next page; null at the end.
+    next_cursor: Optional[Cursor]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("entries", "entries", ["AuditEntryView"], True),
+        ("limit", "limit", None, True),
+        ("hasMore", "has_more", None, True),
+        ("nextCursor", "next_cursor", None, True),
+    )
+
+
+@dataclass
 class BridgeCrossing(Model):
     """A bridge on the path, and the trace on the chain that it leads to if the holder is known there."""
 
@@ -1110,7 +1212,7 @@ class Case(Model):
     event_count: int
     file_count: int
     created_at: str
-    #: Id of the key, or of the account of a session.
+    #: Id of the key, or of the person of a session.
     created_by: str
     updated_at: str
     closed_at: Optional[str]
@@ -1170,7 +1272,7 @@ class CaseEvent(Model):
     sequence: int
     type: CaseEventType
     at: str
-    #: Id of the key, or of the account of a session.
+    #: Id of the key, or of the person of a session.
     by: str
     note: Optional[str]
     #: The changed field.
@@ -1312,6 +1414,8 @@ class CaseLink(Model):
     chain: Optional[ChainId]
     name: Optional[str]
     label: Optional[str]
+    #: The request and the filter of a linked trace; null for other types, and if the client did not send it.
+    trace: Optional[CaseLinkTrace]
     #: The answer as it was when the link was added; null if none was stored.
     answer: Optional[CaseLinkAnswer]
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
@@ -1323,6 +1427,7 @@ class CaseLink(Model):
         ("chain", "chain", None, True),
         ("name", "name", None, True),
         ("label", "label", None, True),
+        ("trace", "trace", "CaseLinkTrace", True),
         ("answer", "answer", "CaseLinkAnswer", True),
     )
 
@@ -1352,9 +1457,10 @@ class CaseLinkBody(Model):
     """A reference from a case to another record."""
 
     type: CaseLinkBodyType
-    #: Id of the record, or hash of the transaction. Required for ALERT, WALLET, TRANSACTION and RECEIPT.
+    #: Id of the record, or hash of the transaction. Required for ALERT, WALLET, TRANSACTION and RECEIPT. SCREENING: id
+    #: of a saved screening.
     id: Optional[str] = None
-    #: Required for ADDRESS and TRACE; needs `chain`. SCREENING: default from `answer`.
+    #: Required for ADDRESS and TRACE; needs `chain`. SCREENING: default from the answer.
     address: Optional[str] = None
     #: Chain identifier, in any letter case.
     chain: Optional[str] = None
@@ -1362,8 +1468,11 @@ class CaseLinkBody(Model):
     name: Optional[str] = None
     #: One line.
     label: Optional[str] = None
-    #: `data` of the response that the link refers to, kept as it is: at most 524288 bytes. Required for SCREENING.
-    #: ALERT and WALLET take none: the service stores the record itself.
+    #: Only for TRACE: the request of POST /trace and the filter of its picture, so that it can be shown again.
+    #: Defaults as of POST /trace.
+    trace: Optional[CaseTraceBody] = None
+    #: `data` of the response that the link refers to, kept as it is: at most 524288 bytes. Required for SCREENING
+    #: without `id`. ALERT, WALLET and a saved screening take none: the service stores the record itself.
     answer: Optional[Dict[str, Any]] = None
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
@@ -1373,7 +1482,37 @@ class CaseLinkBody(Model):
         ("chain", "chain", None, False),
         ("name", "name", None, False),
         ("label", "label", None, False),
+        ("trace", "trace", "CaseTraceBody", False),
         ("answer", "answer", None, False),
+    )
+
+
+@dataclass
+class CaseLinkTrace(Model):
+    """CaseLinkTrace of the API."""
+
+    direction: Literal["in", "out", "both"]
+    hops: int
+    target_address: Optional[str]
+    max_depth: Optional[int]
+    time_respecting: bool
+    cross_chain: bool
+    min_usd: Optional[float]
+    since: Optional[str]
+    until: Optional[str]
+    data_version: Optional[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("direction", "direction", None, True),
+        ("hops", "hops", None, True),
+        ("targetAddress", "target_address", None, True),
+        ("maxDepth", "max_depth", None, True),
+        ("timeRespecting", "time_respecting", None, True),
+        ("crossChain", "cross_chain", None, True),
+        ("minUsd", "min_usd", None, True),
+        ("since", "since", None, True),
+        ("until", "until", None, True),
+        ("dataVersion", "data_version", None, True),
     )
 
 
@@ -1413,6 +1552,100 @@ class CaseProposal(Model):
         ("disposition", "disposition", None, True),
         ("reasonCode", "reason_code", None, True),
         ("by", "by", None, True),
+    )
+
+
+@dataclass
+class CaseTraceBody(Model):
+    """Only for TRACE: the request of POST /trace and the filter of its picture, so that it can be shown again.
+    Defaults as of POST /trace.
+    """
+
+    direction: Optional[Literal["in", "out", "both"]] = None
+    hops: Optional[int] = None
+    #: The target of the paths.
+    target_address: Optional[str] = None
+    max_depth: Optional[int] = None
+    time_respecting: Optional[bool] = None
+    cross_chain: Optional[bool] = None
+    #: Edges of lower value are not shown.
+    min_usd: Optional[float] = None
+    #: Only edges with transfers on this day or later.
+    since: Optional[str] = None
+    #: Only edges with transfers on this day or earlier.
+    until: Optional[str] = None
+    #: `dataVersion` of the response.
+    data_version: Optional[str] = None
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("direction", "direction", None, False),
+        ("hops", "hops", None, False),
+        ("targetAddress", "target_address", None, False),
+        ("maxDepth", "max_depth", None, False),
+        ("timeRespecting", "time_respecting", None, False),
+        ("crossChain", "cross_chain", None, False),
+        ("minUsd", "min_usd", None, False),
+        ("since", "since", None, False),
+        ("until", "until", None, False),
+        ("dataVersion", "data_version", None, False),
+    )
+
+
+@dataclass
+class ChainEndpoint(Model):
+    """ChainEndpoint of the API."""
+
+    #: Protocol and host. The rest of the URL is never shown, because it may contain a secret.
+    endpoint: str
+    #: REFUSED: it serves another chain.
+    state: Literal["UNTRIED", "UP", "DOWN", "REFUSED"]
+    latency_ms: Optional[int]
+    #: Consecutive failed requests.
+    failures: int
+    last_error: Optional[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("endpoint", "endpoint", None, True),
+        ("state", "state", None, True),
+        ("latencyMs", "latency_ms", None, True),
+        ("failures", "failures", None, True),
+        ("lastError", "last_error", None, True),
+    )
+
+
+@dataclass
+class ChainTransaction(Model):
+    """ChainTransaction of the API."""
+
+    #: Chain identifier, in upper case in every answer.
+    chain: ChainId
+    #: As the chain writes it.
+    hash: str
+    #: In the order in which they were stored, at most 1000.
+    transfers: List[TransactionTransfer]
+    #: Stored transfers of the transaction, with those that are not listed.
+    total_transfers: int
+    #: True: more transfers are stored than are listed.
+    truncated: bool
+    #: Transfers that are stored, but cannot be listed: an earlier version stored them without their place.
+    unread_transfers: int
+    #: Each address of the listed transfers once.
+    parties: List[TransactionParty]
+    #: Completeness of the data behind the response. NONE: not read.
+    coverage: Coverage
+    #: Version of the label snapshot of this response.
+    data_version: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("chain", "chain", None, True),
+        ("hash", "hash", None, True),
+        ("transfers", "transfers", ["TransactionTransfer"], True),
+        ("totalTransfers", "total_transfers", None, True),
+        ("truncated", "truncated", None, True),
+        ("unreadTransfers", "unread_transfers", None, True),
+        ("parties", "parties", ["TransactionParty"], True),
+        ("coverage", "coverage", "Coverage", True),
+        ("dataVersion", "data_version", None, True),
     )
 
 
@@ -1469,6 +1702,24 @@ class ChannelsBodyTelegram(Model):
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("botToken", "bot_token", None, True),
         ("chatId", "chat_id", None, True),
+    )
+
+
+@dataclass
+class CheckoutPage(Model):
+    """CheckoutPage of the API."""
+
+    #: Page of Stripe on which the package is paid. Open it in the browser of the person who pays.
+    url: str
+    #: Invoice that the payment settles.
+    invoice_id: str
+    #: Time until which the page accepts a payment.
+    expires_at: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("url", "url", None, True),
+        ("invoiceId", "invoice_id", None, True),
+        ("expiresAt", "expires_at", None, True),
     )
 
 
@@ -1600,6 +1851,47 @@ class CoverageEntry(Model):
 
 
 @dataclass
+class CreditPackage(Model):
+    """CreditPackage of the API."""
+
+    name: str
+    #: FREE: granted each month, expires with it. PREPAID: bought once, never expires. CUSTOM: by agreement with the
+    #: operator.
+    kind: Literal["FREE", "PREPAID", "CUSTOM"]
+    #: Null for a custom package that is not agreed yet.
+    credits: Optional[int]
+    #: Null like `credits`.
+    price: Optional[Price]
+    #: Rounded to the minor unit; null like `credits`.
+    price_per_credit: Optional[Price]
+    #: Balances that it can be bought for; empty if it cannot be bought.
+    pools: List[CreditPool]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("name", "name", None, True),
+        ("kind", "kind", None, True),
+        ("credits", "credits", None, True),
+        ("price", "price", "Price", True),
+        ("pricePerCredit", "price_per_credit", "Price", True),
+        ("pools", "pools", None, True),
+    )
+
+
+@dataclass
+class CreditPackages(Model):
+    """CreditPackages of the API."""
+
+    #: Whether packages can be bought by card. `unavailable`: the operator has not configured Stripe.
+    checkout: Literal["available", "unavailable"]
+    packages: List[CreditPackage]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("checkout", "checkout", None, True),
+        ("packages", "packages", ["CreditPackage"], True),
+    )
+
+
+@dataclass
 class CreditsByType(Model):
     """Credits by type, negative if deducted."""
 
@@ -1640,6 +1932,89 @@ class DailyTotal(Model):
         ("outUsd", "out_usd", None, True),
         ("inTxCount", "in_tx_count", None, True),
         ("outTxCount", "out_tx_count", None, True),
+    )
+
+
+@dataclass
+class DashboardUsage(Model):
+    """The balance that pays for calls with a session, and its ledger. Only if the request has a session."""
+
+    #: Credits now.
+    balance: int
+    #: Newest first.
+    history: List[UsageEntry]
+    #: Rows of a page, as requested.
+    limit: int
+    #: Whether a next page exists. A page may be short although it does.
+    has_more: bool
+    #: Pass it as `cursor` for the next page; null at the end.
+    next_cursor: Optional[Cursor]
+    totals: DashboardUsageTotals
+    #: Parts of the balance.
+    credits: DashboardUsageCredits
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("balance", "balance", None, True),
+        ("history", "history", ["UsageEntry"], True),
+        ("limit", "limit", None, True),
+        ("hasMore", "has_more", None, True),
+        ("nextCursor", "next_cursor", None, True),
+        ("totals", "totals", "DashboardUsageTotals", True),
+        ("credits", "credits", "DashboardUsageCredits", True),
+    )
+
+
+@dataclass
+class DashboardUsageCredits(Model):
+    """Parts of the balance."""
+
+    #: Left of this month’s free credits.
+    free: int
+    #: Left of what was granted; does not expire.
+    granted: int
+    #: Left of what was bought; does not expire.
+    bought: int
+    #: Held by requests that run now.
+    held: int
+    #: When free credits are renewed.
+    renews_at: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("free", "free", None, True),
+        ("granted", "granted", None, True),
+        ("bought", "bought", None, True),
+        ("held", "held", None, True),
+        ("renewsAt", "renews_at", None, True),
+    )
+
+
+@dataclass
+class DashboardUsageTotals(Model):
+    """DashboardUsageTotals of the API."""
+
+    #: Credits by type, negative if deducted.
+    by_type: CreditsByType
+    #: Days with entries, the newest first, at most 31.
+    by_day: List[DashboardUsageTotalsByDay]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("byType", "by_type", "CreditsByType", True),
+        ("byDay", "by_day", ["DashboardUsageTotalsByDay"], True),
+    )
+
+
+@dataclass
+class DashboardUsageTotalsByDay(Model):
+    """DashboardUsageTotalsByDay of the API."""
+
+    #: UTC.
+    day: str
+    #: Credits by type, negative if deducted.
+    by_type: CreditsByType
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("day", "day", None, True),
+        ("byType", "by_type", "CreditsByType", True),
     )
 
 
@@ -1719,6 +2094,18 @@ class Done(Model):
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("done", "done", None, True),
+    )
+
+
+@dataclass
+class EndedSessions(Model):
+    """EndedSessions of the API."""
+
+    #: Number of sessions that were ended.
+    ended: int
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("ended", "ended", None, True),
     )
 
 
@@ -2060,6 +2447,40 @@ class Exposure(Model):
 
 
 @dataclass
+class ExposureWork(Model):
+    """ExposureWork of the API."""
+
+    chain: str
+    #: WANTED: a build waits for its turn.
+    state: Literal["CURRENT", "WANTED", "BUILDING", "FAILING"]
+    reason: Optional[str]
+    #: Entries that wait to be computed again; null without a usable index.
+    waiting: Optional[int]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("chain", "chain", None, True),
+        ("state", "state", None, True),
+        ("reason", "reason", None, True),
+        ("waiting", "waiting", None, True),
+    )
+
+
+@dataclass
+class FieldDifference(Model):
+    """A field that differs. Null: the answer does not have it."""
+
+    field: str
+    before: Any
+    after: Any
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("field", "field", None, True),
+        ("before", "before", None, True),
+        ("after", "after", None, True),
+    )
+
+
+@dataclass
 class FlaggedTransaction(Model):
     """FlaggedTransaction of the API."""
 
@@ -2222,6 +2643,163 @@ class Health(Model):
 
 
 @dataclass
+class HealthCheck(Model):
+    """HealthCheck of the API."""
+
+    check: HealthCheckCheck
+    #: FAILED: `/ready` responds with 503 because of it. WARNING: requests are served, and an operator should act.
+    state: Literal["OK", "WARNING", "FAILED"]
+    #: What is wrong and what to do, one sentence or two each; empty if it is OK.
+    reasons: List[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("check", "check", None, True),
+        ("state", "state", None, True),
+        ("reasons", "reasons", None, True),
+    )
+
+
+@dataclass
+class ImportedData(Model):
+    """ImportedData of the API."""
+
+    kind: Literal["LABELS", "SANCTIONS", "NAMES", "REGISTERS"]
+    source: str
+    dataset: str
+    published_at: Optional[str]
+    imported_at: str
+    #: Rows of the publisher, without the rejected ones; parties of a list; firms of a register.
+    records: int
+    #: Rows that could not be used; null if they were not counted.
+    rejected: Optional[int]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("kind", "kind", None, True),
+        ("source", "source", None, True),
+        ("dataset", "dataset", None, True),
+        ("publishedAt", "published_at", None, True),
+        ("importedAt", "imported_at", None, True),
+        ("records", "records", None, True),
+        ("rejected", "rejected", None, True),
+    )
+
+
+@dataclass
+class Invoice(Model):
+    """Invoice of the API."""
+
+    id: str
+    #: How it is paid.
+    method: Literal["CARD"]
+    #: NEW: not paid. PROCESSING: the payment is confirmed later. SETTLED: paid, and the credits are booked. EXPIRED:
+    #: not paid in time. INVALID: the payment failed. HELD: money arrived that does not match the invoice; the operator
+    #: decides.
+    state: InvoiceState
+    #: Why the invoice is INVALID or HELD; else null.
+    reason: Optional[str]
+    #: Name of the package.
+    package: str
+    #: Number of packages.
+    quantity: int
+    #: Credits of all packages together.
+    credits: int
+    #: The balance that gets the credits: `api` pays for calls with a key, `dashboard` for calls with a session.
+    pool: CreditPool
+    price: Price
+    refunded: Price
+    #: State of a dispute at the bank of the customer; null without one.
+    dispute: Optional[Literal["OPEN", "WON", "LOST"]]
+    created_at: str
+    #: Id of the person who bought; `stripe` for a payment that began outside this service.
+    created_by: str
+    #: Time until which it can be paid.
+    expires_at: str
+    settled_at: Optional[str]
+    #: Number of the receipt; null until the invoice is settled.
+    receipt_number: Optional[str]
+    #: Entries of the ledger that the payment, its refunds and disputes made, oldest first.
+    entries: List[InvoiceEntry]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("id", "id", None, True),
+        ("method", "method", None, True),
+        ("state", "state", None, True),
+        ("reason", "reason", None, True),
+        ("package", "package", None, True),
+        ("quantity", "quantity", None, True),
+        ("credits", "credits", None, True),
+        ("pool", "pool", None, True),
+        ("price", "price", "Price", True),
+        ("refunded", "refunded", "Price", True),
+        ("dispute", "dispute", None, True),
+        ("createdAt", "created_at", None, True),
+        ("createdBy", "created_by", None, True),
+        ("expiresAt", "expires_at", None, True),
+        ("settledAt", "settled_at", None, True),
+        ("receiptNumber", "receipt_number", None, True),
+        ("entries", "entries", ["InvoiceEntry"], True),
+    )
+
+
+@dataclass
+class InvoiceEntry(Model):
+    """InvoiceEntry of the API."""
+
+    #: Id of the entry in `GET /usage`.
+    id: str
+    cause: Literal["PURCHASE", "REFUND", "DISPUTE", "DISPUTE_WON"]
+    #: Negative if credits were taken back.
+    credits: int
+    booked_at: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("id", "id", None, True),
+        ("cause", "cause", None, True),
+        ("credits", "credits", None, True),
+        ("bookedAt", "booked_at", None, True),
+    )
+
+
+@dataclass
+class InvoiceList(Model):
+    """InvoiceList of the API."""
+
+    #: Newest first.
+    invoices: List[Invoice]
+    #: Rows of a page, as requested.
+    limit: int
+    #: Whether a next page exists. A page may be short although it does.
+    has_more: bool
+    #: Pass it as `cursor` for the next page; null at the end.
+    next_cursor: Optional[Cursor]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("invoices", "invoices", ["Invoice"], True),
+        ("limit", "limit", None, True),
+        ("hasMore", "has_more", None, True),
+        ("nextCursor", "next_cursor", None, True),
+    )
+
+
+@dataclass
+class IssuedReceipt(Model):
+    """Only if a receipt was requested."""
+
+    #: GET /receipts/{id} returns the receipt with its evidence.
+    id: str
+    #: The receipt as JWS in compact form, signed with Ed25519. /.well-known/jwks.json has the key.
+    jws: str
+    #: Do not act on the verdict from this time on. The receipt stays valid as a record.
+    expires_at: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("id", "id", None, True),
+        ("jws", "jws", None, True),
+        ("expiresAt", "expires_at", None, True),
+    )
+
+
+@dataclass
 class Job(Model):
     """A bulk job."""
 
@@ -2323,6 +2901,63 @@ class JobList(Model):
 
 
 @dataclass
+class Jwks(Model):
+    """JSON Web Key Set (RFC 7517)."""
+
+    #: Oldest first. Retired keys stay, because their receipts do.
+    keys: List[JwksKey]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("keys", "keys", ["JwksKey"], True),
+    )
+
+
+@dataclass
+class JwksKey(Model):
+    """JwksKey of the API."""
+
+    kty: Literal["OKP"]
+    crv: Literal["Ed25519"]
+    #: The public key, base64url.
+    x: str
+    #: Thumbprint of the key (RFC 7638).
+    kid: str
+    alg: Literal["Ed25519"]
+    use: Literal["sig"]
+    #: Seconds since 1970; receipts of an earlier time are not valid.
+    iat: int
+    #: Of a retired key, seconds since 1970; receipts of a later time are not valid.
+    exp: Optional[int] = None
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("kty", "kty", None, True),
+        ("crv", "crv", None, True),
+        ("x", "x", None, True),
+        ("kid", "kid", None, True),
+        ("alg", "alg", None, True),
+        ("use", "use", None, True),
+        ("iat", "iat", None, True),
+        ("exp", "exp", None, False),
+    )
+
+
+@dataclass
+class KeptSnapshot(Model):
+    """KeptSnapshot of the API."""
+
+    data_version: str
+    published_at: str
+    #: The published one. Earlier ones stay until no process reads them.
+    current: bool
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("dataVersion", "data_version", None, True),
+        ("publishedAt", "published_at", None, True),
+        ("current", "current", None, True),
+    )
+
+
+@dataclass
 class KeyList(Model):
     """KeyList of the API."""
 
@@ -2357,12 +2992,14 @@ class KeyView(Model):
     last4: str
     permissions: List[KeyViewPermission]
     status: Literal["ACTIVE", "REVOKED"]
+    #: Receipts in the responses to this key, if a request does not name a form.
+    receipts: Literal["none", "jws"]
     created_at: str
     #: Up to a minute old.
     last_used_at: Optional[str]
     revoked_at: Optional[str]
-    #: Id of the API key that created this key; `session` or `operator` if a person did; null for a key of an earlier
-    #: release.
+    #: Id of the API key or the person that created this key; `session` for the first person of the account; `operator`
+    #: for the command line; null for a key of an earlier release.
     created_by: Optional[str]
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
@@ -2372,6 +3009,7 @@ class KeyView(Model):
         ("last4", "last4", None, True),
         ("permissions", "permissions", None, True),
         ("status", "status", None, True),
+        ("receipts", "receipts", None, True),
         ("createdAt", "created_at", None, True),
         ("lastUsedAt", "last_used_at", None, True),
         ("revokedAt", "revoked_at", None, True),
@@ -2472,6 +3110,10 @@ class KytResult(Model):
     #: A party of the check.
     address: Optional[KytParty] = None
     direction: Optional[Literal["in", "out", "both"]] = None
+    #: Id of the saved answer. Only with `save`.
+    screening_id: Optional[str] = None
+    #: Only if a receipt was requested.
+    receipt: Optional[IssuedReceipt] = None
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("chain", "chain", None, True),
@@ -2491,6 +3133,8 @@ class KytResult(Model):
         ("dataVersion", "data_version", None, True),
         ("policyVersion", "policy_version", None, True),
         ("checkedAt", "checked_at", None, True),
+        ("screeningId", "screening_id", None, False),
+        ("receipt", "receipt", "IssuedReceipt", False),
     )
 
 
@@ -2573,6 +3217,25 @@ class LabelConflict(Model):
 
 
 @dataclass
+class LabelSource(Model):
+    """A dataset of the current snapshot."""
+
+    source: str
+    dataset: str
+    labels: int
+    published_at: Optional[str]
+    imported_at: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("source", "source", None, True),
+        ("dataset", "dataset", None, True),
+        ("labels", "labels", None, True),
+        ("publishedAt", "published_at", None, True),
+        ("importedAt", "imported_at", None, True),
+    )
+
+
+@dataclass
 class LegalInterpretation(Model):
     """LegalInterpretation of the API."""
 
@@ -2649,6 +3312,23 @@ class LegalInterpretationTravelRule(Model):
         ("currency", "currency", None, True),
         ("law", "law", None, True),
         ("note", "note", None, True),
+    )
+
+
+@dataclass
+class ListVersion(Model):
+    """ListVersion of the API."""
+
+    list: str
+    #: Publication of the list.
+    published_at: Optional[str]
+    #: Last successful check; null if the list was never loaded.
+    checked_at: Optional[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("list", "list", None, True),
+        ("publishedAt", "published_at", None, True),
+        ("checkedAt", "checked_at", None, True),
     )
 
 
@@ -2812,6 +3492,8 @@ class NamesResult(Model):
     data_version: str
     #: Unknown fields of the body.
     ignored: List[str]
+    #: Only if a receipt was requested.
+    receipt: Optional[IssuedReceipt] = None
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("results", "results", ["NamesResultResult"], True),
@@ -2819,6 +3501,7 @@ class NamesResult(Model):
         ("coverage", "coverage", "NamesResultCoverage", True),
         ("reasons", "reasons", ["NamesResultReason"], True),
         ("dataVersion", "data_version", None, True),
+        ("receipt", "receipt", "IssuedReceipt", False),
         ("ignored", "ignored", None, True),
     )
 
@@ -2949,6 +3632,17 @@ class OneDelivery(Model):
 
 
 @dataclass
+class OneInvoice(Model):
+    """OneInvoice of the API."""
+
+    invoice: Invoice
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("invoice", "invoice", "Invoice", True),
+    )
+
+
+@dataclass
 class OneJob(Model):
     """OneJob of the API."""
 
@@ -2973,6 +3667,71 @@ class OneKey(Model):
 
 
 @dataclass
+class OnePerson(Model):
+    """OnePerson of the API."""
+
+    #: A person of the account, or an invitation to it.
+    person: PersonView
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("person", "person", "PersonView", True),
+    )
+
+
+@dataclass
+class OneReceipt(Model):
+    """OneReceipt of the API."""
+
+    id: str
+    #: The operation.
+    kind: OneReceiptKind
+    issued_at: str
+    #: Do not act on the verdict from this time on.
+    expires_at: str
+    #: Id of the key, or of the person of a session.
+    issued_to: str
+    #: SHA-256 of the receipt, hexadecimal. It stays if the content is erased.
+    sha256: str
+    #: Time at which the content was erased.
+    erased_at: Optional[str]
+    #: The receipt as JWS in compact form; null if its content was erased.
+    jws: Optional[str]
+    #: What entered the score: labels, exposures, and what else the kind of the receipt needs. The answer can be scored
+    #: again from it.
+    evidence: Optional[Dict[str, Any]]
+    #: The scoring policy.
+    policy: Optional[Dict[str, Any]]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("id", "id", None, True),
+        ("kind", "kind", None, True),
+        ("issuedAt", "issued_at", None, True),
+        ("expiresAt", "expires_at", None, True),
+        ("issuedTo", "issued_to", None, True),
+        ("sha256", "sha256", None, True),
+        ("erasedAt", "erased_at", None, True),
+        ("jws", "jws", None, True),
+        ("evidence", "evidence", None, True),
+        ("policy", "policy", None, True),
+    )
+
+
+@dataclass
+class OneSavedScreening(Model):
+    """OneSavedScreening of the API."""
+
+    #: The facts of a saved answer.
+    screening: SavedScreening
+    #: `data` of the response, byte for byte as the client got it.
+    answer: Dict[str, Any]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("screening", "screening", "SavedScreening", True),
+        ("answer", "answer", None, True),
+    )
+
+
+@dataclass
 class OneWallet(Model):
     """OneWallet of the API."""
 
@@ -2981,6 +3740,415 @@ class OneWallet(Model):
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("wallet", "wallet", "MonitoredWallet", True),
+    )
+
+
+@dataclass
+class OperatorChain(Model):
+    """OperatorChain of the API."""
+
+    chain: str
+    #: WAITING: after a fault, or at the start. STANDBY: another node follows it. UNREACHABLE: no node of the chain is
+    #: configured.
+    state: Literal["FOLLOWING", "WAITING", "STANDBY", "UNREACHABLE"]
+    #: False if transfers on the chain are not seen at the moment, by any node.
+    following: bool
+    #: Why `following` is false.
+    reason: Optional[str]
+    #: Node that follows the chain; null if none does, or on a single machine.
+    node: Optional[str]
+    #: Newest block that was processed.
+    height: Optional[int]
+    #: Newest block that a node of the chain has named.
+    head: Optional[int]
+    #: Blocks from `height` to `head`.
+    lag_blocks: Optional[int]
+    #: Age of the newest block that was processed.
+    lag_seconds: Optional[int]
+    last_error: Optional[str]
+    endpoints: List[ChainEndpoint]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("chain", "chain", None, True),
+        ("state", "state", None, True),
+        ("following", "following", None, True),
+        ("reason", "reason", None, True),
+        ("node", "node", None, True),
+        ("height", "height", None, True),
+        ("head", "head", None, True),
+        ("lagBlocks", "lag_blocks", None, True),
+        ("lagSeconds", "lag_seconds", None, True),
+        ("lastError", "last_error", None, True),
+        ("endpoints", "endpoints", ["ChainEndpoint"], True),
+    )
+
+
+@dataclass
+class OperatorImports(Model):
+    """Imported data, and the runs that imported it."""
+
+    #: Time of this response.
+    at: str
+    #: What is imported now: 500 at most, the newest first.
+    data: List[ImportedData]
+    #: Rows that `data` leaves out.
+    data_left_out: int
+    #: The last 200 imports, syncs and builds of this machine, newest first.
+    runs: List[Run]
+    #: Interval at which this node syncs by itself; null if it does not.
+    sync_every_hours: Optional[int]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("at", "at", None, True),
+        ("data", "data", ["ImportedData"], True),
+        ("dataLeftOut", "data_left_out", None, True),
+        ("runs", "runs", ["Run"], True),
+        ("syncEveryHours", "sync_every_hours", None, True),
+    )
+
+
+@dataclass
+class OperatorLabels(Model):
+    """OperatorLabels of the API."""
+
+    #: Newest first, 20 at most.
+    snapshots: List[KeptSnapshot]
+    #: 500 at most.
+    sources: List[LabelSource]
+    #: Datasets that `sources` leaves out.
+    sources_left_out: int
+    #: Host and port at which other nodes pull snapshots from this one; null if they cannot.
+    publishes_at: Optional[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("snapshots", "snapshots", ["KeptSnapshot"], True),
+        ("sources", "sources", ["LabelSource"], True),
+        ("sourcesLeftOut", "sources_left_out", None, True),
+        ("publishesAt", "publishes_at", None, True),
+    )
+
+
+@dataclass
+class OperatorNode(Model):
+    """OperatorNode of the API."""
+
+    #: Name of the node, as in its log.
+    node: str
+    roles: List[Literal["api", "worker", "listener", "delivery"]]
+    #: The node of this response.
+    here: bool
+    #: False if it left, or missed four heartbeats. It is listed for a day.
+    live: bool
+    #: Time of its start.
+    since: Optional[str]
+    #: Time since its last heartbeat.
+    silent_seconds: float
+    #: The work that this node does for all, such as `listener:ETH`.
+    leases: List[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("node", "node", None, True),
+        ("roles", "roles", None, True),
+        ("here", "here", None, True),
+        ("live", "live", None, True),
+        ("since", "since", None, True),
+        ("silentSeconds", "silent_seconds", None, True),
+        ("leases", "leases", None, True),
+    )
+
+
+@dataclass
+class OperatorQueues(Model):
+    """OperatorQueues of the API."""
+
+    #: Bulk jobs of all accounts: the open ones, and those of the newest 1,000 that have ended.
+    jobs: OperatorQueuesJobs
+    #: Wallets that are due for a screening.
+    refreshes: List[RefreshesDue]
+    #: Messages of all accounts.
+    deliveries: OperatorQueuesDeliveries
+    #: Exposure indexes of this node.
+    exposure: List[ExposureWork]
+    pool: OperatorQueuesPool
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("jobs", "jobs", "OperatorQueuesJobs", True),
+        ("refreshes", "refreshes", ["RefreshesDue"], True),
+        ("deliveries", "deliveries", "OperatorQueuesDeliveries", True),
+        ("exposure", "exposure", ["ExposureWork"], True),
+        ("pool", "pool", "OperatorQueuesPool", True),
+    )
+
+
+@dataclass
+class OperatorQueuesDeliveries(Model):
+    """Messages of all accounts."""
+
+    #: Messages that wait for an attempt.
+    waiting: int
+    #: Receivers that they are for.
+    receivers: int
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("waiting", "waiting", None, True),
+        ("receivers", "receivers", None, True),
+    )
+
+
+@dataclass
+class OperatorQueuesJobs(Model):
+    """Bulk jobs of all accounts: the open ones, and those of the newest 1,000 that have ended."""
+
+    receiving: int
+    queued: int
+    running: int
+    done: int
+    cancelled: int
+    failed: int
+    #: Chunks that this node processes.
+    chunks_running: int
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("receiving", "receiving", None, True),
+        ("queued", "queued", None, True),
+        ("running", "running", None, True),
+        ("done", "done", None, True),
+        ("cancelled", "cancelled", None, True),
+        ("failed", "failed", None, True),
+        ("chunksRunning", "chunks_running", None, True),
+    )
+
+
+@dataclass
+class OperatorQueuesPool(Model):
+    """OperatorQueuesPool of the API."""
+
+    threads: int
+    #: Tasks that wait or run.
+    tasks: int
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("threads", "threads", None, True),
+        ("tasks", "tasks", None, True),
+    )
+
+
+@dataclass
+class OperatorStatus(Model):
+    """The state of the installation, as one node sees it."""
+
+    #: Time of this response.
+    at: str
+    #: Version of the program.
+    version: str
+    #: Whether `/ready` responds with 200.
+    ready: bool
+    #: Every part that is checked.
+    checks: List[HealthCheck]
+    snapshot: Optional[OperatorStatusSnapshot]
+    labels: OperatorLabels
+    lists: List[OperatorStatusList]
+    #: Chains on which wallets are watched.
+    chains: List[OperatorChain]
+    queues: OperatorQueues
+    #: On a single machine: this process.
+    nodes: List[OperatorNode]
+    #: Whether nodes share their state by a Redis.
+    shared: bool
+    #: Of a node that pulls its labels: the newest release that was seen at the publisher, the one that is served,
+    #: since when they differ (null: they do not), when the publisher last answered, and what goes wrong since when.
+    pulled_from: Optional[OperatorStatusPulledFrom] = None
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("at", "at", None, True),
+        ("version", "version", None, True),
+        ("ready", "ready", None, True),
+        ("checks", "checks", ["HealthCheck"], True),
+        ("snapshot", "snapshot", "OperatorStatusSnapshot", True),
+        ("labels", "labels", "OperatorLabels", True),
+        ("lists", "lists", ["OperatorStatusList"], True),
+        ("pulledFrom", "pulled_from", "OperatorStatusPulledFrom", False),
+        ("chains", "chains", ["OperatorChain"], True),
+        ("queues", "queues", "OperatorQueues", True),
+        ("nodes", "nodes", ["OperatorNode"], True),
+        ("shared", "shared", None, True),
+    )
+
+
+@dataclass
+class OperatorStatusList(Model):
+    """OperatorStatusList of the API."""
+
+    list: str
+    published_at: Optional[str]
+    checked_at: Optional[str]
+    #: DOWNLOAD: fetched from the publisher. IMPORT: a file imported by hand, which proves its own publication only.
+    #: ATTESTATION: an operator stated the date.
+    checked_by: Optional[Literal["DOWNLOAD", "IMPORT", "ATTESTATION"]]
+    #: Never loaded, or last checked longer ago than the maximum age.
+    stale: bool
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("list", "list", None, True),
+        ("publishedAt", "published_at", None, True),
+        ("checkedAt", "checked_at", None, True),
+        ("checkedBy", "checked_by", None, True),
+        ("stale", "stale", None, True),
+    )
+
+
+@dataclass
+class OperatorStatusPulledFrom(Model):
+    """Of a node that pulls its labels: the newest release that was seen at the publisher, the one that is served,
+    since when they differ (null: they do not), when the publisher last answered, and what goes wrong since when.
+    """
+
+    #: Publishing node or object store.
+    from_: str
+    published: Optional[OperatorStatusPulledFromPublished]
+    served: Optional[OperatorStatusPulledFromServed]
+    behind_since: Optional[str]
+    looked_at: Optional[str]
+    error: Optional[str]
+    error_since: Optional[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("from", "from_", None, True),
+        ("published", "published", "OperatorStatusPulledFromPublished", True),
+        ("served", "served", "OperatorStatusPulledFromServed", True),
+        ("behindSince", "behind_since", None, True),
+        ("lookedAt", "looked_at", None, True),
+        ("error", "error", None, True),
+        ("errorSince", "error_since", None, True),
+    )
+
+
+@dataclass
+class OperatorStatusPulledFromPublished(Model):
+    """OperatorStatusPulledFromPublished of the API."""
+
+    #: Names the content: labels, names, registers and the state of the lists.
+    release: str
+    data_version: str
+    #: ISO 8601 UTC.
+    published_at: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("release", "release", None, True),
+        ("dataVersion", "data_version", None, True),
+        ("publishedAt", "published_at", None, True),
+    )
+
+
+@dataclass
+class OperatorStatusPulledFromServed(Model):
+    """OperatorStatusPulledFromServed of the API."""
+
+    #: Names the content: labels, names, registers and the state of the lists.
+    release: str
+    data_version: str
+    #: ISO 8601 UTC.
+    published_at: str
+    #: ISO 8601 UTC.
+    installed_at: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("release", "release", None, True),
+        ("dataVersion", "data_version", None, True),
+        ("publishedAt", "published_at", None, True),
+        ("installedAt", "installed_at", None, True),
+    )
+
+
+@dataclass
+class OperatorStatusSnapshot(Model):
+    """OperatorStatusSnapshot of the API."""
+
+    data_version: str
+    built_at: str
+    addresses: int
+    #: Real labels.
+    labels: int
+    #: Made for load tests; never part of `labels`.
+    synthetic_labels: int
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("dataVersion", "data_version", None, True),
+        ("builtAt", "built_at", None, True),
+        ("addresses", "addresses", None, True),
+        ("labels", "labels", None, True),
+        ("syntheticLabels", "synthetic_labels", None, True),
+    )
+
+
+@dataclass
+class OracleProof(Model):
+    """A proof as the contract SanctionsRoot takes it."""
+
+    address: str
+    #: Whether the proof shows that the address is in the tree; else it shows that it is not.
+    sanctioned: bool
+    #: Chain identifier, in upper case in every answer.
+    chain: ChainId
+    #: Root of the Merkle tree, 32 bytes.
+    root: str
+    #: Number of sanctioned addresses.
+    size: int
+    #: Length of every path.
+    depth: int
+    #: Version of the label snapshot of this response.
+    data_version: str
+    #: SHA-256 of `dataVersion`, 32 bytes.
+    snapshot: str
+    #: Lower bound of the leaf, 21 bytes.
+    low: str
+    #: Higher bound of the leaf, 21 bytes.
+    high: str
+    #: Number of the leaf, from 0.
+    index: int
+    #: The sibling at each level, from the leaf upward.
+    path: List[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("address", "address", None, True),
+        ("sanctioned", "sanctioned", None, True),
+        ("chain", "chain", None, True),
+        ("root", "root", None, True),
+        ("size", "size", None, True),
+        ("depth", "depth", None, True),
+        ("dataVersion", "data_version", None, True),
+        ("snapshot", "snapshot", None, True),
+        ("low", "low", None, True),
+        ("high", "high", None, True),
+        ("index", "index", None, True),
+        ("path", "path", None, True),
+    )
+
+
+@dataclass
+class OracleRoot(Model):
+    """Root of the sanctioned addresses of a chain, as the contract SanctionsRoot holds it."""
+
+    #: Chain identifier, in upper case in every answer.
+    chain: ChainId
+    #: Root of the Merkle tree, 32 bytes.
+    root: str
+    #: Number of sanctioned addresses.
+    size: int
+    #: Length of every path.
+    depth: int
+    #: Version of the label snapshot of this response.
+    data_version: str
+    #: SHA-256 of `dataVersion`, 32 bytes.
+    snapshot: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("chain", "chain", None, True),
+        ("root", "root", None, True),
+        ("size", "size", None, True),
+        ("depth", "depth", None, True),
+        ("dataVersion", "data_version", None, True),
+        ("snapshot", "snapshot", None, True),
     )
 
 
@@ -3011,6 +4179,8 @@ class OracleVerdict(Model):
     #: How long the verdict may be relied on.
     ttl_seconds: int
     quota: QuotaState
+    #: Only if a receipt was requested.
+    receipt: Optional[IssuedReceipt] = None
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("address", "address", None, True),
@@ -3029,6 +4199,153 @@ class OracleVerdict(Model):
         ("evaluatedAt", "evaluated_at", None, True),
         ("ttlSeconds", "ttl_seconds", None, True),
         ("quota", "quota", "QuotaState", True),
+        ("receipt", "receipt", "IssuedReceipt", False),
+    )
+
+
+@dataclass
+class PeopleList(Model):
+    """PeopleList of the API."""
+
+    #: People, and then pending invitations, each oldest first.
+    people: List[PersonView]
+    total: int
+    #: Rows of a page, as requested.
+    limit: int
+    #: Whether a next page exists. A page may be short although it does.
+    has_more: bool
+    #: Pass it as `cursor` for the next page; null at the end.
+    next_cursor: Optional[Cursor]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("people", "people", ["PersonView"], True),
+        ("total", "total", None, True),
+        ("limit", "limit", None, True),
+        ("hasMore", "has_more", None, True),
+        ("nextCursor", "next_cursor", None, True),
+    )
+
+
+@dataclass
+class PersonView(Model):
+    """A person of the account, or an invitation to it."""
+
+    id: str
+    email: str
+    #: owner: everything, also keys, people and billing. analyst: everything that a key can do. auditor: reads only,
+    #: and spends no credits.
+    role: Role
+    #: INVITED: the invitation was not accepted yet.
+    status: Literal["ACTIVE", "INVITED"]
+    #: Whether the person has confirmed the address.
+    email_verified: bool
+    #: Whether a login asks for a code.
+    second_factor: bool
+    created_at: str
+    #: Id of the person who sent the invitation; null for an active person.
+    invited_by: Optional[str]
+    #: When the invitation expires; null for an active person.
+    expires_at: Optional[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("id", "id", None, True),
+        ("email", "email", None, True),
+        ("role", "role", None, True),
+        ("status", "status", None, True),
+        ("emailVerified", "email_verified", None, True),
+        ("secondFactor", "second_factor", None, True),
+        ("createdAt", "created_at", None, True),
+        ("invitedBy", "invited_by", None, True),
+        ("expiresAt", "expires_at", None, True),
+    )
+
+
+@dataclass
+class PlanUsage(Model):
+    """The plan of the account, and what is used of its monthly quotas."""
+
+    name: PlanUsageName
+    #: Free credits of a month, for each balance.
+    credits_per_month: int
+    #: Wallets that can be monitored at a time.
+    wallets_max: int
+    #: For each key and each session, unless a key has limits of its own.
+    requests_per_minute: PlanUsageRequestsPerMinute
+    quotas: List[PlanUsageQuota]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("name", "name", None, True),
+        ("creditsPerMonth", "credits_per_month", None, True),
+        ("walletsMax", "wallets_max", None, True),
+        ("requestsPerMinute", "requests_per_minute", "PlanUsageRequestsPerMinute", True),
+        ("quotas", "quotas", ["PlanUsageQuota"], True),
+    )
+
+
+@dataclass
+class PlanUsageQuota(Model):
+    """PlanUsageQuota of the API."""
+
+    #: intel counts addresses, oracle counts calls.
+    meter: Literal["intel", "oracle"]
+    #: Units of a month; null if there is no limit.
+    limit: Optional[int]
+    #: Units used this month, with keys and with sessions.
+    used: int
+    #: When the quota is renewed, ISO 8601 UTC.
+    reset_at: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("meter", "meter", None, True),
+        ("limit", "limit", None, True),
+        ("used", "used", None, True),
+        ("resetAt", "reset_at", None, True),
+    )
+
+
+@dataclass
+class PlanUsageRequestsPerMinute(Model):
+    """For each key and each session, unless a key has limits of its own."""
+
+    screening: int
+    kyt: int
+    trace: int
+    entity: int
+    exchange_status: int
+    monitoring: int
+    names: int
+    intel: int
+    sanctions: int
+    oracle: int
+    keys: int
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("screening", "screening", None, True),
+        ("kyt", "kyt", None, True),
+        ("trace", "trace", None, True),
+        ("entity", "entity", None, True),
+        ("exchange-status", "exchange_status", None, True),
+        ("monitoring", "monitoring", None, True),
+        ("names", "names", None, True),
+        ("intel", "intel", None, True),
+        ("sanctions", "sanctions", None, True),
+        ("oracle", "oracle", None, True),
+        ("keys", "keys", None, True),
+    )
+
+
+@dataclass
+class Price(Model):
+    """Price of the API."""
+
+    #: In the minor unit of the currency: cents.
+    amount: int
+    #: ISO 4217.
+    currency: Literal["USD"]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("amount", "amount", None, True),
+        ("currency", "currency", None, True),
     )
 
 
@@ -3061,8 +4378,7 @@ class ReadyData(Model):
     #: Of a node that pulls its labels: the newest release that was seen at the publisher, the one that is served,
     #: since when they differ (null: they do not), when the publisher last answered, and what goes wrong since when.
     pulled_from: Optional[ReadyDataPulledFrom] = None
-    #: Stores that refuse writes, for example because the disk is full. Reads work; writes respond with 500 and the
-    #: code STORAGE_FULL. Omitted if there are none.
+    #: What the service does not do although it is ready. Omitted if there is nothing.
     degraded: Optional[List[ReadyDataDegraded]] = None
     #: Chains on which wallets are watched. Omitted if there are none. They do not affect readiness.
     monitoring: Optional[List[ReadyDataMonitoring]] = None
@@ -3085,13 +4401,18 @@ class ReadyData(Model):
 class ReadyDataDegraded(Model):
     """ReadyDataDegraded of the API."""
 
-    #: Store or folder that cannot be written.
-    path: str
+    #: STORAGE: a store refuses writes, for example because the disk is full; reads work, and writes respond with 500
+    #: and the code STORAGE_FULL. SECOND_FACTOR: this node accepts no codes of authenticator apps. EMAIL_LINKS: people
+    #: cannot open the links in emails. TRANSPARENCY_LOG: the log of receipts appends and signs nothing.
+    kind: ReadyDataDegradedKind
+    #: Store or folder that cannot be written; null for the other kinds.
+    path: Optional[str]
     reason: str
     #: ISO 8601 UTC.
     since: str
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("kind", "kind", None, True),
         ("path", "path", None, True),
         ("reason", "reason", None, True),
         ("since", "since", None, True),
@@ -3270,6 +4591,35 @@ class Reason(Model):
 
 
 @dataclass
+class RecoveryCodes(Model):
+    """RecoveryCodes of the API."""
+
+    #: 10 codes, each accepted once in place of a code of the app. Shown only once.
+    recovery_codes: List[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("recoveryCodes", "recovery_codes", None, True),
+    )
+
+
+@dataclass
+class RefreshesDue(Model):
+    """RefreshesDue of the API."""
+
+    chain: str
+    #: Wallets with a new alert. Counted up to 1000.
+    after_alert: int
+    #: Wallets whose regular screening is due. Counted up to 1000.
+    scheduled: int
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("chain", "chain", None, True),
+        ("afterAlert", "after_alert", None, True),
+        ("scheduled", "scheduled", None, True),
+    )
+
+
+@dataclass
 class RegistrationHistory(Model):
     """State of a registration in one or more consecutive files."""
 
@@ -3313,6 +4663,81 @@ class RevokedKey(Model):
 
 
 @dataclass
+class RowChanges(Model):
+    """Rows as the answers have them."""
+
+    added: List[Dict[str, Any]]
+    removed: List[Dict[str, Any]]
+    #: Rows about the same fact.
+    changed: List[RowChangesChanged]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("added", "added", None, True),
+        ("removed", "removed", None, True),
+        ("changed", "changed", ["RowChangesChanged"], True),
+    )
+
+
+@dataclass
+class RowChangesChanged(Model):
+    """RowChangesChanged of the API."""
+
+    before: Dict[str, Any]
+    after: Dict[str, Any]
+    #: Fields that differ.
+    fields: List[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("before", "before", None, True),
+        ("after", "after", None, True),
+        ("fields", "fields", None, True),
+    )
+
+
+@dataclass
+class Run(Model):
+    """Run of the API."""
+
+    #: BUILD: a new snapshot of the labels.
+    kind: Literal["SYNC", "IMPORT", "BUILD"]
+    #: FAILED: the run or one of its sources has an error. INTERRUPTED: its process ended before the run did.
+    state: Literal["RUNNING", "DONE", "FAILED", "INTERRUPTED"]
+    started_at: str
+    ended_at: Optional[str]
+    sources: List[RunSource]
+    #: Snapshot that the run published; null if it published none.
+    data_version: Optional[str]
+    error: Optional[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("kind", "kind", None, True),
+        ("state", "state", None, True),
+        ("startedAt", "started_at", None, True),
+        ("endedAt", "ended_at", None, True),
+        ("sources", "sources", ["RunSource"], True),
+        ("dataVersion", "data_version", None, True),
+        ("error", "error", None, True),
+    )
+
+
+@dataclass
+class RunSource(Model):
+    """RunSource of the API."""
+
+    source: str
+    records: Optional[int]
+    rejected: Optional[int]
+    error: Optional[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("source", "source", None, True),
+        ("records", "records", None, True),
+        ("rejected", "rejected", None, True),
+        ("error", "error", None, True),
+    )
+
+
+@dataclass
 class SanctionsCheck(Model):
     """SanctionsCheck of the API."""
 
@@ -3334,6 +4759,8 @@ class SanctionsCheck(Model):
     reasons: List[Reason]
     #: Version of the label snapshot of this response.
     data_version: str
+    #: Only if a receipt was requested.
+    receipt: Optional[IssuedReceipt] = None
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("address", "address", None, True),
@@ -3347,6 +4774,7 @@ class SanctionsCheck(Model):
         ("assessed", "assessed", None, True),
         ("reasons", "reasons", ["Reason"], True),
         ("dataVersion", "data_version", None, True),
+        ("receipt", "receipt", "IssuedReceipt", False),
     )
 
 
@@ -3440,6 +4868,79 @@ class SanctionsEntryAttribution(Model):
 
 
 @dataclass
+class SavedScreening(Model):
+    """The facts of a saved answer."""
+
+    id: str
+    #: The operation: POST /screening or POST /kyt.
+    kind: Literal["SCREENING", "KYT"]
+    #: Chain identifier, in upper case in every answer.
+    chain: ChainId
+    #: In canonical form: the screened address, or the sender and the receiver.
+    addresses: List[str]
+    #: Body of the request, without `save`.
+    request: Dict[str, Any]
+    risk_score: int
+    risk_level: RiskLevel
+    #: Of KYT; null for a screening.
+    decision: Optional[str]
+    #: Version of the label snapshot of this response.
+    data_version: str
+    policy_version: str
+    #: Version of the program that made the answer.
+    software_version: str
+    #: Age of each sanctions list when the answer was saved.
+    lists: List[ListVersion]
+    saved_at: str
+    #: Id of the key, or of the person of a session.
+    saved_by: str
+    #: Of the JSON text of the answer.
+    bytes: int
+    #: Of the JSON text of the answer, hexadecimal.
+    sha256: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("id", "id", None, True),
+        ("kind", "kind", None, True),
+        ("chain", "chain", None, True),
+        ("addresses", "addresses", None, True),
+        ("request", "request", None, True),
+        ("riskScore", "risk_score", None, True),
+        ("riskLevel", "risk_level", None, True),
+        ("decision", "decision", None, True),
+        ("dataVersion", "data_version", None, True),
+        ("policyVersion", "policy_version", None, True),
+        ("softwareVersion", "software_version", None, True),
+        ("lists", "lists", ["ListVersion"], True),
+        ("savedAt", "saved_at", None, True),
+        ("savedBy", "saved_by", None, True),
+        ("bytes", "bytes", None, True),
+        ("sha256", "sha256", None, True),
+    )
+
+
+@dataclass
+class SavedScreeningList(Model):
+    """SavedScreeningList of the API."""
+
+    #: Newest first.
+    screenings: List[SavedScreening]
+    #: Rows of a page, as requested.
+    limit: int
+    #: Whether a next page exists. A page may be short although it does.
+    has_more: bool
+    #: Pass it as `cursor` for the next page; null at the end.
+    next_cursor: Optional[Cursor]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("screenings", "screenings", ["SavedScreening"], True),
+        ("limit", "limit", None, True),
+        ("hasMore", "has_more", None, True),
+        ("nextCursor", "next_cursor", None, True),
+    )
+
+
+@dataclass
 class ScoreFactor(Model):
     """A part of the score. All points add up to the score before its cap at 100."""
 
@@ -3476,6 +4977,173 @@ class ScoreFactor(Model):
         ("points", "points", None, True),
         ("severity", "severity", None, True),
         ("evidence", "evidence", None, True),
+    )
+
+
+@dataclass
+class ScoreLine(Model):
+    """ScoreLine of the API."""
+
+    #: A factor of the score; CAP: what the limits of 0 and 100 add or take; SCORE: the score of an answer without its
+    #: breakdown.
+    factor: str
+    category: Optional[str]
+    risk_type: Optional[str]
+    direction: Optional[str]
+    asset: Optional[str]
+    #: Points; null if the answer does not have the line.
+    before: Optional[int]
+    after: Optional[int]
+    #: A missing line counts as 0.
+    difference: int
+    #: Parts that changed and that this line is computed from. Empty if it is the same.
+    causes: List[ScoreLineCause]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("factor", "factor", None, True),
+        ("category", "category", None, True),
+        ("riskType", "risk_type", None, True),
+        ("direction", "direction", None, True),
+        ("asset", "asset", None, True),
+        ("before", "before", None, True),
+        ("after", "after", None, True),
+        ("difference", "difference", None, True),
+        ("causes", "causes", None, True),
+    )
+
+
+@dataclass
+class ScreeningComparison(Model):
+    """The differences between two saved answers, and what they follow from."""
+
+    #: The facts of a saved answer.
+    before: SavedScreening
+    #: The facts of a saved answer.
+    after: SavedScreening
+    #: Whether the findings differ: score, verdict, list entries, labels, exposures, transfers, flags or parties. The
+    #: data behind them may be newer all the same.
+    is_changed: bool
+    #: The changed parts, requests and policy first, the versions of data and program last.
+    causes: List[ScreeningComparisonCause]
+    score: ScreeningComparisonScore
+    #: Level, sanctions verdict, decision, owner and assessment, if they differ.
+    verdict: List[FieldDifference]
+    request: List[FieldDifference]
+    #: Entries of sanctions lists; null for KYT, or if an answer leaves them out.
+    sanctions: Optional[RowChanges]
+    #: Lists that were published or checked again.
+    lists: List[ScreeningComparisonList]
+    #: Labels of the address; null like `sanctions`.
+    labels: Optional[RowChanges]
+    #: Null like `sanctions`.
+    exposures: Optional[RowChanges]
+    #: Totals of the known transfers that differ; null if an answer leaves them out.
+    transfers: Optional[List[FieldDifference]]
+    #: Flags of KYT; null for a screening.
+    flags: Optional[RowChanges]
+    #: Owners of the parties of KYT; null for a screening.
+    parties: Optional[List[FieldDifference]]
+    #: Reasons and qualifications, which follow from the other parts.
+    reasons: Optional[RowChanges]
+    #: Parts of the coverage that differ. `graph.asOf` is the newest block.
+    coverage: List[FieldDifference]
+    #: Parts that an answer leaves out by its `sections`, or cuts by its `limit`: changes of them may be missing.
+    not_compared: List[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("before", "before", "SavedScreening", True),
+        ("after", "after", "SavedScreening", True),
+        ("isChanged", "is_changed", None, True),
+        ("causes", "causes", ["ScreeningComparisonCause"], True),
+        ("score", "score", "ScreeningComparisonScore", True),
+        ("verdict", "verdict", ["FieldDifference"], True),
+        ("request", "request", ["FieldDifference"], True),
+        ("sanctions", "sanctions", "RowChanges", True),
+        ("lists", "lists", ["ScreeningComparisonList"], True),
+        ("labels", "labels", "RowChanges", True),
+        ("exposures", "exposures", "RowChanges", True),
+        ("transfers", "transfers", ["FieldDifference"], True),
+        ("flags", "flags", "RowChanges", True),
+        ("parties", "parties", ["FieldDifference"], True),
+        ("reasons", "reasons", "RowChanges", True),
+        ("coverage", "coverage", ["FieldDifference"], True),
+        ("notCompared", "not_compared", None, True),
+    )
+
+
+@dataclass
+class ScreeningComparisonCause(Model):
+    """ScreeningComparisonCause of the API."""
+
+    cause: ScreeningComparisonCauseCause
+    message: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("cause", "cause", None, True),
+        ("message", "message", None, True),
+    )
+
+
+@dataclass
+class ScreeningComparisonList(Model):
+    """ScreeningComparisonList of the API."""
+
+    list: str
+    before: Optional[ScreeningComparisonListBefore]
+    after: Optional[ScreeningComparisonListAfter]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("list", "list", None, True),
+        ("before", "before", "ScreeningComparisonListBefore", True),
+        ("after", "after", "ScreeningComparisonListAfter", True),
+    )
+
+
+@dataclass
+class ScreeningComparisonListAfter(Model):
+    """ScreeningComparisonListAfter of the API."""
+
+    #: Publication of the list.
+    published_at: Optional[str]
+    #: Last successful check; null if the list was never loaded.
+    checked_at: Optional[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("publishedAt", "published_at", None, True),
+        ("checkedAt", "checked_at", None, True),
+    )
+
+
+@dataclass
+class ScreeningComparisonListBefore(Model):
+    """ScreeningComparisonListBefore of the API."""
+
+    #: Publication of the list.
+    published_at: Optional[str]
+    #: Last successful check; null if the list was never loaded.
+    checked_at: Optional[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("publishedAt", "published_at", None, True),
+        ("checkedAt", "checked_at", None, True),
+    )
+
+
+@dataclass
+class ScreeningComparisonScore(Model):
+    """ScreeningComparisonScore of the API."""
+
+    before: int
+    after: int
+    difference: int
+    #: Their differences add up to `difference`; the greatest first.
+    lines: List[ScoreLine]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("before", "before", None, True),
+        ("after", "after", None, True),
+        ("difference", "difference", None, True),
+        ("lines", "lines", ["ScoreLine"], True),
     )
 
 
@@ -3536,6 +5204,10 @@ class ScreeningResult(Model):
     darknet_exposure: Optional[ScreeningResultDarknetExposure] = None
     address_validation: Optional[ScreeningResultAddressValidation] = None
     legal_interpretation: Optional[LegalInterpretation] = None
+    #: Id of the saved answer. Only with `save`.
+    screening_id: Optional[str] = None
+    #: Only if a receipt was requested.
+    receipt: Optional[IssuedReceipt] = None
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("walletAddress", "wallet_address", None, True),
@@ -3577,6 +5249,8 @@ class ScreeningResult(Model):
         ("coverage", "coverage", "Coverage", True),
         ("dataVersion", "data_version", None, True),
         ("screenedAt", "screened_at", None, True),
+        ("screeningId", "screening_id", None, False),
+        ("receipt", "receipt", "IssuedReceipt", False),
     )
 
 
@@ -3736,14 +5410,92 @@ class ScreeningResultTransactionFlow(Model):
 class SessionData(Model):
     """A session. Its token is only in the cookie."""
 
+    #: Id of the session. It is not the token.
+    id: str
     #: The account of a person.
     account: AccountView
+    #: The person who logged in.
+    person: SessionPerson
+    #: Whether the person may read the state of the whole installation.
+    operator: bool
     #: Time at which the session ends, ISO 8601 UTC.
     expires_at: str
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("id", "id", None, True),
         ("account", "account", "AccountView", True),
+        ("person", "person", "SessionPerson", True),
+        ("operator", "operator", None, True),
         ("expiresAt", "expires_at", None, True),
+    )
+
+
+@dataclass
+class SessionList(Model):
+    """SessionList of the API."""
+
+    #: Newest first.
+    sessions: List[SessionView]
+    total: int
+    #: Rows of a page, as requested.
+    limit: int
+    #: Whether a next page exists. A page may be short although it does.
+    has_more: bool
+    #: Pass it as `cursor` for the next page; null at the end.
+    next_cursor: Optional[Cursor]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("sessions", "sessions", ["SessionView"], True),
+        ("total", "total", None, True),
+        ("limit", "limit", None, True),
+        ("hasMore", "has_more", None, True),
+        ("nextCursor", "next_cursor", None, True),
+    )
+
+
+@dataclass
+class SessionPerson(Model):
+    """The person who logged in."""
+
+    id: str
+    #: owner: everything, also keys, people and billing. analyst: everything that a key can do. auditor: reads only,
+    #: and spends no credits.
+    role: Role
+    #: Whether a login asks for a code.
+    second_factor: bool
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("id", "id", None, True),
+        ("role", "role", None, True),
+        ("secondFactor", "second_factor", None, True),
+    )
+
+
+@dataclass
+class SessionView(Model):
+    """A session of the person."""
+
+    #: Not the token of the session.
+    id: str
+    #: User-Agent header of the login.
+    user_agent: Optional[str]
+    #: Client address of the login.
+    address: Optional[str]
+    created_at: str
+    #: Up to five minutes old.
+    last_used_at: str
+    expires_at: str
+    #: Whether it is the session of this request.
+    current: bool
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("id", "id", None, True),
+        ("userAgent", "user_agent", None, True),
+        ("address", "address", None, True),
+        ("createdAt", "created_at", None, True),
+        ("lastUsedAt", "last_used_at", None, True),
+        ("expiresAt", "expires_at", None, True),
+        ("current", "current", None, True),
     )
 
 
@@ -3948,6 +5700,21 @@ class TopMatch(Model):
         ("verified", "verified", None, True),
         ("cleared", "cleared", None, True),
         ("entityVersion", "entity_version", None, True),
+    )
+
+
+@dataclass
+class TotpEnrolment(Model):
+    """TotpEnrolment of the API."""
+
+    #: Base32, to type into an app. Shown only once.
+    secret: str
+    #: `otpauth://totp/…`: the text of a QR code.
+    uri: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("secret", "secret", None, True),
+        ("uri", "uri", None, True),
     )
 
 
@@ -4210,6 +5977,106 @@ class TransactionListTransactionCounterpartyEntity(Model):
 
 
 @dataclass
+class TransactionParty(Model):
+    """A side of a transfer, with its own risk as in a trace."""
+
+    address: str
+    #: Name of the entity; null if the address has no label.
+    label: Optional[str]
+    category: ExposureCategory
+    risk_level: RiskLevel
+    entity: Optional[EntitySummary]
+    threat_level: Optional[ThreatLevel]
+    sanctioned: bool
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("address", "address", None, True),
+        ("label", "label", None, True),
+        ("category", "category", None, True),
+        ("riskLevel", "risk_level", None, True),
+        ("entity", "entity", "EntitySummary", True),
+        ("threatLevel", "threat_level", None, True),
+        ("sanctioned", "sanctioned", None, True),
+    )
+
+
+@dataclass
+class TransactionResult(Model):
+    """The stored transfers of a transaction."""
+
+    hash: str
+    #: One for each chain that has the hash. Empty if no transfer of the transaction is stored here.
+    transactions: List[ChainTransaction]
+    #: Chains whose transfers were searched.
+    searched: List[ChainId]
+    #: Chains on which the text can be a hash, and that were not searched.
+    not_searched: List[TransactionResultNotSearched]
+    searched_at: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("hash", "hash", None, True),
+        ("transactions", "transactions", ["ChainTransaction"], True),
+        ("searched", "searched", None, True),
+        ("notSearched", "not_searched", ["TransactionResultNotSearched"], True),
+        ("searchedAt", "searched_at", None, True),
+    )
+
+
+@dataclass
+class TransactionResultNotSearched(Model):
+    """TransactionResultNotSearched of the API."""
+
+    #: Chain identifier, in upper case in every answer.
+    chain: ChainId
+    #: NO_TRANSFERS: none of the chain is stored here. NOT_SEARCHABLE: they are in a server, which has no hashes, or,
+    #: on TON, have the hash of their trace. UNAVAILABLE: no node that stores them is available, or their store cannot
+    #: be read.
+    reason: Literal["NO_TRANSFERS", "NOT_SEARCHABLE", "UNAVAILABLE"]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("chain", "chain", None, True),
+        ("reason", "reason", None, True),
+    )
+
+
+@dataclass
+class TransactionTransfer(Model):
+    """TransactionTransfer of the API."""
+
+    #: Place in the transaction, such as `value` or `log:12`.
+    position: str
+    #: Null if there is no sender: a coinbase or a mint.
+    from_: Optional[str]
+    #: Null if there is no receiver: a burn.
+    to: Optional[str]
+    asset: str
+    #: Native units, decimal; the smallest unit if `decimals` is null.
+    amount: str
+    #: Decimals of the asset; null if they are not known.
+    decimals: Optional[int]
+    #: USD at the time of the transfer; null if no price is known.
+    value_usd: Optional[float]
+    #: False: a token that is on no curated list. Anyone can forge its transfers, so they never score.
+    evidence: bool
+    block_number: int
+    #: Time of the block.
+    timestamp: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("position", "position", None, True),
+        ("from", "from_", None, True),
+        ("to", "to", None, True),
+        ("asset", "asset", None, True),
+        ("amount", "amount", None, True),
+        ("decimals", "decimals", None, True),
+        ("valueUsd", "value_usd", None, True),
+        ("evidence", "evidence", None, True),
+        ("blockNumber", "block_number", None, True),
+        ("timestamp", "timestamp", None, True),
+    )
+
+
+@dataclass
 class UsageEntry(Model):
     """One entry of the ledger."""
 
@@ -4252,6 +6119,10 @@ class UsageRecord(Model):
     totals: UsageRecordTotals
     #: Parts of the balance.
     credits: UsageRecordCredits
+    #: The plan of the account, and what is used of its monthly quotas.
+    plan: PlanUsage
+    #: The balance that pays for calls with a session, and its ledger. Only if the request has a session.
+    dashboard: Optional[DashboardUsage] = None
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("balance", "balance", None, True),
@@ -4261,6 +6132,8 @@ class UsageRecord(Model):
         ("nextCursor", "next_cursor", None, True),
         ("totals", "totals", "UsageRecordTotals", True),
         ("credits", "credits", "UsageRecordCredits", True),
+        ("plan", "plan", "PlanUsage", True),
+        ("dashboard", "dashboard", "DashboardUsage", False),
     )
 
 
@@ -4802,6 +6675,128 @@ def _secret_bytes(secret: str) -> bytes:
         raise AssayError("secret: must be the whsec_… text of webhooks.rotate_secret().") from None
 
 
+_RECEIPT_TYPE = "assay-receipt+jws"
+_RECEIPT_CHARS_MAX = 65_536
+# Members of an answer that are added after it was hashed.
+_ADDED_LATER = ("receipt", "screeningId", "ignored")
+
+
+def _number_text(value: float) -> str:
+    """Writes a number as ECMAScript does, which RFC 8785 requires."""
+    if value != value or value in (float("inf"), float("-inf")):
+        raise ReceiptError("answer: has a number that is not JSON.")
+    if value == int(value) and abs(value) < 2**53:
+        return str(int(value))
+    digits, _, exponent = repr(value).partition("e")
+    sign, digits = ("-", digits[1:]) if digits.startswith("-") else ("", digits)
+    whole, _, rest = digits.partition(".")
+    rest = "" if rest == "0" else rest
+    # The point is behind `point` of the digits.
+    point = len(whole) + int(exponent or 0)
+    text = (whole + rest).lstrip("0")
+    point -= len(whole + rest) - len(text)
+    text = text.rstrip("0")
+    if -6 < point <= 0:
+        return f"{sign}0.{'0' * -point}{text}"
+    if 0 < point <= 21:
+        return f"{sign}{text[:point].ljust(point, '0')}{'.' + text[point:] if text[point:] else ''}"
+    head = text[0] + ("." + text[1:] if text[1:] else "")
+    return f"{sign}{head}e{'+' if point > 0 else '-'}{abs(point - 1)}"
+
+
+def _canonical(value: Any) -> str:
+    """Returns the canonical text of JSON data (RFC 8785)."""
+    if isinstance(value, dict):
+        names = sorted(value, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
+        return "{" + ",".join(f"{json.dumps(name, ensure_ascii=False)}:{_canonical(value[name])}" for name in names) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(_canonical(item) for item in value) + "]"
+    if isinstance(value, float):
+        return _number_text(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _base64url(part: str) -> bytes:
+    try:
+        raw = base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
+    except (ValueError, binascii.Error):
+        raise ReceiptError("jws: a part is not base64url.") from None
+    if base64.urlsafe_b64encode(raw).decode().rstrip("=") != part:
+        raise ReceiptError("jws: a part is not base64url.")
+    return raw
+
+
+def _receipt_part(part: str) -> Tuple[str, Mapping[str, Any]]:
+    try:
+        text = _base64url(part).decode()
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ReceiptError("jws: a part is not JSON.") from None
+    if not isinstance(value, dict):
+        raise ReceiptError("jws: a part is not a JSON object.")
+    return text, value
+
+
+def _ed25519_verifies(public: bytes, signature: bytes, signed: bytes) -> bool:
+    try:
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    except ImportError:
+        raise ReceiptError(
+            "Python has no Ed25519 of its own: install the package `cryptography`, or verify with `assay receipt verify`."
+        ) from None
+    try:
+        Ed25519PublicKey.from_public_bytes(public).verify(signature, signed)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def verify_receipt(
+    jws: str,
+    jwks: Any,
+    answer: Optional[Any] = None,
+    allow_expired: bool = False,
+    now: Optional[float] = None,
+) -> Dict[str, Any]:
+    """Verifies a signed receipt without the server, and returns the facts that it binds. It needs the package `cryptography`.
+
+    Check that `subject` is the address that you asked about: a receipt of another address is genuine, too.
+
+    :param jws: `receipt.jws` of a response
+    :param jwks: `client.receipts.jwks()`, or the JSON of /.well-known/jwks.json
+    :param answer: the response with the receipt, as JSON; it must then be the one that was signed
+    :param allow_expired: accept a verdict that has expired: for records, not for decisions
+    :raises ReceiptError: if the receipt is not genuine, or its verdict has expired
+    """
+    parts = jws.split(".")
+    if len(jws) > _RECEIPT_CHARS_MAX or len(parts) != 3:
+        raise ReceiptError("jws: must have three parts.")
+    _, header = _receipt_part(parts[0])
+    if header.get("alg") != "Ed25519" or header.get("typ") != _RECEIPT_TYPE or len(header) != 3:
+        raise ReceiptError(f"jws: the header must have alg Ed25519 and typ {_RECEIPT_TYPE}.")
+    document = jwks if isinstance(jwks, dict) else jwks.to_json()
+    key = next((one for one in document["keys"] if one["kid"] == header.get("kid")), None)
+    if key is None:
+        raise ReceiptError("kid: no key of the JWKS has this id.")
+    if not _ed25519_verifies(_base64url(key["x"]), _base64url(parts[2]), f"{parts[0]}.{parts[1]}".encode()):
+        raise ReceiptError("jws: the signature is not valid.")
+    text, receipt = _receipt_part(parts[1])
+    if receipt.get("v") != 1 or _canonical(receipt) != text:
+        raise ReceiptError("jws: the payload is not a receipt of version 1 in canonical form.")
+    end = key.get("exp")
+    if receipt["issuedAt"] < key["iat"] or (end is not None and receipt["issuedAt"] > end):
+        raise ReceiptError("kid: the key was not in use when the receipt was issued.")
+    if not allow_expired and receipt["expiresAt"] <= (time.time() if now is None else now):
+        raise ReceiptError("expiresAt: the verdict has expired.")
+    if answer is not None:
+        data = answer if isinstance(answer, dict) else answer.to_json()
+        signed = {name: value for name, value in data.items() if name not in _ADDED_LATER}
+        if hashlib.sha256(_canonical(signed).encode()).hexdigest() != receipt["answerSha256"]:
+            raise ReceiptError("answer: is not the one that was signed.")
+    return dict(receipt)
+
+
 def unwrap_webhook(
     body: Union[bytes, str],
     headers: Mapping[str, str],
@@ -5015,71 +7010,276 @@ class Bulk(_Resource):
 
 _HEALTH = _Operation("health", "GET", "/health", True, "none", True, has_envelope=False, result="Health")
 _READY = _Operation("ready", "GET", "/ready", True, "none", True, result="ReadyData")
+_OPERATOR_STATUS = _Operation(
+    "operatorStatus",
+    "GET",
+    "/operator/status",
+    True,
+    "session",
+    True,
+    result="OperatorStatus",
+)
+_OPERATOR_IMPORTS = _Operation(
+    "operatorImports",
+    "GET",
+    "/operator/imports",
+    True,
+    "session",
+    True,
+    result="OperatorImports",
+)
 _METRICS = _Operation("metrics", "GET", "/metrics", True, "none", True, result="text")
 _OPENAPI = _Operation("openapi", "GET", "/openapi.json", False, "none", True, has_envelope=False)
 _DOCS = _Operation("docs", "GET", "/docs", False, "none", True, result="text")
-_ENTITY = _Operation("entity", "GET", "/entity/{address}", True, "key", True, result="EntityLabelSet")
+_ENTITY = _Operation("entity", "GET", "/entity/{address}", True, "either", True, result="EntityLabelSet")
 _EXCHANGE_STATUS = _Operation(
     "exchangeStatus",
     "GET",
     "/exchange-status",
     True,
-    "key",
+    "either",
     True,
     result="ExchangeStatusData",
 )
-_LABELS = _Operation("labels", "GET", "/address/{chain}/{address}/labels", True, "key", True, result="EntityLabelSet")
-_SCREEN = _Operation("screen", "POST", "/screen", True, "key", True, result="EntityLabelSet")
-_SCREEN_BULK = _Operation("screenBulk", "POST", "/screen/bulk", True, "key", True, result="BulkResult")
-_SANCTIONS_CHECK = _Operation("sanctionsCheck", "GET", "/sanctions/check", True, "key", True, result="SanctionsCheck")
-_ORACLE = _Operation("oracle", "GET", "/oracle/address/{chain}/{address}", True, "key", True, result="OracleVerdict")
-_SCREENING = _Operation("screening", "POST", "/screening", True, "key", True, result="ScreeningResult")
-_KYT = _Operation("kyt", "POST", "/kyt", True, "key", True, result="KytResult")
-_TRACE = _Operation("trace", "POST", "/trace", True, "key", True, result="TraceResult")
-_USAGE = _Operation("usage", "GET", "/usage", True, "key", True, result="UsageRecord", items="history")
-_NAMES = _Operation("names", "POST", "/namescreen/bulk", True, "key", True, has_envelope=False, result="NamesResult")
-_CLEAR = _Operation("clear", "POST", "/namescreen/cleared", True, "key", True, result="ClearedAnswer")
+_LABELS = _Operation(
+    "labels",
+    "GET",
+    "/address/{chain}/{address}/labels",
+    True,
+    "either",
+    True,
+    result="EntityLabelSet",
+)
+_SCREEN = _Operation("screen", "POST", "/screen", True, "either", True, result="EntityLabelSet")
+_SCREEN_BULK = _Operation("screenBulk", "POST", "/screen/bulk", True, "either", True, result="BulkResult")
+_SANCTIONS_CHECK = _Operation(
+    "sanctionsCheck",
+    "GET",
+    "/sanctions/check",
+    True,
+    "either",
+    True,
+    result="SanctionsCheck",
+)
+_ORACLE = _Operation(
+    "oracle",
+    "GET",
+    "/oracle/address/{chain}/{address}",
+    True,
+    "either",
+    True,
+    result="OracleVerdict",
+)
+_ORACLE_ROOT = _Operation("oracleRoot", "GET", "/oracle/root/{chain}", True, "either", True, result="OracleRoot")
+_ORACLE_PROOF = _Operation(
+    "oracleProof",
+    "GET",
+    "/oracle/proof/{chain}/{address}",
+    True,
+    "either",
+    True,
+    result="OracleProof",
+)
+_SCREENING = _Operation("screening", "POST", "/screening", True, "either", True, result="ScreeningResult")
+_KYT = _Operation("kyt", "POST", "/kyt", True, "either", True, result="KytResult")
+_LIST_SCREENINGS = _Operation(
+    "listScreenings",
+    "GET",
+    "/screenings",
+    True,
+    "either",
+    True,
+    result="SavedScreeningList",
+    items="screenings",
+)
+_ONE_SCREENING = _Operation(
+    "oneScreening",
+    "GET",
+    "/screenings/{id}",
+    True,
+    "either",
+    True,
+    result="OneSavedScreening",
+)
+_COMPARE_SCREENINGS = _Operation(
+    "compareScreenings",
+    "GET",
+    "/screenings/{a}/compare/{b}",
+    True,
+    "either",
+    True,
+    result="ScreeningComparison",
+)
+_RECEIPT_PROOF = _Operation("receiptProof", "GET", "/receipts/{id}/proof", True, "either", True, result="text")
+_ONE_RECEIPT = _Operation("oneReceipt", "GET", "/receipts/{id}", True, "either", True, result="OneReceipt")
+_JWKS = _Operation("jwks", "GET", "/.well-known/jwks.json", False, "none", True, has_envelope=False, result="Jwks")
+_TRACE = _Operation("trace", "POST", "/trace", True, "either", True, result="TraceResult")
+_TRANSACTION = _Operation(
+    "transaction",
+    "GET",
+    "/transactions/{hash}",
+    True,
+    "either",
+    True,
+    result="TransactionResult",
+)
+_USAGE = _Operation("usage", "GET", "/usage", True, "either", True, result="UsageRecord", items="history")
+_BILLING_PACKAGES = _Operation(
+    "billingPackages",
+    "GET",
+    "/billing/packages",
+    True,
+    "either",
+    True,
+    result="CreditPackages",
+)
+_CREATE_CHECKOUT = _Operation(
+    "createCheckout",
+    "POST",
+    "/billing/checkout",
+    True,
+    "session",
+    False,
+    result="CheckoutPage",
+)
+_LIST_INVOICES = _Operation(
+    "listInvoices",
+    "GET",
+    "/billing/invoices",
+    True,
+    "either",
+    True,
+    result="InvoiceList",
+    items="invoices",
+)
+_ONE_INVOICE = _Operation("oneInvoice", "GET", "/billing/invoices/{id}", True, "either", True, result="OneInvoice")
+_INVOICE_RECEIPT = _Operation(
+    "invoiceReceipt",
+    "GET",
+    "/billing/invoices/{id}/receipt",
+    True,
+    "either",
+    True,
+    result="text",
+)
+_NAMES = _Operation(
+    "names",
+    "POST",
+    "/namescreen/bulk",
+    True,
+    "either",
+    True,
+    has_envelope=False,
+    result="NamesResult",
+)
+_CLEAR = _Operation("clear", "POST", "/namescreen/cleared", True, "either", True, result="ClearedAnswer")
 _CLEARED_LIST = _Operation(
     "clearedList",
     "GET",
     "/namescreen/cleared",
     True,
-    "key",
+    "either",
     True,
     result="ClearedListAnswer",
     items="cleared",
 )
-_UNCLEAR = _Operation("unclear", "DELETE", "/namescreen/cleared/{id}", True, "key", True, result="ClearedAnswer")
+_UNCLEAR = _Operation("unclear", "DELETE", "/namescreen/cleared/{id}", True, "either", True, result="ClearedAnswer")
 _REGISTER = _Operation("register", "POST", "/auth/register", True, "none", False, result="Done")
 _VERIFY_EMAIL = _Operation("verifyEmail", "POST", "/auth/verify", True, "none", False, result="Done")
+_RESEND_CONFIRMATION = _Operation(
+    "resendConfirmation",
+    "POST",
+    "/auth/confirmation",
+    True,
+    "none",
+    False,
+    result="Done",
+)
+_ACCEPT_INVITATION = _Operation(
+    "acceptInvitation",
+    "POST",
+    "/auth/invitation",
+    True,
+    "none",
+    False,
+    result="SessionData",
+)
 _LOGIN = _Operation("login", "POST", "/auth/login", True, "none", True, result="SessionData")
 _LOGOUT = _Operation("logout", "POST", "/auth/logout", True, "session", True, result="Done")
 _SESSION = _Operation("session", "GET", "/auth/session", True, "session", True, result="SessionData")
 _CHANGE_PASSWORD = _Operation("changePassword", "POST", "/auth/password", True, "session", False, result="SessionData")
 _FORGOT_PASSWORD = _Operation("forgotPassword", "POST", "/auth/password/forgot", True, "none", False, result="Done")
 _RESET_PASSWORD = _Operation("resetPassword", "POST", "/auth/password/reset", True, "none", False, result="Done")
+_LIST_SESSIONS = _Operation(
+    "listSessions",
+    "GET",
+    "/auth/sessions",
+    True,
+    "session",
+    True,
+    result="SessionList",
+    items="sessions",
+)
+_END_OTHER_SESSIONS = _Operation(
+    "endOtherSessions",
+    "DELETE",
+    "/auth/sessions",
+    True,
+    "session",
+    True,
+    result="EndedSessions",
+)
+_END_SESSION = _Operation("endSession", "DELETE", "/auth/sessions/{id}", True, "session", True, result="Done")
+_ENROL_TOTP = _Operation("enrolTotp", "POST", "/auth/totp", True, "session", False, result="TotpEnrolment")
+_CONFIRM_TOTP = _Operation("confirmTotp", "POST", "/auth/totp/confirm", True, "session", False, result="RecoveryCodes")
+_RENEW_RECOVERY_CODES = _Operation(
+    "renewRecoveryCodes",
+    "POST",
+    "/auth/totp/recovery-codes",
+    True,
+    "session",
+    False,
+    result="RecoveryCodes",
+)
+_DISABLE_TOTP = _Operation("disableTotp", "POST", "/auth/totp/disable", True, "session", False, result="Done")
 _LIST_KEYS = _Operation("listKeys", "GET", "/keys", True, "session", True, result="KeyList", items="keys")
 _CREATE_KEY = _Operation("createKey", "POST", "/keys", True, "either", False, result="NewKey")
 _TOGGLE_KEY = _Operation("toggleKey", "PATCH", "/keys/{id}", True, "either", True, result="OneKey")
 _REVOKE_KEY = _Operation("revokeKey", "DELETE", "/keys/{id}", True, "session", True, result="RevokedKey")
-_ADD_WALLET = _Operation("addWallet", "POST", "/monitoring/wallets", True, "key", True, result="OneWallet")
+_LIST_PEOPLE = _Operation("listPeople", "GET", "/people", True, "session", True, result="PeopleList", items="people")
+_ADD_PERSON = _Operation("addPerson", "POST", "/people", True, "session", False, result="OnePerson")
+_INVITE_PERSON = _Operation("invitePerson", "POST", "/people/invitations", True, "session", False, result="OnePerson")
+_CHANGE_PERSON = _Operation("changePerson", "PATCH", "/people/{id}", True, "session", True, result="OnePerson")
+_REMOVE_PERSON = _Operation("removePerson", "DELETE", "/people/{id}", True, "session", True, result="OnePerson")
+_END_PERSON_SESSIONS = _Operation(
+    "endPersonSessions",
+    "DELETE",
+    "/people/{id}/sessions",
+    True,
+    "session",
+    True,
+    result="EndedSessions",
+)
+_DISCARD_TOTP = _Operation("discardTotp", "DELETE", "/people/{id}/totp", True, "session", True, result="Done")
+_AUDIT_LOG = _Operation("auditLog", "GET", "/audit", True, "session", True, result="AuditPage", items="entries")
+_ADD_WALLET = _Operation("addWallet", "POST", "/monitoring/wallets", True, "either", True, result="OneWallet")
 _LIST_WALLETS = _Operation(
     "listWallets",
     "GET",
     "/monitoring/wallets",
     True,
-    "key",
+    "either",
     True,
     result="WalletList",
     items="wallets",
 )
-_ONE_WALLET = _Operation("oneWallet", "GET", "/monitoring/wallets/{id}", True, "key", True, result="WalletDetail")
+_ONE_WALLET = _Operation("oneWallet", "GET", "/monitoring/wallets/{id}", True, "either", True, result="WalletDetail")
 _CHANGE_WALLET = _Operation(
     "changeWallet",
     "PATCH",
     "/monitoring/wallets/{id}",
     True,
-    "key",
+    "either",
     True,
     result="WalletDetail",
 )
@@ -5088,7 +7288,7 @@ _REMOVE_WALLET = _Operation(
     "DELETE",
     "/monitoring/wallets/{id}",
     True,
-    "key",
+    "either",
     True,
     result="WalletDetail",
 )
@@ -5097,7 +7297,7 @@ _WALLET_ALERTS = _Operation(
     "GET",
     "/monitoring/wallets/{id}/alerts",
     True,
-    "key",
+    "either",
     True,
     result="AlertList",
     items="alerts",
@@ -5107,7 +7307,7 @@ _WALLET_TRANSACTIONS = _Operation(
     "GET",
     "/monitoring/wallets/{id}/transactions",
     True,
-    "key",
+    "either",
     True,
     result="TransactionList",
     items="transactions",
@@ -5117,7 +7317,7 @@ _TEST_WALLET = _Operation(
     "POST",
     "/monitoring/wallets/{id}/test",
     True,
-    "key",
+    "either",
     False,
     result="TestDeliveries",
 )
@@ -5126,20 +7326,20 @@ _LIST_ALERTS = _Operation(
     "GET",
     "/monitoring/alerts",
     True,
-    "key",
+    "either",
     True,
     result="AlertList",
     items="alerts",
 )
 _MOVE_ALERT = _Operation("moveAlert", "PATCH", "/monitoring/alerts/{id}", True, "either", True, result="OneAlert")
-_CHANNELS = _Operation("channels", "GET", "/monitoring/channels", True, "key", True, result="ChannelsAnswer")
-_SET_CHANNELS = _Operation("setChannels", "PUT", "/monitoring/channels", True, "key", True, result="ChannelsAnswer")
+_CHANNELS = _Operation("channels", "GET", "/monitoring/channels", True, "either", True, result="ChannelsAnswer")
+_SET_CHANNELS = _Operation("setChannels", "PUT", "/monitoring/channels", True, "either", True, result="ChannelsAnswer")
 _WEBHOOK_SECRET = _Operation(
     "webhookSecret",
     "POST",
     "/monitoring/webhook-secret",
     True,
-    "key",
+    "either",
     False,
     result="WebhookSecret",
 )
@@ -5148,7 +7348,7 @@ _DELIVERIES = _Operation(
     "GET",
     "/monitoring/deliveries",
     True,
-    "key",
+    "either",
     True,
     result="DeliveryList",
     items="deliveries",
@@ -5158,11 +7358,11 @@ _REPLAY_DELIVERY = _Operation(
     "POST",
     "/monitoring/deliveries/{id}/replay",
     True,
-    "key",
+    "either",
     False,
     result="OneDelivery",
 )
-_ALERT_STREAM = _Operation("alertStream", "GET", "/monitoring/stream", True, "key", True)
+_ALERT_STREAM = _Operation("alertStream", "GET", "/monitoring/stream", True, "either", True)
 _CREATE_CASE = _Operation("createCase", "POST", "/cases", True, "either", True, result="OneCase")
 _LIST_CASES = _Operation("listCases", "GET", "/cases", True, "either", True, result="CaseList", items="cases")
 _ONE_CASE = _Operation("oneCase", "GET", "/cases/{id}", True, "either", True, result="OneCase")
@@ -5191,11 +7391,11 @@ _CASE_FILES = _Operation(
 _ADD_CASE_FILE = _Operation("addCaseFile", "POST", "/cases/{id}/files", True, "either", True, result="OneCaseFile")
 _CASE_FILE = _Operation("caseFile", "GET", "/cases/{id}/files/{fileId}", True, "either", True, result="bytes")
 _EXPORT_CASE = _Operation("exportCase", "GET", "/cases/{id}/export", True, "either", True, result="bytes")
-_SEND_JOB = _Operation("sendJob", "POST", "/jobs", True, "key", True, result="OneJob")
-_LIST_JOBS = _Operation("listJobs", "GET", "/jobs", True, "key", True, result="JobList", items="jobs")
-_ONE_JOB = _Operation("oneJob", "GET", "/jobs/{id}", True, "key", True, result="OneJob")
-_CANCEL_JOB = _Operation("cancelJob", "DELETE", "/jobs/{id}", True, "key", True, result="OneJob")
-_JOB_RESULT = _Operation("jobResult", "GET", "/jobs/{id}/result", True, "key", True)
+_SEND_JOB = _Operation("sendJob", "POST", "/jobs", True, "either", True, result="OneJob")
+_LIST_JOBS = _Operation("listJobs", "GET", "/jobs", True, "either", True, result="JobList", items="jobs")
+_ONE_JOB = _Operation("oneJob", "GET", "/jobs/{id}", True, "either", True, result="OneJob")
+_CANCEL_JOB = _Operation("cancelJob", "DELETE", "/jobs/{id}", True, "either", True, result="OneJob")
+_JOB_RESULT = _Operation("jobResult", "GET", "/jobs/{id}/result", True, "either", True)
 
 
 class ServiceResource(_Resource):
@@ -5248,6 +7448,28 @@ class ServiceResource(_Resource):
         return self._client._call(_DOCS, _Options(timeout, max_retries))
 
 
+class OperatorResource(_Resource):
+    """Operations of `client.operator`."""
+
+    def status(self, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> OperatorStatus:
+        """State of the installation.
+
+        Health checks with what to do, label snapshots, sanctions lists, chains with their lag, queues and nodes, as
+        the node of this response sees them. For owners and analysts of an operator account. Needs a session of an
+        owner or analyst. An error is never charged.
+        """
+        return self._client._call(_OPERATOR_STATUS, _Options(timeout, max_retries))
+
+    def imports(self, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> OperatorImports:
+        """Imports and syncs.
+
+        Imported labels, lists, names and registers with their counts, and the last imports, syncs and builds of an
+        index on this machine with their errors. For owners and analysts of an operator account. Needs a session of an
+        owner or analyst. An error is never charged.
+        """
+        return self._client._call(_OPERATOR_IMPORTS, _Options(timeout, max_retries))
+
+
 class EntityResource(_Resource):
     """Operations of `client.entity`."""
 
@@ -5261,8 +7483,8 @@ class EntityResource(_Resource):
     ) -> EntityLabelSet:
         """Labels of an address.
 
-        Entity, category, threat level and sanctions status of an address. Permission `entity`. An error is never
-        charged.
+        Entity, category, threat level and sanctions status of an address. Needs a key with the permission `entity`, or
+        a session. An error is never charged.
 
         :param address: The address.
         :param chain: Chain of the address. Default ETH.
@@ -5288,8 +7510,8 @@ class ExchangesResource(_Resource):
     ) -> ExchangeStatusData:
         """Registrations of an exchange.
 
-        Registrations and warnings of regulatory registers, their history, and the registers that were read. Permission
-        `entity`. An error is never charged.
+        Registrations and warnings of regulatory registers, their history, and the registers that were read. Needs a
+        key with the permission `entity`, or a session. An error is never charged.
 
         :param name: Name, alias, legal name, domain or LEI, in any letter case; misspellings are understood.
         :param jurisdiction: ISO 3166-1 alpha-2, `EU` for all member states, or `EEA`.
@@ -5315,8 +7537,8 @@ class LabelsResource(_Resource):
     ) -> EntityLabelSet:
         """Raw labels, cacheable.
 
-        The same data as POST /screen, with ETag and Cache-Control. Permission `intel`. Counts against the monthly
-        intel quota, one a request. An error is never charged.
+        The same data as POST /screen, with ETag and Cache-Control. Needs a key with the permission `intel`, or a
+        session. Counts against the monthly intel quota, one a request. An error is never charged.
 
         :param chain: Chain of the address.
         :param address: The address.
@@ -5340,8 +7562,8 @@ class LabelsResource(_Resource):
     ) -> EntityLabelSet:
         """Raw labels of one address.
 
-        Labels only, without a derived score. Permission `intel`. Counts against the monthly intel quota, one a
-        request. An error is never charged.
+        Labels only, without a derived score. Needs a key with the permission `intel`, or a session of an owner or
+        analyst. Counts against the monthly intel quota, one a request. An error is never charged.
 
         :param address: Address, in any form that is valid for the chain.
         :param chain: Chain identifier, in any letter case.
@@ -5360,8 +7582,8 @@ class LabelsResource(_Resource):
         """Raw labels of up to 100 addresses.
 
         In the order of the request. An invalid address has its error in its place and does not fail the other
-        addresses. Permission `intel`. Counts against the monthly intel quota, one an address. An error is never
-        charged.
+        addresses. Needs a key with the permission `intel`, or a session of an owner or analyst. Counts against the
+        monthly intel quota, one an address. An error is never charged.
 
         :param addresses: Addresses, plain (then `chain` applies) or each with its chain.
         :param chain: Chain identifier, in any letter case.
@@ -5387,21 +7609,24 @@ class SanctionsResource(_Resource):
         *,
         address: str,
         chain: str,
+        receipt: Optional[Literal["none", "jws", "eip712"]] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
     ) -> SanctionsCheck:
         """Sanctions check.
 
-        The lists of the US, the EU, the UN, the UK and Switzerland, each with its freshness. Permission `intel`.
-        Counts against the monthly intel quota, one a request. An error is never charged.
+        The lists of the US, the EU, the UN, the UK and Switzerland, each with its freshness. With `receipt`, the
+        response is signed. Needs a key with the permission `intel`, or a session. Counts against the monthly intel
+        quota, one a request. An error is never charged.
 
         :param address: The address.
         :param chain: Chain of the address.
+        :param receipt: Form of the signed receipt in the response. Default: that of the API key, or else `none`.
         """
         return self._client._call(
             _SANCTIONS_CHECK,
             _Options(timeout, max_retries),
-            query={"address": address, "chain": chain},
+            query={"address": address, "chain": chain, "receipt": receipt},
         )
 
 
@@ -5413,19 +7638,63 @@ class OracleResource(_Resource):
         chain: str,
         address: str,
         *,
+        receipt: Optional[Literal["none", "jws", "eip712"]] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
     ) -> OracleVerdict:
         """Verdict before a transaction.
 
         safe, warning or danger, with score and reasons: those of `POST /screening` on the same stored data, exposure
-        included. Permission `oracle`. Counts against the monthly oracle quota, one a request. An error is never
-        charged.
+        included. With `receipt`, it is signed. Needs a key with the permission `oracle`, or a session. Counts against
+        the monthly oracle quota, one a request. An error is never charged.
 
         :param chain: Chain of the address.
         :param address: The address.
+        :param receipt: Form of the signed receipt in the response. Default: that of the API key, or else `none`.
         """
-        return self._client._call(_ORACLE, _Options(timeout, max_retries), path={"chain": chain, "address": address})
+        return self._client._call(
+            _ORACLE,
+            _Options(timeout, max_retries),
+            path={"chain": chain, "address": address},
+            query={"receipt": receipt},
+        )
+
+    def root(self, chain: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> OracleRoot:
+        """Root of the sanctioned addresses of a chain.
+
+        Merkle root of all sanctioned addresses of an EVM chain, for the contract SanctionsRoot. The set is that of
+        `GET /sanctions/check`. Needs a key with the permission `oracle`, or a session. An error is never charged.
+
+        :param chain: An EVM chain.
+        """
+        return self._client._call(_ORACLE_ROOT, _Options(timeout, max_retries), path={"chain": chain})
+
+    def proof(
+        self,
+        chain: str,
+        address: str,
+        *,
+        root: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> OracleProof:
+        """Proof that an address is sanctioned, or that it is not.
+
+        A Merkle proof for the contract SanctionsRoot. The leaves are sorted and each holds two neighbours, so one path
+        also proves that an address is not in the tree. It says nothing about risk: for a verdict, use `GET
+        /oracle/address/{chain}/{address}`. Needs a key with the permission `oracle`, or a session. Counts against the
+        monthly oracle quota, one a request. An error is never charged.
+
+        :param chain: An EVM chain.
+        :param address: The address.
+        :param root: Root that the contract has, if it is not the present one. The newest eight of each chain are kept.
+        """
+        return self._client._call(
+            _ORACLE_PROOF,
+            _Options(timeout, max_retries),
+            path={"chain": chain, "address": address},
+            query={"root": root},
+        )
 
 
 class ScreeningResource(_Resource):
@@ -5442,6 +7711,8 @@ class ScreeningResource(_Resource):
         max_hops: Optional[int] = None,
         sections: Optional[Sequence[ScreeningBodySection]] = None,
         limit: Optional[int] = None,
+        save: Optional[bool] = None,
+        receipt: Optional[Literal["none", "jws", "eip712"]] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
         idempotency_key: Optional[str] = None,
@@ -5449,7 +7720,9 @@ class ScreeningResource(_Resource):
         """Screen an address.
 
         Score with breakdown, sanctions, labels, counterparties, exposure and legal interpretation; all of it, or the
-        named `sections`. Permission `screening`. Costs 1 credit. An error is never charged.
+        named `sections`. With `save`, the answer is kept and can be read again, compared and linked to cases. With
+        `receipt`, it is signed. Needs a key with the permission `screening`, or a session of an owner or analyst.
+        Costs 1 credit. An error is never charged.
 
         :param address: Address, in any form that is valid for the chain.
         :param chain: Chain identifier, in any letter case.
@@ -5462,6 +7735,8 @@ class ScreeningResource(_Resource):
         coverage and versions are always part of it.
         :param limit: Maximum number of rows in each list: labels, transactions, counterparties, exposures, days.
         Default: all that are listed. The parts of the score are never cut.
+        :param save: Keep the answer: `data` then has its `screeningId`. At most 524288 bytes. Costs nothing more.
+        :param receipt: Form of the signed receipt in the response. Default: that of the API key, or else `none`.
         """
         return self._client._call(
             _SCREENING,
@@ -5475,6 +7750,8 @@ class ScreeningResource(_Resource):
                 "maxHops": NOT_GIVEN if max_hops is None else max_hops,
                 "sections": NOT_GIVEN if sections is None else sections,
                 "limit": NOT_GIVEN if limit is None else limit,
+                "save": NOT_GIVEN if save is None else save,
+                "receipt": NOT_GIVEN if receipt is None else receipt,
             },
         )
 
@@ -5490,6 +7767,8 @@ class KytResource(_Resource):
         from_: Optional[str] = None,
         to: Optional[str] = None,
         direction: Optional[Literal["in", "out", "both"]] = None,
+        save: Optional[bool] = None,
+        receipt: Optional[Literal["none", "jws", "eip712"]] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
         idempotency_key: Optional[str] = None,
@@ -5497,13 +7776,17 @@ class KytResource(_Resource):
         """Check a transfer.
 
         BLOCK, REVIEW or ALLOW for a sender and a receiver, or for one address, with the flags that say why. Names that
-        end in .eth are resolved. Permission `kyt` or `screening`. Costs 1 credit. An error is never charged.
+        end in .eth are resolved. With `save`, the answer is kept and can be read again, compared and linked to cases.
+        With `receipt`, it is signed. Needs a key with the permission `kyt` or `screening`, or a session of an owner or
+        analyst. Costs 1 credit. An error is never charged.
 
         :param address: Address, in any form that is valid for the chain.
         :param from_: Address, in any form that is valid for the chain.
         :param to: Address, in any form that is valid for the chain.
         :param chain: Chain identifier, in any letter case.
         :param direction: Of a single address: received funds (in), sent funds (out), or both. A pair has none.
+        :param save: Keep the answer: `data` then has its `screeningId`. At most 524288 bytes. Costs nothing more.
+        :param receipt: Form of the signed receipt in the response. Default: that of the API key, or else `none`.
         """
         return self._client._call(
             _KYT,
@@ -5514,8 +7797,118 @@ class KytResource(_Resource):
                 "to": NOT_GIVEN if to is None else to,
                 "chain": chain,
                 "direction": NOT_GIVEN if direction is None else direction,
+                "save": NOT_GIVEN if save is None else save,
+                "receipt": NOT_GIVEN if receipt is None else receipt,
             },
         )
+
+
+class SavedScreeningsResource(_Resource):
+    """Operations of `client.saved_screenings`."""
+
+    def list(
+        self,
+        *,
+        chain: Optional[str] = None,
+        address: Optional[str] = None,
+        risk_level: Optional[Literal["LOW", "MEDIUM", "HIGH", "CRITICAL"]] = None,
+        from_: Optional[str] = None,
+        to: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Page[SavedScreeningList, SavedScreening]:
+        """List saved screenings.
+
+        Without the answers, newest first. A page of a filter may be short although more follow: continue while
+        nextCursor is set. A key with the permission `kyt` alone sees KYT answers only. Needs a key with the permission
+        `screening` or `kyt`, or a session. An error is never charged.
+
+        :param chain: Only answers about this chain.
+        :param address: Only answers about this address, as a party of a transfer too; needs `chain`.
+        :param risk_level: Only answers with this level.
+        :param from_: Only answers saved at this ISO 8601 date or time, or later.
+        :param to: Only answers saved before this ISO 8601 date or time.
+        :param limit: Rows of a page. Default 50.
+        :param cursor: The `nextCursor` of the previous page.
+        """
+        return self._client._call(
+            _LIST_SCREENINGS,
+            _Options(timeout, max_retries),
+            query={
+                "chain": chain,
+                "address": address,
+                "riskLevel": risk_level,
+                "from": from_,
+                "to": to,
+                "limit": limit,
+                "cursor": cursor,
+            },
+        )
+
+    def get(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> OneSavedScreening:
+        """Get a saved screening.
+
+        With the answer as its client got it. Later labels, lists and transfers do not change it. Needs a key with the
+        permission `screening` or `kyt`, or a session. An error is never charged.
+
+        :param id: Id of a saved screening of the account.
+        """
+        return self._client._call(_ONE_SCREENING, _Options(timeout, max_retries), path={"id": id})
+
+    def compare(
+        self,
+        a: str,
+        b: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> ScreeningComparison:
+        """Compare two saved screenings.
+
+        What changed from the first to the second, and what it follows from: entries of sanctions lists, labels,
+        exposures, transfers, the policy, the data and the program. The differences of the score lines add up to the
+        difference of the scores. Needs a key with the permission `screening` or `kyt`, or a session. An error is never
+        charged.
+
+        :param a: Id of the earlier saved screening.
+        :param b: Id of the later one: the same kind, chain and addresses.
+        """
+        return self._client._call(_COMPARE_SCREENINGS, _Options(timeout, max_retries), path={"a": a, "b": b})
+
+
+class ReceiptsResource(_Resource):
+    """Operations of `client.receipts`."""
+
+    def proof(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> str:
+        """Get the proof that a receipt is in the log.
+
+        The position of the receipt in the transparency log, the hashes from it to the root, and the signed checkpoint,
+        as a `.tlog-proof` (C2SP tlog-proof). It is verified offline with the SHA-256 of the receipt and the key of the
+        log. It reveals nothing of the receipt. Needs any API key, or a session. An error is never charged.
+
+        :param id: Id of a receipt.
+        """
+        return self._client._call(_RECEIPT_PROOF, _Options(timeout, max_retries), path={"id": id})
+
+    def get(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> OneReceipt:
+        """Get a receipt.
+
+        With the evidence and the policy of the answer, from which the answer can be scored again. Needs any API key,
+        or a session. An error is never charged.
+
+        :param id: Id of a receipt of the account.
+        """
+        return self._client._call(_ONE_RECEIPT, _Options(timeout, max_retries), path={"id": id})
+
+    def jwks(self, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> Jwks:
+        """Keys of receipts.
+
+        Public keys that verify receipts, retired ones included. Fetch it again if a receipt names a key that it lacks.
+        No key. An error is never charged.
+        """
+        return self._client._call(_JWKS, _Options(timeout, max_retries))
 
 
 class TraceResource(_Resource):
@@ -5539,8 +7932,8 @@ class TraceResource(_Resource):
         """Trace funds.
 
         Origins and destinations of funds, up to three hops; with targetAddress the paths to it, for 10 credits.
-        Nothing is charged if no transfer of the address is known. Permission `screening`. Costs 5 credits. An error is
-        never charged.
+        Nothing is charged if no transfer of the address is known. Needs a key with the permission `screening`, or a
+        session of an owner or analyst. Costs 5 credits. An error is never charged.
 
         :param address: Address, in any form that is valid for the chain.
         :param chain: Chain identifier, in any letter case.
@@ -5566,6 +7959,35 @@ class TraceResource(_Resource):
         )
 
 
+class TransactionsResource(_Resource):
+    """Operations of `client.transactions`."""
+
+    def get(
+        self,
+        hash: str,
+        *,
+        chain: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> TransactionResult:
+        """Transfers of a transaction.
+
+        Stored transfers of a transaction, with the labels and the risk of both sides. A hash does not name its chain,
+        so every chain that has it is listed. Nothing is fetched from a chain: a transaction whose transfers were not
+        imported is not found. Free. Needs a key with the permission `screening`, or a session. An error is never
+        charged.
+
+        :param hash: Transaction hash, in the form of its chain. Hexadecimal digits may be of any letter case.
+        :param chain: Only this chain. Default: every chain on which the text can be a hash.
+        """
+        return self._client._call(
+            _TRANSACTION,
+            _Options(timeout, max_retries),
+            path={"hash": hash},
+            query={"chain": chain},
+        )
+
+
 class UsageResource(_Resource):
     """Operations of `client.usage`."""
 
@@ -5574,18 +7996,111 @@ class UsageResource(_Resource):
         *,
         limit: Optional[int] = None,
         cursor: Optional[str] = None,
+        dashboard_cursor: Optional[str] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
     ) -> Page[UsageRecord, UsageEntry]:
         """Balance and ledger.
 
-        Every entry with the balance after it, newest first, and totals by type and day. Any key. An error is never
-        charged.
+        Every entry with the balance after it, newest first, totals by type and day, and the plan with what is used of
+        its quotas. Calls with a key are charged to this balance, and calls with a session to `dashboard`, which only
+        sessions see. Needs any API key, or a session. An error is never charged.
 
         :param limit: Rows of a page. Default 50.
         :param cursor: The `nextCursor` of the previous page.
+        :param dashboard_cursor: The `dashboard.nextCursor` of the previous page; with a session only.
         """
-        return self._client._call(_USAGE, _Options(timeout, max_retries), query={"limit": limit, "cursor": cursor})
+        return self._client._call(
+            _USAGE,
+            _Options(timeout, max_retries),
+            query={"limit": limit, "cursor": cursor, "dashboardCursor": dashboard_cursor},
+        )
+
+
+class BillingResource(_Resource):
+    """Operations of `client.billing`."""
+
+    def packages(self, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> CreditPackages:
+        """Packages of credits.
+
+        Packages with their prices. A package is bought for one balance. The custom package has a price if the operator
+        has agreed one with the account. Needs any API key, or a session. An error is never charged.
+        """
+        return self._client._call(_BILLING_PACKAGES, _Options(timeout, max_retries))
+
+    def checkout(
+        self,
+        *,
+        package: str,
+        pool: Optional[Literal["api", "dashboard"]] = None,
+        quantity: Optional[int] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> CheckoutPage:
+        """Buy credits by card.
+
+        Creates an invoice and a page of Stripe on which it is paid. The credits are booked when Stripe reports the
+        payment; read the invoice until it is SETTLED. The page expires after an hour. The email address of the account
+        must be confirmed. Needs a session of an owner. An error is never charged.
+
+        :param package: Name of a package, in any letter case.
+        :param pool: The balance that gets the credits. Default `api`.
+        :param quantity: Number of packages. Default 1; a custom package is bought once.
+        """
+        return self._client._call(
+            _CREATE_CHECKOUT,
+            _Options(timeout, max_retries),
+            body={
+                "package": package,
+                "pool": NOT_GIVEN if pool is None else pool,
+                "quantity": NOT_GIVEN if quantity is None else quantity,
+            },
+        )
+
+    def list(
+        self,
+        *,
+        state: Optional[ListInvoicesState] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Page[InvoiceList, Invoice]:
+        """List invoices.
+
+        Purchases of the account, newest first, with the ledger entries that each has made. Unpaid invoices are deleted
+        after a while. A page of a filter may be short although more follow: continue while nextCursor is set. Needs
+        any API key, or a session. An error is never charged.
+
+        :param state: Only invoices in this state.
+        :param limit: Rows of a page. Default 50.
+        :param cursor: The `nextCursor` of the previous page.
+        """
+        return self._client._call(
+            _LIST_INVOICES,
+            _Options(timeout, max_retries),
+            query={"state": state, "limit": limit, "cursor": cursor},
+        )
+
+    def get(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> OneInvoice:
+        """Get an invoice.
+
+        With its state: the credits of a SETTLED invoice are booked. Needs any API key, or a session. An error is never
+        charged.
+
+        :param id: Id of an invoice of the account.
+        """
+        return self._client._call(_ONE_INVOICE, _Options(timeout, max_retries), path={"id": id})
+
+    def receipt(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> str:
+        """Receipt of an invoice.
+
+        A page to print, with the details of the operator and the VAT that the price contains. The numbers of receipts
+        have no gaps. Needs any API key, or a session. An error is never charged.
+
+        :param id: Id of an invoice of the account.
+        """
+        return self._client._call(_INVOICE_RECEIPT, _Options(timeout, max_retries), path={"id": id})
 
 
 class NamesResource(_Resource):
@@ -5595,6 +8110,7 @@ class NamesResource(_Resource):
         self,
         *,
         names: Sequence[Union[NamesBodyName, Mapping[str, Any]]],
+        receipt: Optional[Literal["none", "jws", "eip712"]] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
         idempotency_key: Optional[str] = None,
@@ -5602,12 +8118,17 @@ class NamesResource(_Resource):
         """Screen up to 50 names, 1 credit each.
 
         Sanctions lists, politically exposed persons and adverse media, with the reasons for every match. The response
-        has no envelope. One invalid name rejects the request; the error has its position. Permission `screening`.
-        Costs 1 credit. An error is never charged.
+        has no envelope. One invalid name rejects the request; the error has its position. Needs a key with the
+        permission `screening`, or a session of an owner or analyst. Costs 1 credit. An error is never charged.
 
         :param names: Each costs 1 credit.
+        :param receipt: Form of the signed receipt in the response. Default: that of the API key, or else `none`.
         """
-        return self._client._call(_NAMES, _Options(timeout, max_retries, idempotency_key), body={"names": names})
+        return self._client._call(
+            _NAMES,
+            _Options(timeout, max_retries, idempotency_key),
+            body={"names": names, "receipt": NOT_GIVEN if receipt is None else receipt},
+        )
 
     def clear(
         self,
@@ -5625,7 +8146,8 @@ class NamesResource(_Resource):
         """Clear a match of a name.
 
         Later responses have the match with `cleared: true`, until the entity changes. Only a current match of the name
-        can be cleared. Permission `screening`. An error is never charged.
+        can be cleared. Needs a key with the permission `screening`, or a session of an owner or analyst. An error is
+        never charged.
 
         :param name: The name, in any script.
         :param birth_date: an ISO date, or the year or month of one, such as 1972 or 1972-05
@@ -5660,7 +8182,8 @@ class NamesResource(_Resource):
     ) -> Page[ClearedListAnswer, ClearedMatch]:
         """Cleared matches of the account.
 
-        In the order of their ids. Permission `screening`. An error is never charged.
+        In the order of their ids. Needs a key with the permission `screening`, or a session. An error is never
+        charged.
 
         :param name: Only matches of this name.
         :param limit: Rows of a page. Default 50.
@@ -5675,7 +8198,8 @@ class NamesResource(_Resource):
     def unclear(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> ClearedAnswer:
         """Delete a cleared match.
 
-        Returns the deleted record. Permission `screening`. An error is never charged.
+        Returns the deleted record. Needs a key with the permission `screening`, or a session of an owner or analyst.
+        An error is never charged.
 
         :param id: Id of the cleared match.
         """
@@ -5716,22 +8240,67 @@ class AuthResource(_Resource):
         """
         return self._client._call(_VERIFY_EMAIL, _Options(timeout, max_retries), body={"token": token})
 
+    def resend_confirmation(
+        self,
+        *,
+        email: str,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Done:
+        """Request another confirmation email.
+
+        Sends the email again if the address has an account that is not confirmed; the response is the same if it has
+        none. No key. An error is never charged.
+
+        :param email: Email address.
+        """
+        return self._client._call(_RESEND_CONFIRMATION, _Options(timeout, max_retries), body={"email": email})
+
+    def accept_invitation(
+        self,
+        *,
+        token: str,
+        password: str,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> SessionData:
+        """Accept an invitation.
+
+        With the token of the email, once and within seven days. Adds the person with the role of the invitation, and
+        begins a session. No key. An error is never charged.
+
+        :param token: The token of the email.
+        :param password: The new password.
+        """
+        return self._client._call(
+            _ACCEPT_INVITATION,
+            _Options(timeout, max_retries),
+            body={"token": token, "password": password},
+        )
+
     def login(
         self,
         *,
         email: str,
         password: str,
+        code: Optional[str] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
     ) -> SessionData:
         """Log in.
 
-        Begins a session of 12 hours, with a cookie that no script can read. Attempts are limited per account and per
-        address. No key. An error is never charged.
+        Begins a session of 12 hours, with a cookie that no script can read. If the person has a second factor and the
+        body has no `code`, the response is 401 with the error code SECOND_FACTOR_REQUIRED: send the same body with
+        `code`. Attempts are limited per account and per address. No key. An error is never charged.
 
         :param email: Email address.
+        :param code: Code of the authenticator app, six digits, or a recovery code.
         """
-        return self._client._call(_LOGIN, _Options(timeout, max_retries), body={"email": email, "password": password})
+        return self._client._call(
+            _LOGIN,
+            _Options(timeout, max_retries),
+            body={"email": email, "password": password, "code": NOT_GIVEN if code is None else code},
+        )
 
     def logout(self, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> Done:
         """Log out.
@@ -5757,7 +8326,7 @@ class AuthResource(_Resource):
     ) -> SessionData:
         """Change the password.
 
-        Ends all sessions of the account and begins a new one. Needs a session. An error is never charged.
+        Ends all sessions of the person and begins a new one. Needs a session. An error is never charged.
 
         :param new_password: The new password.
         """
@@ -5805,6 +8374,119 @@ class AuthResource(_Resource):
             body={"token": token, "password": password},
         )
 
+    def sessions(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Page[SessionList, SessionView]:
+        """Your sessions.
+
+        Those of the person of this session that have not ended, with the browser that began each. Needs a session. An
+        error is never charged.
+
+        :param limit: Rows of a page. Default 100.
+        :param cursor: The `nextCursor` of the previous page.
+        """
+        return self._client._call(
+            _LIST_SESSIONS,
+            _Options(timeout, max_retries),
+            query={"limit": limit, "cursor": cursor},
+        )
+
+    def end_other_sessions(
+        self,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> EndedSessions:
+        """End your other sessions.
+
+        All sessions of the person of this session, except this one. Needs a session. An error is never charged.
+        """
+        return self._client._call(_END_OTHER_SESSIONS, _Options(timeout, max_retries))
+
+    def end_session(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> Done:
+        """End one of your sessions.
+
+        At once, in every process. Needs a session. An error is never charged.
+
+        :param id: Id of a session of the person of this session.
+        """
+        return self._client._call(_END_SESSION, _Options(timeout, max_retries), path={"id": id})
+
+    def enrol_totp(
+        self,
+        *,
+        password: str,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> TotpEnrolment:
+        """Begin a second factor.
+
+        Creates the secret of an authenticator app (TOTP, RFC 6238). Logins ask for a code once `POST
+        /auth/totp/confirm` has received one. Needs a session. An error is never charged.
+        """
+        return self._client._call(_ENROL_TOTP, _Options(timeout, max_retries), body={"password": password})
+
+    def confirm_totp(
+        self,
+        *,
+        code: str,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> RecoveryCodes:
+        """Enable the second factor.
+
+        With a code of the app. From now on, a login needs a code. Returns the recovery codes. Needs a session. An
+        error is never charged.
+
+        :param code: Code of the authenticator app, six digits.
+        """
+        return self._client._call(_CONFIRM_TOTP, _Options(timeout, max_retries), body={"code": code})
+
+    def renew_recovery_codes(
+        self,
+        *,
+        password: str,
+        code: str,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> RecoveryCodes:
+        """Replace the recovery codes.
+
+        The codes of before are not accepted any more. Needs a session. An error is never charged.
+
+        :param code: Code of the authenticator app, six digits, or a recovery code.
+        """
+        return self._client._call(
+            _RENEW_RECOVERY_CODES,
+            _Options(timeout, max_retries),
+            body={"password": password, "code": code},
+        )
+
+    def disable_totp(
+        self,
+        *,
+        password: str,
+        code: str,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Done:
+        """Disable the second factor.
+
+        Logins ask only for the password again. Sends an email. Needs a session. An error is never charged.
+
+        :param code: Code of the authenticator app, six digits, or a recovery code.
+        """
+        return self._client._call(
+            _DISABLE_TOTP,
+            _Options(timeout, max_retries),
+            body={"password": password, "code": code},
+        )
+
 
 class KeysResource(_Resource):
     """Operations of `client.keys`."""
@@ -5831,45 +8513,58 @@ class KeysResource(_Resource):
         *,
         name: str,
         permissions: Optional[Sequence[KeyBodyPermission]] = None,
+        receipts: Optional[Literal["none", "jws"]] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
     ) -> NewKey:
         """Create an API key.
 
-        The full key is shown only once. An API key cannot grant a permission that it lacks. Needs a session or an API
-        key. An error is never charged.
+        The full key is shown only once. An API key cannot grant a permission that it lacks. Needs any API key, or a
+        session of an owner. An error is never charged.
 
         :param name: Purpose of the key.
         :param permissions: Default: all permissions, or those of the API key that sends the request.
+        :param receipts: Receipts in the responses to this key, if a request does not name a form.
         """
         return self._client._call(
             _CREATE_KEY,
             _Options(timeout, max_retries),
-            body={"name": name, "permissions": NOT_GIVEN if permissions is None else permissions},
+            body={
+                "name": name,
+                "permissions": NOT_GIVEN if permissions is None else permissions,
+                "receipts": NOT_GIVEN if receipts is None else receipts,
+            },
         )
 
     def toggle(
         self,
         id: str,
         *,
-        permission: ToggleKeyBodyPermission,
-        enabled: bool,
+        permission: Optional[ToggleKeyBodyPermission] = None,
+        enabled: Optional[bool] = None,
+        receipts: Optional[Literal["none", "jws"]] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
     ) -> OneKey:
-        """Toggle a permission of a key.
+        """Change a key.
 
-        Takes effect at once. An API key cannot grant a permission that it lacks, and cannot change a key that has such
-        a permission. Needs a session or an API key. An error is never charged.
+        Switches a permission on or off, or sets the form of receipts. Takes effect at once. An API key cannot grant a
+        permission that it lacks, and cannot change a key that has such a permission. Needs any API key, or a session
+        of an owner. An error is never charged.
 
         :param id: Id of a key of the account.
-        :param enabled: Whether the key has the permission.
+        :param enabled: Whether the key has the permission. Required with `permission`.
+        :param receipts: Receipts in the responses to this key, if a request does not name a form.
         """
         return self._client._call(
             _TOGGLE_KEY,
             _Options(timeout, max_retries),
             path={"id": id},
-            body={"permission": permission, "enabled": enabled},
+            body={
+                "permission": NOT_GIVEN if permission is None else permission,
+                "enabled": NOT_GIVEN if enabled is None else enabled,
+                "receipts": NOT_GIVEN if receipts is None else receipts,
+            },
         )
 
     def revoke(
@@ -5884,7 +8579,7 @@ class KeysResource(_Resource):
 
         Permanent, and at once in every thread and process. Keys that the key created remain active, and the response
         lists them; `descendants=true` revokes them in the same step, also if the key itself was revoked before. Needs
-        a session. An error is never charged.
+        a session of an owner. An error is never charged.
 
         :param id: Id of a key of the account.
         :param descendants: Also revoke the keys that this key created, and those that they created. Default false.
@@ -5895,6 +8590,203 @@ class KeysResource(_Resource):
             path={"id": id},
             query={"descendants": descendants},
         )
+
+
+class PeopleResource(_Resource):
+    """Operations of `client.people`."""
+
+    def list(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Page[PeopleList, PersonView]:
+        """People of the account.
+
+        The people of the account and the pending invitations to it, at most 100 in all. Needs a session. An error is
+        never charged.
+
+        :param limit: Rows of a page. Default 100.
+        :param cursor: The `nextCursor` of the previous page.
+        """
+        return self._client._call(
+            _LIST_PEOPLE,
+            _Options(timeout, max_retries),
+            query={"limit": limit, "cursor": cursor},
+        )
+
+    def create(
+        self,
+        *,
+        email: str,
+        role: Role,
+        password: str,
+        current_password: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> OnePerson:
+        """Add a person with a password.
+
+        For services without a mail server: the owner gives the person the password, and the person changes it. An
+        owner needs `currentPassword`. Only if registration is closed, because the response says whether the address
+        has an account; otherwise invite the person. Needs a session of an owner. An error is never charged.
+
+        :param email: Email address.
+        :param password: The new password.
+        :param current_password: The password of the person of this session. Required if the person is or becomes an
+        owner.
+        """
+        return self._client._call(
+            _ADD_PERSON,
+            _Options(timeout, max_retries),
+            body={
+                "email": email,
+                "role": role,
+                "password": password,
+                "currentPassword": NOT_GIVEN if current_password is None else current_password,
+            },
+        )
+
+    def invite(
+        self,
+        *,
+        email: str,
+        role: Role,
+        current_password: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> OnePerson:
+        """Invite a person.
+
+        Sends an email with a link that is valid for seven days and leads to a page on which the person chooses a
+        password. An invitation of an owner needs `currentPassword`. A further invitation of the same address replaces
+        the first. The response is the same whether or not the address has an account elsewhere; it then gets an email
+        that says so. Needs a session of an owner. An error is never charged.
+
+        :param email: Email address.
+        :param current_password: The password of the person of this session. Required if the person is or becomes an
+        owner.
+        """
+        return self._client._call(
+            _INVITE_PERSON,
+            _Options(timeout, max_retries),
+            body={
+                "email": email,
+                "role": role,
+                "currentPassword": NOT_GIVEN if current_password is None else current_password,
+            },
+        )
+
+    def update(
+        self,
+        id: str,
+        *,
+        role: Role,
+        current_password: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> OnePerson:
+        """Change the role of a person.
+
+        Takes effect with the next request of the person. `currentPassword` is required to make a person an owner, and
+        to change the role of an owner. The last owner of an account keeps the role. The role of a pending invitation
+        can be changed, too. Needs a session of an owner. An error is never charged.
+
+        :param id: Id of a person of the account, or of an invitation to it.
+        :param current_password: The password of the person of this session. Required if the person is or becomes an
+        owner.
+        """
+        return self._client._call(
+            _CHANGE_PERSON,
+            _Options(timeout, max_retries),
+            path={"id": id},
+            body={"role": role, "currentPassword": NOT_GIVEN if current_password is None else current_password},
+        )
+
+    def remove(
+        self,
+        id: str,
+        *,
+        current_password: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> OnePerson:
+        """Remove a person.
+
+        Ends all sessions of the person at once, or withdraws an invitation. Keys that the person created stay, because
+        programs may depend on them; the audit log names them. The body may be left out; `currentPassword` is required
+        to remove an owner. The last owner of an account cannot be removed. Needs a session of an owner. An error is
+        never charged.
+
+        :param id: Id of a person of the account, or of an invitation to it.
+        :param current_password: The password of the person of this session. Required if the person is or becomes an
+        owner.
+        """
+        return self._client._call(
+            _REMOVE_PERSON,
+            _Options(timeout, max_retries),
+            path={"id": id},
+            body={"currentPassword": NOT_GIVEN if current_password is None else current_password},
+        )
+
+    def end_sessions(
+        self,
+        id: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> EndedSessions:
+        """End the sessions of a person.
+
+        At once, in every process. The person can log in again. Needs a session of an owner. An error is never charged.
+
+        :param id: Id of a person of the account, or of an invitation to it.
+        """
+        return self._client._call(_END_PERSON_SESSIONS, _Options(timeout, max_retries), path={"id": id})
+
+    def disable_totp(
+        self,
+        id: str,
+        *,
+        current_password: str,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Done:
+        """Disable the second factor of a person.
+
+        For a person who has lost the authenticator app and the recovery codes, who gets an email. Needs
+        `currentPassword`. One’s own second factor is disabled with `POST /auth/totp/disable`. Needs a session of an
+        owner. An error is never charged.
+
+        :param id: Id of a person of the account, or of an invitation to it.
+        :param current_password: The password of the person of this session. Always required.
+        """
+        return self._client._call(
+            _DISCARD_TOTP,
+            _Options(timeout, max_retries),
+            path={"id": id},
+            body={"currentPassword": current_password},
+        )
+
+    def audit(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Page[AuditPage, AuditEntryView]:
+        """Audit log of the account.
+
+        Who changed what, when and from where, newest first. The `id` of an entry is its number in the account. Needs a
+        session. An error is never charged.
+
+        :param limit: Rows of a page. Default 50.
+        :param cursor: The `nextCursor` of the previous page.
+        """
+        return self._client._call(_AUDIT_LOG, _Options(timeout, max_retries), query={"limit": limit, "cursor": cursor})
 
 
 class WalletsResource(_Resource):
@@ -5917,8 +8809,8 @@ class WalletsResource(_Resource):
     ) -> OneWallet:
         """Watch a wallet.
 
-        Screens the address, and raises alerts for its transfers from the newest block on. Permission `monitoring`.
-        Costs 1 credit. An error is never charged.
+        Screens the address, and raises alerts for its transfers from the newest block on. Needs a key with the
+        permission `monitoring`, or a session of an owner or analyst. Costs 1 credit. An error is never charged.
 
         :param wallet_address: Address, in any form that is valid for the chain.
         :param chain: Chain identifier, in any letter case.
@@ -5957,7 +8849,8 @@ class WalletsResource(_Resource):
     ) -> Page[WalletList, MonitoredWallet]:
         """Watched wallets.
 
-        The wallets of the account, oldest first. Permission `monitoring`. An error is never charged.
+        The wallets of the account, oldest first. Needs a key with the permission `monitoring`, or a session. An error
+        is never charged.
 
         :param include_deleted: Default false.
         :param chain: Only wallets on this chain.
@@ -5984,7 +8877,8 @@ class WalletsResource(_Resource):
     def get(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> WalletDetail:
         """One watched wallet.
 
-        With the counts of its alerts and transactions. Permission `monitoring`. An error is never charged.
+        With the counts of its alerts and transactions. Needs a key with the permission `monitoring`, or a session. An
+        error is never charged.
 
         :param id: Id of a wallet of the account.
         """
@@ -6007,8 +8901,8 @@ class WalletsResource(_Resource):
     ) -> WalletDetail:
         """Change, pause, resume or restore a wallet.
 
-        A paused wallet gets no alerts, also not later for the time of the pause. Null removes a text or the URL.
-        Permission `monitoring`. An error is never charged.
+        A paused wallet gets no alerts, also not later for the time of the pause. Null removes a text or the URL. Needs
+        a key with the permission `monitoring`, or a session of an owner or analyst. An error is never charged.
 
         :param id: Id of a wallet of the account.
         :param action: Restores a deleted wallet with the status ACTIVE.
@@ -6036,8 +8930,8 @@ class WalletsResource(_Resource):
     def remove(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> WalletDetail:
         """Delete a wallet softly.
 
-        Stops watching; alerts and transactions are kept, and the wallet can be restored. Permission `monitoring`. An
-        error is never charged.
+        Stops watching; alerts and transactions are kept, and the wallet can be restored. Needs a key with the
+        permission `monitoring`, or a session of an owner or analyst. An error is never charged.
 
         :param id: Id of a wallet of the account.
         """
@@ -6058,7 +8952,7 @@ class WalletsResource(_Resource):
     ) -> Page[AlertList, Alert]:
         """Alerts of a wallet.
 
-        Newest first. Permission `monitoring`. An error is never charged.
+        Newest first. Needs a key with the permission `monitoring`, or a session. An error is never charged.
 
         :param id: Id of a wallet of the account.
         :param status: Only alerts in this state.
@@ -6094,7 +8988,7 @@ class WalletsResource(_Resource):
     ) -> Page[TransactionList, TransactionListTransaction]:
         """Monitored transactions of a wallet.
 
-        Newest first. Permission `monitoring`. An error is never charged.
+        Newest first. Needs a key with the permission `monitoring`, or a session. An error is never charged.
 
         :param id: Id of a wallet of the account.
         :param limit: Rows of a page. Default 50.
@@ -6111,8 +9005,8 @@ class WalletsResource(_Resource):
     def test(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> TestDeliveries:
         """Send a test message.
 
-        To the webhook of the wallet and every channel of the account. Permission `monitoring`. An error is never
-        charged.
+        To the webhook of the wallet and every channel of the account. Needs a key with the permission `monitoring`, or
+        a session of an owner or analyst. An error is never charged.
 
         :param id: Id of a wallet of the account.
         """
@@ -6138,7 +9032,8 @@ class AlertsResource(_Resource):
     ) -> Page[AlertList, Alert]:
         """Alerts.
 
-        Of all wallets of the account, newest first. Permission `monitoring`. An error is never charged.
+        Of all wallets of the account, newest first. Needs a key with the permission `monitoring`, or a session. An
+        error is never charged.
 
         :param wallet_id: Only alerts of this wallet.
         :param wallet_address: Only alerts of wallets at these addresses, separated by commas.
@@ -6177,7 +9072,8 @@ class AlertsResource(_Resource):
         """Change an alert.
 
         Its status (between any two of the four states), its assignee, and a note. The history of the alert has every
-        change. Needs a session, or a key with the permission `monitoring`. An error is never charged.
+        change. Needs a key with the permission `monitoring`, or a session of an owner or analyst. An error is never
+        charged.
 
         :param id: Id of an alert of the account.
         :param assignee: Null removes it.
@@ -6205,7 +9101,8 @@ class AlertsResource(_Resource):
 
         Server-sent events, or a WebSocket of JSON messages {id, event, data}. `lastEventId`, or the header
         Last-Event-ID, resumes the stream after that event. A client that does not read fast enough is disconnected
-        with a reason, and can resume. Permission `monitoring`. An error is never charged.
+        with a reason, and can resume. Needs a key with the permission `monitoring`, or a session. An error is never
+        charged.
 
         :param last_event_id: the id of an event of this stream
         """
@@ -6218,7 +9115,8 @@ class ChannelsResource(_Resource):
     def get(self, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> ChannelsAnswer:
         """Channels of the account.
 
-        Email, Slack and Telegram, with their secrets masked. Permission `monitoring`. An error is never charged.
+        Email, Slack and Telegram, with their secrets masked. Needs a key with the permission `monitoring`, or a
+        session. An error is never charged.
         """
         return self._client._call(_CHANNELS, _Options(timeout, max_retries))
 
@@ -6233,8 +9131,8 @@ class ChannelsResource(_Resource):
     ) -> ChannelsAnswer:
         """Set channels of the account.
 
-        Null removes a channel; a channel that is left out is not changed. Permission `monitoring`. An error is never
-        charged.
+        Null removes a channel; a channel that is left out is not changed. Needs a key with the permission
+        `monitoring`, or a session of an owner or analyst. An error is never charged.
 
         :param slack_webhook_url: An incoming webhook of Slack.
         """
@@ -6251,8 +9149,8 @@ class WebhooksResource(_Resource):
     def rotate_secret(self, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> WebhookSecret:
         """Issue or rotate the webhook secret.
 
-        Webhooks are signed according to Standard Webhooks. The secret is shown only once. Permission `monitoring`. An
-        error is never charged.
+        Webhooks are signed according to Standard Webhooks. The secret is shown only once. Needs a key with the
+        permission `monitoring`, or a session of an owner or analyst. An error is never charged.
         """
         return self._client._call(_WEBHOOK_SECRET, _Options(timeout, max_retries))
 
@@ -6292,7 +9190,8 @@ class DeliveriesResource(_Resource):
         """Delivery log.
 
         Every message and every attempt, newest first, kept for 30 days. A page of a filter may be short although more
-        rows follow: continue while nextCursor is set. Permission `monitoring`. An error is never charged.
+        rows follow: continue while nextCursor is set. Needs a key with the permission `monitoring`, or a session. An
+        error is never charged.
 
         :param status: Only messages in this state.
         :param wallet_id: Only messages of this wallet.
@@ -6309,8 +9208,8 @@ class DeliveriesResource(_Resource):
     def replay(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> OneDelivery:
         """Send a message again.
 
-        The same message with the same webhook-id; its retries begin again. Permission `monitoring`. An error is never
-        charged.
+        The same message with the same webhook-id; its retries begin again. Needs a key with the permission
+        `monitoring`, or a session of an owner or analyst. An error is never charged.
 
         :param id: Id of a delivery of the account.
         """
@@ -6336,8 +9235,8 @@ class CasesResource(_Resource):
     ) -> OneCase:
         """Open a case.
 
-        With its first note and links, if they are given. Needs a session, or a key with the permission `monitoring`.
-        An error is never charged.
+        With its first note and links, if they are given. Needs a key with the permission `monitoring`, or a session of
+        an owner or analyst. An error is never charged.
 
         :param title: One line.
         :param priority: Default MEDIUM.
@@ -6369,6 +9268,7 @@ class CasesResource(_Resource):
         due_before: Optional[str] = None,
         address: Optional[str] = None,
         chain: Optional[str] = None,
+        link_id: Optional[str] = None,
         q: Optional[str] = None,
         limit: Optional[int] = None,
         cursor: Optional[str] = None,
@@ -6378,7 +9278,7 @@ class CasesResource(_Resource):
         """List cases.
 
         Newest first. A page of a filter may be short although more cases follow: continue while nextCursor is set.
-        Needs a session, or a key with the permission `monitoring`. An error is never charged.
+        Needs a key with the permission `monitoring`, or a session. An error is never charged.
 
         :param status: Only cases in these states, separated by commas.
         :param assignee: Id of a key or account, an email address or a name.
@@ -6386,6 +9286,8 @@ class CasesResource(_Resource):
         :param due_before: Only cases that are due before this ISO 8601 date or time.
         :param address: Only cases with a link to this address; needs `chain`.
         :param chain: Chain of `address`.
+        :param link_id: Only cases with a link to the alert, wallet or saved screening of this id, or to the
+        transaction of this hash.
         :param q: Only cases with this text in the title, the assignee, a note, a link or the name of a file, in any
         letter case.
         :param limit: Rows of a page. Default 50.
@@ -6401,6 +9303,7 @@ class CasesResource(_Resource):
                 "dueBefore": due_before,
                 "address": address,
                 "chain": chain,
+                "linkId": link_id,
                 "q": q,
                 "limit": limit,
                 "cursor": cursor,
@@ -6410,7 +9313,7 @@ class CasesResource(_Resource):
     def get(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> OneCase:
         """Get a case.
 
-        With all of its links. Needs a session, or a key with the permission `monitoring`. An error is never charged.
+        With all of its links. Needs a key with the permission `monitoring`, or a session. An error is never charged.
 
         :param id: Id of a case of the account.
         """
@@ -6433,7 +9336,8 @@ class CasesResource(_Resource):
         """Change a case.
 
         Each changed field is an event of the history. With `version`, the change is made only if nothing else was
-        changed meanwhile. Needs a session, or a key with the permission `monitoring`. An error is never charged.
+        changed meanwhile. Needs a key with the permission `monitoring`, or a session of an owner or analyst. An error
+        is never charged.
 
         :param id: Id of a case of the account.
         :param version: The version that the change is based on. If the case has another version, the request is
@@ -6469,7 +9373,7 @@ class CasesResource(_Resource):
     ) -> Page[CaseEventList, CaseEvent]:
         """History of a case.
 
-        Newest first. Needs a session, or a key with the permission `monitoring`. An error is never charged.
+        Newest first. Needs a key with the permission `monitoring`, or a session. An error is never charged.
 
         :param id: Id of a case of the account.
         :param answers: Adds the stored answers of links. A page then ends after 4194304 bytes of them. Default: false.
@@ -6501,8 +9405,8 @@ class CasesResource(_Resource):
         """Add an event to a case.
 
         A note, a status, an assignee, a link or a step of a decision. Events are never changed or removed. With the
-        four-eyes rule, the person who proposes a decision cannot approve it (403). Needs a session, or a key with the
-        permission `monitoring`. An error is never charged.
+        four-eyes rule, the person who proposes a decision cannot approve it (403). Needs a key with the permission
+        `monitoring`, or a session of an owner or analyst. An error is never charged.
 
         :param id: Id of a case of the account.
         :param type: Each needs the field of its name. Files are added by POST /cases/{id}/files.
@@ -6535,7 +9439,7 @@ class CasesResource(_Resource):
     ) -> Page[CaseFileList, CaseFile]:
         """Files of a case.
 
-        Newest first, without their content. Needs a session, or a key with the permission `monitoring`. An error is
+        Newest first, without their content. Needs a key with the permission `monitoring`, or a session. An error is
         never charged.
 
         :param id: Id of a case of the account.
@@ -6564,11 +9468,11 @@ class CasesResource(_Resource):
 
         The body is the file, at most 8388608 bytes; its content must be of the type that Content-Type declares. A case
         has at most 50 files, an account at most 268435456 bytes of files. Files are stored as they are: archives are
-        not unpacked, and nothing is rendered. Needs a session, or a key with the permission `monitoring`. An error is
-        never charged.
+        not unpacked, and nothing is rendered. Needs a key with the permission `monitoring`, or a session of an owner
+        or analyst. An error is never charged.
 
         :param id: Id of a case of the account.
-        :param name: Name of the file, without a path.
+        :param name: Name of the file, without a path. Its ending, if it has one, must be that of its type.
         """
         return self._client._call(
             _ADD_CASE_FILE,
@@ -6600,7 +9504,7 @@ class CasesResource(_Resource):
         """Content of a file of a case.
 
         As a download, with the media type application/octet-stream: browsers neither show nor run it. The record of
-        the file has its type. Needs a session, or a key with the permission `monitoring`. An error is never charged.
+        the file has its type. Needs a key with the permission `monitoring`, or a session. An error is never charged.
 
         :param id: Id of a case of the account.
         :param file_id: Id of a file of the case.
@@ -6611,8 +9515,8 @@ class CasesResource(_Resource):
         """Export a case.
 
         A ZIP archive with the case, its events and links as JSON and CSV, a printable page, the stored answers, the
-        files, and a manifest with the SHA-256 of each. The same version of a case gives the same bytes. Needs a
-        session, or a key with the permission `monitoring`. An error is never charged.
+        files, and a manifest with the SHA-256 of each. The same version of a case gives the same bytes. Needs a key
+        with the permission `monitoring`, or a session. An error is never charged.
 
         :param id: Id of a case of the account.
         """
@@ -6643,7 +9547,8 @@ class JobsResource(_Resource):
         credit). Lines are charged when the job starts; a line that ends with an error is refunded. An upload is
         rejected if it is silent for 60 seconds, or if it has brought less than 16384 bytes a second after 300 seconds.
         An account keeps at most 68719476736 bytes of bodies and results: delete jobs after you have fetched their
-        results. Permission `intel` or `screening` or `kyt`. An error is never charged.
+        results. Needs a key with the permission `intel` or `screening` or `kyt`, or a session of an owner or analyst.
+        An error is never charged.
 
         :param kind: The question that is asked about every line.
         :param format: Default: by the Content-Type.
@@ -6669,8 +9574,8 @@ class JobsResource(_Resource):
     ) -> Page[JobList, Job]:
         """List bulk jobs.
 
-        Newest first; only the kinds that the key may see. Permission `intel` or `screening` or `kyt`. An error is
-        never charged.
+        Newest first; only the kinds that the key may see. Needs a key with the permission `intel` or `screening` or
+        `kyt`, or a session. An error is never charged.
 
         :param limit: Rows of a page. Default 50.
         :param cursor: The `nextCursor` of the previous page.
@@ -6685,8 +9590,8 @@ class JobsResource(_Resource):
     def get(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> OneJob:
         """A bulk job with its progress.
 
-        State, processed lines, rate and remaining time. Permission `intel` or `screening` or `kyt`. An error is never
-        charged.
+        State, processed lines, rate and remaining time. Needs a key with the permission `intel` or `screening` or
+        `kyt`, or a session. An error is never charged.
 
         :param id: Id of a job of the account.
         """
@@ -6695,8 +9600,8 @@ class JobsResource(_Resource):
     def cancel(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> OneJob:
         """Stop a bulk job, or remove one that has ended.
 
-        Processed lines are kept and charged; the other lines are refunded. Permission `intel` or `screening` or `kyt`.
-        An error is never charged.
+        Processed lines are kept and charged; the other lines are refunded. Needs a key with the permission `intel` or
+        `screening` or `kyt`, or a session of an owner or analyst. An error is never charged.
 
         :param id: Id of a job of the account.
         """
@@ -6712,8 +9617,8 @@ class JobsResource(_Resource):
         """Result of a bulk job.
 
         A line for every line of the input, in its order; a line that failed is `{address, error, line}` in its place.
-        While the job runs, the result has the complete lines from the first one on (`X-Result-Complete: false`).
-        Permission `intel` or `screening` or `kyt`. An error is never charged.
+        While the job runs, the result has the complete lines from the first one on (`X-Result-Complete: false`). Needs
+        a key with the permission `intel` or `screening` or `kyt`, or a session. An error is never charged.
 
         :param id: Id of a job of the account.
         """
@@ -6728,7 +9633,7 @@ class Assay:
 
     :param api_key: `assay_live_…`; default: the environment variable ASSAY_API_KEY. Some operations need none
     :param base_url: URL of the service, with or without `/api/v1`; default: ASSAY_BASE_URL, else http://127.0.0.1:8080
-    :param session: session of a person, for the operations of accounts and keys: `session` after `auth.login()`
+    :param session: session of a person, for operations of people, and for all others if there is no key: `session` after `auth.login()`
     :param timeout: seconds without a byte from the server before a call fails
     :param max_retries: tries after the first one
     :param webhook_secret: default secret of `webhooks.unwrap`; default: ASSAY_WEBHOOK_SECRET
@@ -6764,6 +9669,7 @@ class Assay:
         self._sleep: Callable[[float], None] = time.sleep
         self.bulk = Bulk(self)
         self.service = ServiceResource(self)
+        self.operator = OperatorResource(self)
         self.entity = EntityResource(self)
         self.exchanges = ExchangesResource(self)
         self.labels = LabelsResource(self)
@@ -6771,11 +9677,16 @@ class Assay:
         self.oracle = OracleResource(self)
         self.screening = ScreeningResource(self)
         self.kyt = KytResource(self)
+        self.saved_screenings = SavedScreeningsResource(self)
+        self.receipts = ReceiptsResource(self)
         self.trace = TraceResource(self)
+        self.transactions = TransactionsResource(self)
         self.usage = UsageResource(self)
+        self.billing = BillingResource(self)
         self.names = NamesResource(self)
         self.auth = AuthResource(self)
         self.keys = KeysResource(self)
+        self.people = PeopleResource(self)
         self.wallets = WalletsResource(self)
         self.alerts = AlertsResource(self)
         self.channels = ChannelsResource(self)
@@ -6875,9 +9786,10 @@ class Assay:
             return {}
         with self._session_lock:
             session = self._session
-        if session is not None and operation.auth in ("session", "either"):
+        if session is not None and (operation.auth == "session" or not self.api_key):
             # Changes with a session are accepted only from a page of the service itself.
-            return {"Cookie": f"{SESSION_COOKIE}={session}", "Origin": self._target.origin}
+            cookies = "; ".join(f"{name}={session}" for name in SESSION_COOKIES)
+            return {"Cookie": cookies, "Origin": self._target.origin}
         if operation.auth == "session":
             raise AssayError(f"{operation.id}: needs a session; log in with auth.login().")
         if not self.api_key:
@@ -6885,10 +9797,10 @@ class Assay:
         return {"Authorization": f"Bearer {self.api_key}"}
 
     def _take_session(self, headers: Mapping[str, str]) -> None:
-        cookie = headers.get("set-cookie", "")
-        if not cookie.startswith(f"{SESSION_COOKIE}="):
+        name, _, rest = headers.get("set-cookie", "").partition("=")
+        if name not in SESSION_COOKIES:
             return
-        value = cookie[len(SESSION_COOKIE) + 1 :].split(";", 1)[0]
+        value = rest.split(";", 1)[0]
         with self._session_lock:
             self._session = value or None
 

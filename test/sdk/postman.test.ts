@@ -7,11 +7,14 @@ import { projectRoot } from '../../src/base/paths.ts';
 import type { CaseStore } from '../../src/cases/store.ts';
 import { OPERATIONS } from '../../src/http/operations/index.ts';
 import type { Monitoring } from '../../src/monitoring/open.ts';
+import type { SavedStore } from '../../src/saved-screenings/store.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { openedCases } from '../cases/opened.ts';
 import { openWorld, type World } from '../http/world.ts';
 import { folderJobs } from '../http/world-jobs.ts';
 import { openedMonitoring } from '../monitoring/opened.ts';
+import { type OpenedLog, openLog } from '../receipts/log/world.ts';
+import { openedSaved } from '../saved-screenings/opened.ts';
 
 interface Pair {
   readonly key: string;
@@ -48,6 +51,8 @@ describe('the Postman collection', () => {
   let monitoring: Monitoring;
   let world: World;
   let caseStore: CaseStore;
+  let savedStore: SavedStore;
+  let receipts: OpenedLog;
   let key: string;
   beforeAll(async () => {
     folder = tempFolder();
@@ -56,9 +61,19 @@ describe('the Postman collection', () => {
     const jobs = folderJobs(join(folder.path, 'bulk'));
     const opened = openedCases(folder.path);
     caseStore = opened.store;
+    const saved = openedSaved(folder.path, () => world.access.ledger());
+    savedStore = saved.store;
+    receipts = await openLog(folder.path, { checkpointMs: 0 });
+    await receipts.log.append([{ id: 'string', hash: Buffer.alloc(32) }]);
     world = await openWorld({
       backend: 'uws',
-      useCases: { monitoring: () => monitoring.service, jobs: () => jobs, cases: () => opened.cases },
+      useCases: {
+        monitoring: () => monitoring.service,
+        jobs: () => jobs,
+        cases: () => opened.cases,
+        savedScreenings: () => saved.saved,
+        receiptLog: () => receipts.log,
+      },
     });
     key = await world.key({ plan: 'SELF_HOSTED' });
   });
@@ -66,6 +81,8 @@ describe('the Postman collection', () => {
     await world.close();
     await monitoring.close();
     await caseStore.close();
+    await savedStore.close();
+    await receipts.close();
     folder.remove();
   });
 

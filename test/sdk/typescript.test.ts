@@ -24,9 +24,11 @@ import {
   WebhookSignatureError,
 } from '../../sdk/typescript/src/index.ts';
 import { undiciTransport } from '../../sdk/typescript/src/undici.ts';
+import { hotp, stepOf } from '../../src/accounts/totp.ts';
 import { signWebhook } from '../../src/monitoring/delivery/senders.ts';
-import { EXCHANGE, SANCTIONED } from '../http/world.ts';
+import { EXCHANGE, openWorld, SANCTIONED } from '../http/world.ts';
 import { cuttingProxy } from '../setup/cutting-proxy.ts';
+import { fromBase32 } from '../support/base32.ts';
 import { sleep, until } from '../support/wait.ts';
 import { type NetworkFault, startFaultyProxy } from './faulty-proxy.ts';
 import { chargesOfFaultyRuns } from './faulty-runs.ts';
@@ -110,6 +112,42 @@ describe('every operation of the document', () => {
     return { id, file: (await given.assay.cases.addFile(id, upload)).file };
   };
 
+  const saved = async ({ assay }: Context): Promise<string> =>
+    text((await assay.screening.create({ chain: 'ETH', address: EXCHANGE, save: true })).screeningId);
+  let people = 0;
+  /** An owner of an account of their own, who is logged in: without requests, which would count against the limit of this client. */
+  const colleague = async (of: Pick<SdkWorld, 'access' | 'url'> = world): Promise<Assay> => {
+    const email = `colleague-${++people}@example.org`;
+    await of.access.people().create(email, PASSWORD, 'FREE');
+    const { token: session } = await of.access.people().login(email, PASSWORD, '127.0.0.1');
+    return new Assay({ baseUrl: of.url, apiKey: '', session, fetch: recorded });
+  };
+  /** An owner of an operator account. */
+  const operator = async (): Promise<Assay> => {
+    const person = await colleague();
+    await world.access.keys.setOperator((await person.auth.session()).account.id, true);
+    return person;
+  };
+  /** A person with a second factor, and the recovery codes. */
+  const withTotp = async () => {
+    const person = await colleague();
+    const { id } = (await person.auth.session()).person;
+    const { secret } = await person.auth.enrolTotp({ password: PASSWORD });
+    const code = hotp(fromBase32(secret), stepOf(Date.now()));
+    return { person, id, codes: (await person.auth.confirmTotp({ code })).recoveryCodes };
+  };
+  const invited = async () => {
+    const owner = await colleague();
+    const email = `invited-${people}@example.org`;
+    return { owner, ...(await owner.people.invite({ email, role: 'analyst' })).person };
+  };
+
+  /** An owner with an invoice that is not paid. */
+  const ordered = async () => {
+    const owner = await colleague();
+    return { owner, ...(await owner.billing.checkout({ package: 'Starter', pool: 'dashboard' })) };
+  };
+
   const query = { chain: 'ETH', address: EXCHANGE };
   const name = { name: 'Ann Listed', source: 'EU', entityId: '1' };
   const CALLS: Readonly<Record<Exclude<OperationId, 'stripeEvent'>, (context: Context) => Promise<unknown>>> =
@@ -118,6 +156,9 @@ describe('every operation of the document', () => {
       ready: async ({ assay }) => expect((await assay.service.ready({ for: 'writes' })).ready).toBe(true),
       metrics: async ({ assay }) =>
         expect(await assay.service.metrics()).toContain('assay_http_requests_total'),
+      operatorStatus: async () => expect((await (await operator()).operator.status()).nodes).toHaveLength(1),
+      operatorImports: async () =>
+        expect((await (await operator()).operator.imports()).runs[0]?.state).toBe('FAILED'),
       openapi: async ({ assay }) => expect(await assay.service.openapi()).toHaveProperty('openapi', '3.1.0'),
       docs: async ({ assay }) => expect(await assay.service.docs()).toContain('<html'),
       entity: async ({ assay }) =>
@@ -133,6 +174,8 @@ describe('every operation of the document', () => {
       sanctionsCheck: async ({ assay }) =>
         expect((await assay.sanctions.check({ chain: 'ETH', address: SANCTIONED })).sanctioned).toBe(true),
       oracle: async ({ assay }) => expect((await assay.oracle.check(query)).verdict).toBe('safe'),
+      oracleRoot: async ({ assay }) => expect((await assay.oracle.root({ chain: 'ETH' })).size).toBe(0),
+      oracleProof: async ({ assay }) => expect((await assay.oracle.proof(query)).sanctioned).toBe(false),
       screening: async ({ assay }) => expect((await assay.screening.create(query)).riskScore).toBe(0),
       kyt: async ({ assay }) =>
         expect((await assay.kyt.check({ chain: 'ETH', from: SANCTIONED, to: EXCHANGE })).decision).toBe(
@@ -140,7 +183,30 @@ describe('every operation of the document', () => {
         ),
       trace: async ({ assay }) =>
         expect((await assay.trace.create({ ...query, direction: 'out', hops: 1 })).nodes).toHaveLength(2),
+      transaction: async ({ assay }) => {
+        const hash = `0x${'ab'.repeat(32)}`;
+        expect((await assay.transactions.get({ hash, chain: 'ETH' })).searched).toEqual(['ETH']);
+      },
       usage: async ({ assay }) => expect((await assay.usage.get({ limit: 1 })).balance).toBeGreaterThan(0),
+      billingPackages: async ({ assay }) => expect((await assay.billing.packages()).packages).toHaveLength(6),
+      createCheckout: async () => expect((await ordered()).url).toMatch(/^https:/),
+      listInvoices: async () => {
+        const { owner, invoiceId } = await ordered();
+        for await (const { id, state } of owner.billing.list())
+          expect([id, state]).toEqual([invoiceId, 'NEW']);
+      },
+      oneInvoice: async () => {
+        const { owner, invoiceId } = await ordered();
+        expect((await owner.billing.get(invoiceId)).invoice.price).toEqual({
+          amount: 19_900,
+          currency: 'USD',
+        });
+      },
+      invoiceReceipt: async () => {
+        const { owner, invoiceId } = await ordered();
+        await world.pay();
+        expect(await owner.billing.receipt(invoiceId)).toContain('Receipt R-');
+      },
       names: async ({ assay }) =>
         expect((await assay.names.screen({ names: [{ name: 'Ann Listed' }] })).results).toHaveLength(1),
       clear: async ({ assay }) => expect((await assay.names.clear(name)).cleared.name).toBe(name.name),
@@ -187,6 +253,86 @@ describe('every operation of the document', () => {
           token: await world.mailedToken(email, 2),
           password: `${PASSWORD} 3`,
         });
+      },
+      resendConfirmation: ({ person }) => person.auth.resendConfirmation({ email: 'ann@example.org' }),
+      acceptInvitation: async () => {
+        const owner = await colleague();
+        const email = 'invited@example.org';
+        await owner.people.invite({ email, role: 'analyst' });
+        const joined = new Assay({ baseUrl: world.url, apiKey: '', fetch: recorded });
+        const token = await world.mailedToken(email);
+        const session = await joined.auth.acceptInvitation({ token, password: PASSWORD });
+        expect(session.person.role).toBe('analyst');
+        // A client without a key uses its session for all operations.
+        await joined.screening.create(query);
+        expect((await joined.usage.get()).dashboard?.balance).toBe(9);
+      },
+      listSessions: async () => {
+        const [session] = (await (await colleague()).auth.sessions()).sessions;
+        expect(session?.current).toBe(true);
+      },
+      endSession: async () => {
+        const owner = await colleague();
+        await owner.auth.endSession((await owner.auth.session()).id);
+        await expect(owner.auth.session()).rejects.toBeInstanceOf(AuthenticationError);
+      },
+      endOtherSessions: async () =>
+        expect(await (await colleague()).auth.endOtherSessions()).toEqual({ ended: 0 }),
+      enrolTotp: async () =>
+        expect((await (await colleague()).auth.enrolTotp({ password: PASSWORD })).uri).toContain(
+          'otpauth://',
+        ),
+      confirmTotp: async () => expect((await withTotp()).codes).toHaveLength(10),
+      renewRecoveryCodes: async () => {
+        const { person, codes } = await withTotp();
+        const body = { password: PASSWORD, code: text(codes[0]) };
+        expect((await person.auth.renewRecoveryCodes(body)).recoveryCodes).toHaveLength(10);
+      },
+      disableTotp: async () => {
+        const { person, codes } = await withTotp();
+        await person.auth.disableTotp({ password: PASSWORD, code: text(codes[0]) });
+        expect((await person.auth.session()).person.secondFactor).toBe(false);
+      },
+      listPeople: async () => expect((await (await colleague()).people.list()).people).toHaveLength(1),
+      addPerson: async () => {
+        const closed = await openWorld({ backend: 'uws' });
+        try {
+          const owner = await colleague(closed);
+          const body = { email: 'cid@example.org', role: 'auditor', password: PASSWORD } as const;
+          expect((await owner.people.create(body)).person.role).toBe('auditor');
+        } finally {
+          await closed.close();
+        }
+      },
+      invitePerson: async () => expect((await invited()).status).toBe('INVITED'),
+      changePerson: async () => {
+        const { owner, id } = await invited();
+        expect((await owner.people.update(id, { role: 'auditor' })).person.role).toBe('auditor');
+      },
+      removePerson: async () => {
+        const { owner, id } = await invited();
+        await owner.people.remove(id);
+        expect((await owner.people.list()).total).toBe(1);
+      },
+      endPersonSessions: async () => {
+        const owner = await colleague();
+        const { id } = (await owner.auth.session()).person;
+        expect(await owner.people.endSessions(id)).toEqual({ ended: 1 });
+      },
+      auditLog: async () => {
+        const actions: string[] = [];
+        for await (const entry of (await colleague()).people.audit({ limit: 1 })) actions.push(entry.action);
+        expect(actions).toEqual(['session.create', 'account.create']);
+      },
+      discardTotp: async () => {
+        const { person, id } = await withTotp();
+        const email = `of-${id}@example.org`;
+        const people = world.access.people();
+        await people.members.add({ who: 'operator', from: 'test' }, id, email, 'owner', PASSWORD);
+        const { token: session } = await people.login(email, PASSWORD, '127.0.0.1');
+        const owner = new Assay({ baseUrl: world.url, apiKey: '', session, fetch: recorded });
+        await owner.people.disableTotp(id, { currentPassword: PASSWORD });
+        expect((await person.auth.session()).person.secondFactor).toBe(false);
       },
       listKeys: async ({ person }) => {
         await person.keys.create({ name: 'listed' });
@@ -270,6 +416,30 @@ describe('every operation of the document', () => {
         expect([result.status, await result.text()]).toEqual([200, expect.stringContaining(EXCHANGE)]);
       },
       cancelJob: async (given) => given.assay.jobs.cancel(await job(given)),
+      listScreenings: async (given) => {
+        const ids = [await saved(given), await saved(given)].toReversed();
+        const all: string[] = [];
+        for await (const one of given.assay.savedScreenings.list({ ...query, limit: 1 })) all.push(one.id);
+        expect(all.slice(0, 2)).toEqual(ids);
+      },
+      oneScreening: async (given) => {
+        const id = await saved(given);
+        const { screening, answer } = await given.assay.savedScreenings.get(id);
+        expect([screening.kind, answer.screeningId]).toEqual(['SCREENING', id]);
+      },
+      compareScreenings: async (given) => {
+        const { score } = await given.assay.savedScreenings.compare(await saved(given), await saved(given));
+        expect(score.difference).toBe(0);
+      },
+      receiptProof: async ({ assay }) =>
+        expect(await assay.receipts.proof('receipt-1')).toMatch(/^c2sp\.org\/tlog-proof@v1\nindex 1\n/),
+      oneReceipt: async (given) => {
+        const names = [{ name: 'Zebulon Quillfeather' }];
+        const { receipt } = await given.assay.names.screen({ names, receipt: 'jws' });
+        const { jws, evidence } = await given.assay.receipts.get(receipt?.id ?? '');
+        expect([jws, evidence]).toEqual([receipt?.jws, expect.objectContaining({ kind: 'NAMES' })]);
+      },
+      jwks: async ({ assay }) => expect((await assay.receipts.jwks()).keys).toHaveLength(1),
       createCase: async (given) => expect(await opened(given)).toMatch(/./),
       listCases: async (given) => {
         const ids = [await opened(given), await opened(given)].toReversed();

@@ -2,16 +2,33 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { PERMISSIONS } from '../../src/accounts/keys.ts';
 import { RATE_CLASSES } from '../../src/accounts/plans.ts';
 import { walletBilling } from '../../src/app/wallet-billing.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import type { Email } from '../../src/base/mail.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { loadTaxonomy } from '../../src/labels/categories.ts';
 import type { MonitoredWallet } from '../../src/monitoring/records.ts';
+import { createReceipts } from '../../src/receipts/receipts.ts';
+import { loadPolicy } from '../../src/risk/policy.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
+import {
+  eventOf,
+  paid,
+  type StandInSession,
+  signatureOf,
+  startStripe,
+  WEBHOOK_SECRET,
+} from '../billing/stripe-stand-in.ts';
 import { openedCases } from '../cases/opened.ts';
 import { openWorld } from '../http/world.ts';
 import { folderJobs } from '../http/world-jobs.ts';
 import { openedMonitoring } from '../monitoring/opened.ts';
+import { entriesOf, openLog } from '../receipts/log/world.ts';
+import { storeAt } from '../receipts/world.ts';
+import { openedSaved } from '../saved-screenings/opened.ts';
 import { until } from '../support/wait.ts';
 
 /** Rate limits that no test reaches. */
@@ -38,6 +55,7 @@ export async function openSdkWorld() {
     });
   });
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  const stripe = await startStripe();
   const jobs = folderJobs(folder.path);
   const monitoring = openedMonitoring(folder.path, {
     billing: walletBilling(() => world.access.ledger()),
@@ -45,10 +63,35 @@ export async function openSdkWorld() {
   });
   monitoring.start();
   const { store: caseStore, cases } = openedCases(folder.path);
+  const { store: savedStore, saved } = openedSaved(folder.path, () => world.access.ledger());
+  const receiptLog = await openLog(folder.path, { checkpointMs: 0 });
+  await receiptLog.log.append(entriesOf(0, 3));
+  const receiptStore = storeAt(join(folder.path, 'receipts.mdb'), { now: Date.now });
+  await receiptStore.keys.active();
+  const receipts = createReceipts(
+    { softwareVersion: '1.0.0' },
+    {
+      store: receiptStore,
+      policy: loadPolicy(loadTaxonomy().rows),
+      lists: () => [],
+      issuer: () => 'urn:assay:test',
+      log: () => receiptLog.log,
+      clock: systemClock,
+      random: systemRandom,
+    },
+  );
   const world = await openWorld({
     backend: 'uws',
+    billing: { stripeSecret: WEBHOOK_SECRET, apiUrl: stripe.url },
     people: { registration: 'open', mailer: { send: async (letter) => void letters.push(letter) } },
-    useCases: { monitoring: () => monitoring.service, jobs: () => jobs, cases: () => cases },
+    useCases: {
+      monitoring: () => monitoring.service,
+      jobs: () => jobs,
+      cases: () => cases,
+      savedScreenings: () => saved,
+      receiptLog: () => receiptLog.log,
+      receipts: () => receipts,
+    },
   });
   let accounts = 0;
   return {
@@ -56,6 +99,11 @@ export async function openSdkWorld() {
     port: world.port,
     access: world.access,
     jobs,
+    /** Pays the newest checkout, as Stripe reports it. */
+    async pay(): Promise<void> {
+      const event = eventOf('checkout.session.completed', paid(stripe.sessions.at(-1) as StandInSession));
+      await world.billing.payments()?.receive(Buffer.from(event), signatureOf(event, Date.now()));
+    },
     hooks,
     hookUrl: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`,
     /** Creates an account with a billion credits, and returns it with a key that may do everything. */
@@ -95,6 +143,10 @@ export async function openSdkWorld() {
       await world.close();
       await monitoring.close();
       await caseStore.close();
+      await savedStore.close();
+      await stripe.close();
+      await receiptLog.close();
+      await receiptStore.close();
       await new Promise((resolve) => receiver.close(resolve));
       folder.remove();
     },

@@ -1,9 +1,13 @@
 """Calls every operation on a running server, and prints which ones succeeded. test/sdk/python.test.ts runs it."""
 
+import base64
+import hashlib
+import hmac
 import io
 import json
 import os
 import pathlib
+import struct
 import sys
 import threading
 import time
@@ -83,6 +87,8 @@ def check_reads(client):
     checked = client.sanctions.check(address=LAZARUS, chain="eth")
     assert checked.sanctioned and checked.lists[0].list == "OFAC_SDN"
     assert client.oracle.check("ETH", LAZARUS).verdict == "danger"
+    proof = client.oracle.proof("ETH", LAZARUS)
+    assert proof.sanctioned and proof.root == client.oracle.root("ETH").root
     assert client.exchanges.status(name="Kraken").exchange
 
 
@@ -106,12 +112,23 @@ def check_charged(client):
     again = client.kyt.check(chain="ETH", from_=BINANCE, to=LAZARUS, **key)
     assert first.decision == "BLOCK" and again == first
     assert (first.response.replayed, again.response.replayed) == (False, True)
+    saved = [client.screening.create(address=BINANCE, chain="ETH", save=True).screening_id for _ in range(2)]
+    assert [one.id for one in client.saved_screenings.list(address=BINANCE, chain="ETH", limit=1)] == saved[::-1]
+    assert client.saved_screenings.get(saved[0]).screening.risk_level == screened.risk_level
+    signed = client.names.screen(names=[{"name": "Zebulon Quillfeather"}], receipt="jws").receipt
+    assert client.receipts.get(signed.id).jws == signed.jws
+    assert client.receipts.jwks().keys[-1].kty == "OKP"
+    compared = client.saved_screenings.compare(saved[0], saved[1])
+    assert compared.score.difference == 0 and compared.after.id == saved[1]
+    assert client.receipts.proof("receipt-1").startswith("c2sp.org/tlog-proof@v1\nindex 1\n")
     traced = client.trace.create(address=BINANCE, chain="ETH", direction="out")
     assert traced.address and isinstance(traced.edges, list)
+    found = client.transactions.get("0x" + "ab" * 32, chain="ETH")
+    assert found.searched + [one.chain for one in found.not_searched] == ["ETH"]
     page = client.usage.get(limit=1)
     entries = list(page)
     assert len(page.items) == 1 and len(entries) >= 3 and len({entry.id for entry in entries}) == len(entries)
-    assert page.data.balance == traced.response.credits_remaining <= before - 2
+    assert page.data.balance == traced.response.credits_remaining <= before - 4
 
 
 def check_names(client):
@@ -252,13 +269,70 @@ def check_account(url):
     assert client.keys.toggle(made.key.id, permission="oracle", enabled=False).key.permissions == ["entity"]
     refused(assay.PermissionDeniedError, by_key.oracle.check, "ETH", LAZARUS)
     assert client.keys.revoke(made.key.id, descendants=True).key.status == "REVOKED"
+    # A session of its own has a rate limit of its own.
+    client.auth.login(**who)
+    check_people(client, url)
+    check_billing(client)
+    refused(assay.PermissionDeniedError, client.operator.status)
     client.auth.change_password(current_password=PASSWORD, new_password="another horse battery")
     client.auth.logout()
     assert client.session is None
     refused(assay.AssayError, client.auth.session)
     client.auth.forgot_password(email=who["email"])
-    client.auth.reset_password(token=token(2), password=PASSWORD)
+    client.auth.reset_password(token=token(5), password=PASSWORD)
     assert client.auth.login(**who)
+
+
+def totp(secret):
+    step = int(time.time()) // 30
+    digest = hmac.new(base64.b32decode(secret), struct.pack(">Q", step), hashlib.sha1).digest()
+    start = digest[-1] & 15
+    number = int.from_bytes(digest[start : start + 4], "big") & 0x7FFFFFFF
+    return f"{number % 1000000:06d}"
+
+
+def check_people(client, url):
+    client.auth.resend_confirmation(email="nobody@example.org")
+    own = client.auth.session()
+    assert [one.current for one in client.auth.sessions()] == [True, False]
+    assert client.auth.end_other_sessions().ended == 1
+    refused(assay.PermissionDeniedError, client.people.create, email="x@example.org", role="owner", password=PASSWORD)
+    invited = client.people.invite(email="cid@example.org", role="analyst").person
+    assert client.people.update(invited.id, role="auditor").person.role == "auditor"
+    cid = recorded(Assay(base_url=url))
+    cid.api_key = None
+    joined = cid.auth.accept_invitation(token=token(2), password=PASSWORD)
+    assert (joined.person.role, joined.account.id) == ("auditor", own.account.id)
+    assert [one.role for one in client.people.list(limit=1)] == ["owner", "auditor"]
+    secret = cid.auth.enrol_totp(password=PASSWORD).secret
+    codes = cid.auth.confirm_totp(code=totp(secret)).recovery_codes
+    codes = cid.auth.renew_recovery_codes(password=PASSWORD, code=codes[0]).recovery_codes
+    error = refused(assay.AuthenticationError, cid.auth.login, email="cid@example.org", password=PASSWORD)
+    assert error.code == "SECOND_FACTOR_REQUIRED"
+    cid.auth.disable_totp(password=PASSWORD, code=codes[0])
+    cid.auth.confirm_totp(code=totp(cid.auth.enrol_totp(password=PASSWORD).secret))
+    client.people.disable_totp(joined.person.id, current_password=PASSWORD)
+    cid.auth.end_session(cid.auth.session().id)
+    refused(assay.AuthenticationError, cid.auth.session)
+    assert {one.action for one in client.people.audit(limit=50)} >= {"person.role", "totp.enable"}
+    assert client.people.end_sessions(joined.person.id).ended == 0
+    assert client.people.remove(joined.person.id).person.email == "cid@example.org"
+
+
+def check_billing(client):
+    offer = client.billing.packages()
+    assert offer.checkout == "available" and offer.packages[1].price.amount == 19900
+    ordered = client.billing.checkout(package="Starter", pool="dashboard")
+    assert ordered.url.startswith("https://checkout.stripe.test/")
+    assert [one.id for one in client.billing.list(limit=1)] == [ordered.invoice_id]
+    assert client.billing.get(ordered.invoice_id).invoice.state == "NEW"
+    refused(assay.NotFoundError, client.billing.receipt, ordered.invoice_id)
+def check_operator(url):
+    """Of a person of an operator account; nobody else may read the state of the installation."""
+    operator = recorded(Assay(base_url=url, session=os.environ["ASSAY_TEST_OPERATOR_SESSION"]))
+    operator.api_key = None
+    assert [node.here for node in operator.operator.status().nodes] == [True]
+    assert [run.kind for run in operator.operator.imports().runs] == ["IMPORT"]
 
 
 def main():
@@ -273,6 +347,7 @@ def main():
     with recorded(Assay(os.environ["ASSAY_TEST_CASES_KEY"])) as client:
         check_cases(client)
     check_account(url)
+    check_operator(url)
     print(json.dumps({"called": sorted(called), "succeeded": sorted(succeeded)}))
 
 

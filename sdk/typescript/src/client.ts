@@ -2,13 +2,16 @@
 import { Bulk } from './bulk.ts';
 import type { ApiPromise } from './core/api-promise.ts';
 import { type Call, type ClientOptions, Connection } from './core/connection.ts';
-import { Auth, Keys, Usage } from './resources/accounts.ts';
+import { Auth, Keys, People, Usage } from './resources/accounts.ts';
+import { Billing } from './resources/billing.ts';
 import { Cases } from './resources/cases.ts';
 import { Jobs } from './resources/jobs.ts';
 import { Entity, Exchanges, Labels, Oracle, Sanctions } from './resources/labels.ts';
 import { Alerts, Channels, Deliveries, Wallets, Webhooks } from './resources/monitoring.ts';
 import { Names } from './resources/names.ts';
-import { Kyt, Screening, Trace } from './resources/screening.ts';
+import { Operator } from './resources/operator.ts';
+import { Receipts } from './resources/receipts.ts';
+import { Kyt, SavedScreenings, Screening, Trace, Transactions } from './resources/screening.ts';
 import { Service } from './resources/service.ts';
 
 /**
@@ -23,6 +26,9 @@ export class Assay {
   readonly screening: Screening;
   readonly kyt: Kyt;
   readonly trace: Trace;
+  readonly transactions: Transactions;
+  readonly savedScreenings: SavedScreenings;
+  readonly receipts: Receipts;
   readonly oracle: Oracle;
   readonly entity: Entity;
   readonly labels: Labels;
@@ -30,8 +36,10 @@ export class Assay {
   readonly exchanges: Exchanges;
   readonly names: Names;
   readonly usage: Usage;
+  readonly billing: Billing;
   readonly keys: Keys;
   readonly auth: Auth;
+  readonly people: People;
   readonly wallets: Wallets;
   readonly alerts: Alerts;
   readonly channels: Channels;
@@ -40,6 +48,7 @@ export class Assay {
   readonly cases: Cases;
   readonly jobs: Jobs;
   readonly service: Service;
+  readonly operator: Operator;
   readonly bulk: Bulk;
 
   /**
@@ -52,6 +61,9 @@ export class Assay {
     this.screening = new Screening(connection);
     this.kyt = new Kyt(connection);
     this.trace = new Trace(connection);
+    this.transactions = new Transactions(connection);
+    this.savedScreenings = new SavedScreenings(connection);
+    this.receipts = new Receipts(connection);
     this.oracle = new Oracle(connection);
     this.entity = new Entity(connection);
     this.labels = new Labels(connection);
@@ -59,8 +71,10 @@ export class Assay {
     this.exchanges = new Exchanges(connection);
     this.names = new Names(connection);
     this.usage = new Usage(connection);
+    this.billing = new Billing(connection);
     this.keys = new Keys(connection);
     this.auth = new Auth(connection);
+    this.people = new People(connection);
     this.wallets = new Wallets(connection);
     this.alerts = new Alerts(connection);
     this.channels = new Channels(connection);
@@ -69,6 +83,7 @@ export class Assay {
     this.cases = new Cases(connection);
     this.jobs = new Jobs(connection);
     this.service = new Service(connection);
+    this.operator = new Operator(connection);
     this.bulk = new Bulk(connection);
   }
 

@@ -24,6 +24,7 @@ export {
   PaymentRequiredError,
   PermissionError,
   RateLimitError,
+  ReceiptError,
   ServerError,
   TimeoutError,
   WebhookSignatureError,
@@ -38,6 +39,7 @@ export {
   type TransportResponse,
 } from './core/transport.ts';
 export type * from './generated/api.ts';
+export { type Receipt, type VerifyReceiptOptions, verifyReceipt } from './receipts.ts';
 export type { CaseFileUpload } from './resources/cases.ts';
 export type { JobResultOptions } from './resources/jobs.ts';
 export type { Body, Data, OperationId, PathOf, QueryOf } from './types.ts';

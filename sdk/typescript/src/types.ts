@@ -13,11 +13,13 @@ export type ResponseOf<Id extends OperationId> = Json<operations[Id]['responses'
 export type Data<Id extends OperationId> =
   ResponseOf<Id> extends { readonly data: infer Inner } ? Inner : ResponseOf<Id>;
 
-/** The JSON body of the request of an operation. */
+/** The JSON body of the request of an operation, which may be optional. */
 export type Body<Id extends OperationId> = operations[Id] extends {
-  readonly requestBody: { readonly content: infer Content };
+  readonly requestBody?: infer Request;
 }
-  ? Json<Content>
+  ? NonNullable<Request> extends { readonly content: infer Content }
+    ? Json<Content>
+    : never
   : never;
 
 /** The query parameters of an operation. */

@@ -20,7 +20,7 @@ export interface ClientOptions {
   /** URL of the server, for example `https://assay.example.org`. Default: the environment variable `ASSAY_BASE_URL`. */
   readonly baseUrl?: string | undefined;
   /**
-   * Session of a person, for the operations of accounts and keys: `assay.session` after `assay.auth.login`. A browser has it in a
+   * Session of a person, for the operations of people, and for all others if there is no key: `assay.session` after `assay.auth.login`. A browser has it in a
    * cookie that scripts cannot read, and needs no option.
    */
   readonly session?: string | undefined;
@@ -71,7 +71,7 @@ export interface Call {
   /** Sent as it is, with `type` as Content-Type. */
   readonly content?: ReplayableBody | AsyncIterable<Uint8Array> | undefined;
   readonly type?: string | undefined;
-  /** Default: the API key. */
+  /** Default: the API key, or the session of a client without a key. */
   readonly auth?: 'key' | 'session' | 'none' | undefined;
   /**
    * `safe`: a second execution changes nothing more (default for all but POST). `keyed`: the server executes it once for each
@@ -212,9 +212,11 @@ export class Connection {
   /** Returns the headers of a call, which may be shared. */
   #authorized({ auth = 'key', method }: Call): Readonly<Record<string, string>> {
     if (auth === 'none') return this.#headers;
-    if (auth === 'session') {
+    if (auth === 'session' || (this.#keyHeaders === null && this.session !== undefined)) {
       if (this.session === undefined) return this.#keyHeaders ?? this.#headers;
-      const cookie = { ...this.#headers, cookie: `assay_session=${this.session}` };
+      // Over TLS the server reads the first, otherwise the second. Behind a proxy, the URL does not say which.
+      const names = `__Host-assay_session=${this.session}; assay_session=${this.session}`;
+      const cookie = { ...this.#headers, cookie: names };
       // A change with a session must come from a page of the server, and this client is as good as one: it was given the session.
       return method === 'GET' ? cookie : { ...cookie, origin: this.#origin };
     }

@@ -7,10 +7,11 @@ export interface WebCrypto {
     importKey(
       format: 'raw',
       key: Uint8Array,
-      algorithm: { name: string; hash: string },
+      algorithm: { name: string; hash?: string },
       extractable: boolean,
       usages: string[],
     ): Promise<unknown>;
+    digest(algorithm: string, data: Uint8Array): Promise<ArrayBuffer>;
     verify(algorithm: string, key: unknown, signature: Uint8Array, data: Uint8Array): Promise<boolean>;
   };
 }

@@ -47,6 +47,11 @@ export class WebhookSignatureError extends AssayError {
   override name = 'WebhookSignatureError';
 }
 
+/** A receipt is not genuine, or has expired. */
+export class ReceiptError extends AssayError {
+  override name = 'ReceiptError';
+}
+
 /** An error response. `message` is a sentence with the field, the problem and the allowed values. */
 export class ApiError extends AssayError {
   override name = 'ApiError';
@@ -56,7 +61,7 @@ export class ApiError extends AssayError {
   readonly code: ErrorCode;
   /** RFC 9457 type: `urn:assay:error:` and the code. */
   readonly type: string;
-  /** Field of the request with the problem; null if there is none. */
+  /** Field of the request with the problem; null if missing. */
   readonly field: string | null;
   /** Id of the request, for the operator of the server. */
   readonly requestId: string | null;

@@ -8,14 +8,40 @@ export class Oracle extends Resource {
   /**
    * Returns a verdict before a transaction: `safe`, `warning` or `danger`, with score and reasons.
    *
-   * @param address - the chain and the address
+   * @param params - the chain and the address, and `receipt: 'jws'` for a signed receipt
    * @throws InvalidRequestError, PaymentRequiredError if the quota of the month is used up
    * @example
    * const { verdict, assessed } = await assay.oracle.check({ chain: 'ETH', address });
    */
-  check({ chain, address }: PathOf<'oracle'>, options?: CallOptions): ApiPromise<Data<'oracle'>> {
+  check(
+    { chain, address, ...query }: PathOf<'oracle'> & QueryOf<'oracle'>,
+    options?: CallOptions,
+  ): ApiPromise<Data<'oracle'>> {
     const path = `/oracle/address/${segment(chain)}/${segment(address)}`;
-    return this.connection.json({ method: 'GET', path, options });
+    return this.connection.json({ method: 'GET', path, query, options });
+  }
+
+  /**
+   * Returns the root of the tree of the sanctioned addresses of a chain, for contracts.
+   *
+   * @param params - a chain with EVM addresses
+   */
+  root({ chain }: PathOf<'oracleRoot'>, options?: CallOptions): ApiPromise<Data<'oracleRoot'>> {
+    return this.connection.json({ method: 'GET', path: `/oracle/root/${segment(chain)}`, options });
+  }
+
+  /**
+   * Returns the proof that an address is, or is not, in the tree of the sanctioned addresses of a chain.
+   *
+   * @param params - the chain and the address, and the root of an earlier tree if the contract has not got the newest
+   * @throws NotFoundError if the tree of that root is no longer kept
+   */
+  proof(
+    { chain, address, ...query }: PathOf<'oracleProof'> & QueryOf<'oracleProof'>,
+    options?: CallOptions,
+  ): ApiPromise<Data<'oracleProof'>> {
+    const path = `/oracle/proof/${segment(chain)}/${segment(address)}`;
+    return this.connection.json({ method: 'GET', path, query, options });
   }
 }
 

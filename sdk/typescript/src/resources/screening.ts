@@ -1,8 +1,10 @@
 /** Risk of addresses and transfers, and traces of funds. */
-import type { ApiPromise } from '../core/api-promise.ts';
-import type { ChargedOptions } from '../core/connection.ts';
-import { Resource } from '../core/resource.ts';
-import type { Body, Data } from '../types.ts';
+import type { ApiPromise, PagePromise } from '../core/api-promise.ts';
+import type { CallOptions, ChargedOptions } from '../core/connection.ts';
+import { Resource, segment } from '../core/resource.ts';
+import type { Body, Data, PathOf, QueryOf } from '../types.ts';
+
+type SavedList = Data<'listScreenings'>;
 
 export class Screening extends Resource {
   /**
@@ -41,5 +43,54 @@ export class Trace extends Resource {
    */
   create(body: Body<'trace'>, options?: ChargedOptions): ApiPromise<Data<'trace'>> {
     return this.connection.json({ method: 'POST', path: '/trace', body, options, retry: 'keyed' });
+  }
+}
+
+export class Transactions extends Resource {
+  /**
+   * Returns the stored transfers of a transaction, on every chain that has the hash. Free.
+   *
+   * @param params - the hash, and the chain if only one is meant
+   * @throws InvalidRequestError if the text is not a transaction hash
+   * @example
+   * const { transactions, searched } = await assay.transactions.get({ hash });
+   */
+  get(
+    { hash, ...query }: PathOf<'transaction'> & QueryOf<'transaction'>,
+    options?: CallOptions,
+  ): ApiPromise<Data<'transaction'>> {
+    return this.connection.json({ method: 'GET', path: `/transactions/${segment(hash)}`, query, options });
+  }
+}
+
+/** Answers of `screening.create` and `kyt.check` that were kept with `save: true`. */
+export class SavedScreenings extends Resource {
+  /**
+   * Lists saved answers without their content, the newest first.
+   *
+   * @example
+   * for await (const saved of assay.savedScreenings.list({ chain: 'ETH', address })) console.log(saved.riskLevel);
+   */
+  list(
+    query: QueryOf<'listScreenings'> = {},
+    options?: CallOptions,
+  ): PagePromise<SavedList, SavedList['screenings'][number]> {
+    return this.connection.list({ method: 'GET', path: '/screenings', query, options }, 'screenings');
+  }
+
+  /** Gets a saved answer as it was returned, with its facts. */
+  get(id: string, options?: CallOptions): ApiPromise<Data<'oneScreening'>> {
+    return this.connection.json({ method: 'GET', path: `/screenings/${segment(id)}`, options });
+  }
+
+  /**
+   * Says what changed from one saved answer to another about the same address, and why.
+   *
+   * @param a - id of the earlier one
+   * @param b - id of the later one
+   */
+  compare(a: string, b: string, options?: CallOptions): ApiPromise<Data<'compareScreenings'>> {
+    const path = `/screenings/${segment(a)}/compare/${segment(b)}`;
+    return this.connection.json({ method: 'GET', path, options });
   }
 }
