@@ -2,7 +2,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    include: ['test/**/*.test.ts', 'dashboard/test/**/*.test.ts'],
     // `npm run test:long` runs these.
     exclude: [...configDefaults.exclude, 'test/long/**'],
     globalSetup: ['test/setup/build.ts'],

@@ -5,12 +5,13 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 /** Rooms of the program by the folders which they mutate. */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   risk: ['src/risk'],
-  accounts: ['src/accounts'],
+  accounts: ['src/accounts', 'src/billing'],
   labels: ['src/labels'],
   graph: ['src/graph'],
   screening: ['src/screening'],
   monitoring: ['src/monitoring'],
-  cases: ['src/cases'],
+  cases: ['src/cases', 'src/saved-screenings'],
+  receipts: ['src/receipts'],
   http: ['src/http'],
   names: ['src/names'],
   chains: ['src/chains/address'],

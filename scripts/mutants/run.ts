@@ -144,10 +144,15 @@ function readResults(room: string): Result[] {
 
 const CALLS = join(projectRoot, '.mutants', 'calls');
 
-/** Measures the calls of all tests that are new or have changed since they were measured. */
-async function measure(trees: readonly [Tree, ...Tree[]], graph: ImportGraph): Promise<void> {
+/** Measures the calls of all tests that are new or have changed since they were measured, except those of `without`. */
+async function measure(
+  trees: readonly [Tree, ...Tree[]],
+  graph: ImportGraph,
+  without: readonly string[],
+): Promise<void> {
   const known = readCalls(CALLS);
   const tests = graph.tests
+    .filter((test) => !without.includes(test))
     .map((test) => ({ test, digest: digest(readIn(graph.root, test)) }))
     .filter((each) => known[each.test]?.digest !== each.digest);
   note(`${tests.length} of ${graph.tests.length} test files to measure`);
@@ -371,7 +376,7 @@ async function main(): Promise<number> {
   try {
     const graph = readImportGraph(trees[0].folder);
     if (settings.measure) {
-      await measure(trees, graph);
+      await measure(trees, graph, settings.without);
       return 0;
     }
     const calls = readCalls(CALLS);

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { allocatorSettings } from '../setup/server-settings.ts';
 
-it('is set alike by the image and by npm start', () => {
+it('has the same value in the image and in npm start', () => {
   const image = allocatorSettings('Dockerfile');
   expect(Object.keys(image).sort()).toEqual([
     'MALLOC_ARENA_MAX',

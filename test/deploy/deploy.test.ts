@@ -57,7 +57,7 @@ function isSent(path: string): boolean {
 }
 
 describe('the Dockerfile', () => {
-  it('has nothing but known instructions, on one image with a new enough glibc', () => {
+  it('has only known instructions, on one image with a recent glibc', () => {
     const words = new Set(
       'ARG FROM WORKDIR COPY RUN LABEL ENV USER VOLUME EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD'.split(
         ' ',
@@ -79,7 +79,7 @@ describe('the Dockerfile', () => {
     expect(major).toBeGreaterThanOrEqual(Number(/\d+/.exec(engines.node)?.[0]));
   });
 
-  it('copies what is there and what is sent to the engine', () => {
+  it('copies only files that exist and are sent to the engine', () => {
     const stages = textsOf('FROM', instructions).flatMap((text) => / AS (\S+)$/.exec(text)?.[1] ?? []);
     for (const text of textsOf('COPY', instructions)) {
       const from = /^--from=(\S+)\s+/.exec(text)?.[1];
@@ -110,7 +110,7 @@ describe('the Dockerfile', () => {
       expect(isSent(path), path).toBe(false);
   });
 
-  it('installs what the lockfile names and runs no install scripts, and builds by a script that exists', () => {
+  it('installs from the lockfile without install scripts, and builds by a script that exists', () => {
     const runs = textsOf('RUN', instructions);
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     for (const run of runs.filter((text) => text.startsWith('npm'))) {
@@ -125,7 +125,7 @@ describe('the Dockerfile', () => {
     expect(image.some(({ word, text }) => word === 'COPY' && text.startsWith('--from=packages'))).toBe(true);
   });
 
-  it('runs without root, keeps state in a volume, and is asked how it is', () => {
+  it('runs without root, keeps state in a volume, and has a health check', () => {
     const [user = 'root'] = textsOf('USER').slice(-1);
     expect(['root', '0']).not.toContain(user.split(':')[0]);
     const at = (word: string): number => image.findIndex((one) => one.word === word);
@@ -148,7 +148,7 @@ describe('the Dockerfile', () => {
     expect(textsOf('HEALTHCHECK').join()).toContain('/health');
   });
 
-  it('starts a command that the program has, from a file that the build makes', () => {
+  it('starts an existing command from a file that the build creates', () => {
     const [entry = '[]'] = textsOf('ENTRYPOINT');
     const [command = '[]'] = textsOf('CMD');
     const [node, file = ''] = JSON.parse(entry) as string[];
@@ -159,7 +159,7 @@ describe('the Dockerfile', () => {
     expect(read('src', 'cli', 'serve.ts')).toContain(`.command('${word}')`);
   });
 
-  it('has a health check that is a program', () => {
+  it('has a health check that can be executed', () => {
     const [text = ''] = textsOf('HEALTHCHECK');
     const words = JSON.parse(text.slice(text.indexOf('['))) as string[];
     expect(words.slice(0, 2)).toEqual(['node', '-e']);
@@ -204,7 +204,7 @@ const configOf = (service: Service): ReturnType<typeof loadConfig> =>
   );
 
 describe('the compose file', () => {
-  it('gives every node settings that the program takes, and all roles to somebody', () => {
+  it('gives every node valid settings, and every role to a node', () => {
     const roles = Object.values(nodes).flatMap((service) => configOf(service).roles);
     expect([...roles].sort()).toEqual([...ROLES].sort());
     for (const service of Object.values(nodes)) {
@@ -224,7 +224,7 @@ describe('the compose file', () => {
     }
   });
 
-  it('keeps what Redis is told, and its password out of every argument', () => {
+  it('makes Redis durable, and has its password in no argument', () => {
     expect(redis.command?.slice(0, 2)).toEqual(['sh', '-c']);
     expect(redis.command?.join(' ')).not.toMatch(/\$\{?ASSAY/);
     expect(filled(redis.environment?.REDISCLI_AUTH ?? '')).toBe('a-value-that-somebody-chose');
@@ -264,7 +264,7 @@ describe('the compose file', () => {
     },
   );
 
-  it('runs nodes with nothing to write to but their volumes', () => {
+  it('runs nodes that can write only to their volumes', () => {
     for (const [name, service] of Object.entries(nodes)) {
       expect(service.read_only, name).toBe(true);
       expect(service.cap_drop, name).toEqual(['ALL']);
@@ -274,7 +274,7 @@ describe('the compose file', () => {
     }
   });
 
-  it('names nothing that is not there', () => {
+  it('names only services and volumes that exist', () => {
     for (const [name, service] of Object.entries(compose.services)) {
       for (const volume of service.volumes ?? [])
         expect(compose.volumes).toHaveProperty(volume.split(':')[0] ?? '');
@@ -295,7 +295,7 @@ describe('the compose file', () => {
       expect(existsSync(join(projectRoot, 'deploy', context, dockerfile))).toBe(true);
   });
 
-  it('lets the others pull from the node that builds, and jobs be shared by those who need them', () => {
+  it('lets the other nodes pull from the builder, and shares jobs between the nodes that need them', () => {
     const publishing = Object.entries(nodes).filter(
       ([, service]) => configOf(service).snapshots.listen !== null,
     );

@@ -85,7 +85,7 @@ describe('metrics', () => {
     },
   );
 
-  it('of the dashboard are those of a server', () => {
+  it('of the dashboard exist on a server', () => {
     const dashboard = JSON.parse(read('deploy', 'grafana-dashboard.json')) as Dashboard;
     const expressions = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
     expect(expressions.length).toBeGreaterThan(15);
@@ -99,7 +99,7 @@ describe('metrics', () => {
       expect(gridPos.x + gridPos.w, title).toBeLessThanOrEqual(24);
   });
 
-  it('of the rules are those of a server, and so are their labels', () => {
+  it('of the rules exist on a server, and so do their labels', () => {
     const rules = (parse(read('deploy', 'prometheus-rules.yaml')) as Rules).groups.flatMap(
       (group) => group.rules,
     );
@@ -111,13 +111,13 @@ describe('metrics', () => {
     expect(read('src', 'http', 'operations', 'oracle.ts')).toContain("path: '/oracle/");
   });
 
-  it('of the instructions are those of a server', () => {
+  it('of the instructions exist on a server', () => {
     const text = read('docs', 'OPERATIONS.md');
     expect(text.match(METRIC)?.length ?? 0).toBeGreaterThan(5);
     expect(unknown([text])).toEqual([]);
   });
 
-  it('of the reference are those of a server', () => {
+  it('of the reference exist on a server', () => {
     const page = metricsPage(scraped);
     const path = referencePath('metrics.md');
     if (process.env.ASSAY_TEST_WRITE_REFERENCE === '1') writeFileSync(path, page);

@@ -42,12 +42,17 @@ const READS: Readonly<Record<string, readonly string[]>> = {
   stats: [],
   'names screen': ['Zebulon Quaternion'],
   'names lists': [],
+  'oracle signer': [],
   'keys list': [],
   'accounts list': [],
   'audit verify': [],
   'audit show': [],
   'credits show': ['local'],
   'ledger verify': [],
+  'billing packages': [],
+  'billing invoices': [],
+  'billing verify': [],
+  'receipt keys list': [],
   installation: [],
   verify: [],
 };
@@ -58,9 +63,19 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   watch: 'full-disk-watch.test.ts',
   'monitor tail': 'follows changes until it is stopped, and writes nothing',
   'accounts notify': 'sends mail, and writes nothing',
+  'accounts disable-totp': 'needs a person with a second factor, and writes like accounts add-person',
   doctor: 'reports the full disk with exit code 1, and writes nothing',
   'graph push': 'writes to another server',
+  'log key': 'reads the log of an installation, which a server creates',
+  'log verify': 'reads the log of an installation, which a server creates',
+  'log audit': 'reads a log that is published elsewhere, and writes one file of the auditor',
+  'oracle push': 'sends to a node, and writes a tree that oracle status also writes',
+  'oracle status': 'asks a node, and writes a tree: test/receipts/oracle',
   mcp: 'passes calls on to a server, and writes nothing',
+  'receipt verify': 'reads a file, and writes nothing',
+  'receipt replay': 'reads like receipt keys list, and needs a receipt',
+  'receipt show': 'reads like receipt keys list, and needs a receipt',
+  'receipt erase': 'needs a receipt, and writes like receipt keys rotate',
   'redis fill': 'full-disk-redis.test.ts',
   'redis found': 'full-disk-redis.test.ts',
   'redis restore': 'full-disk-redis.test.ts',
@@ -146,7 +161,7 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
    */
   function takePages(): () => Promise<void> {
     const held = files()
-      .filter((name) => /^store\/(accounts|monitoring|jobs|transfers|outputs).*\.l?mdb$/.test(name))
+      .filter((name) => /^store\/(accounts|monitoring|jobs|receipts|transfers|outputs).*\.l?mdb$/.test(name))
       .map((name) => {
         const path = join(disk.path, name);
         const root = openEnvironment(path, { maxDbs: 64 });
@@ -221,6 +236,8 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
     const port = await freePort();
     from = `http://127.0.0.1:${port}`;
     await world.serve({ ASSAY_SNAPSHOT_LISTEN: `127.0.0.1:${port}`, ASSAY_CLUSTER_SECRET: SECRET });
+    const signing = await run(['receipt', 'keys', 'rotate']);
+    expect(signing.code, signing.err).toBe(0);
     const made = await run(['keys', 'create', '--name', 'to be revoked', '--json']);
     keyId = (JSON.parse(made.out) as { id: string }).id;
     writeFileSync(
@@ -314,6 +331,12 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
       spares: [0],
       isLong: true,
     },
+    'accounts operator': {
+      args: () => ['accounts', 'operator', 'local', '--on'],
+      state: ['keys', 'list', '--json'],
+      spares: [0],
+      isLong: true,
+    },
     'credits adjust': {
       args: () => ['credits', 'adjust', 'local', '7', '--reason', 'tests'],
       state: ['credits', 'show', 'local', '--json'],
@@ -326,6 +349,13 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
       spares: [0],
       isLong: true,
     },
+    'oracle signer --new': {
+      args: () => ['oracle', 'signer', '--new'],
+      state: ['oracle', 'signer', '--json'],
+      spares: [0],
+      // The key of the installation, which the first secret creates.
+      leaves: /^store\/installation\.key/,
+    },
     'installation accept-loss': {
       args: () => ['installation', 'accept-loss', 'outputs/btc-outputs.mdb'],
       environment: lost,
@@ -335,6 +365,16 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
     'keys create': {
       args: () => ['keys', 'create', '--name', 'x'.repeat(60)],
       state: ['keys', 'list', '--json'],
+      spares: [0],
+    },
+    'billing agree': {
+      args: () => ['billing', 'agree', 'local', '--credits', '50000', '--cents', '4500000'],
+      state: ['billing', 'packages', '--json'],
+      spares: [0],
+    },
+    'receipt keys rotate': {
+      args: () => ['receipt', 'keys', 'rotate'],
+      state: ['receipt', 'keys', 'list', '--json'],
       spares: [0],
     },
     'credits grant': {
@@ -349,6 +389,12 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
     },
     'accounts create': {
       args: () => ['accounts', 'create', '--email', 'person@example.com'],
+      input: () => 'a long enough password 1\n',
+      state: ['accounts', 'list', '--json'],
+      spares: [0],
+    },
+    'accounts add-person': {
+      args: () => ['accounts', 'add-person', 'local', '--email', 'second@example.com'],
       input: () => 'a long enough password 1\n',
       state: ['accounts', 'list', '--json'],
       spares: [0],

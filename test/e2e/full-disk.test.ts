@@ -83,6 +83,8 @@ const READS: readonly (readonly [method: string, path: string, body?: unknown])[
   ['GET', '/api/v1/jobs'],
   ['GET', '/api/v1/namescreen/cleared'],
   ['GET', '/api/v1/cases'],
+  ['GET', '/api/v1/screenings'],
+  ['GET', '/.well-known/jwks.json'],
 ];
 
 /** Operations that store something, each with bodies that never repeat. */
@@ -93,6 +95,8 @@ const WRITES: readonly (readonly [method: string, path: string, body: (n: number
     (n) => ({ walletAddress: `0x${n.toString(16).padStart(40, '0')}`, chain: 'ETH' }),
   ],
   ['POST', '/api/v1/screening', () => ({ address: ADDRESS, chain: 'ETH' })],
+  ['POST', '/api/v1/screening', () => ({ address: ADDRESS, chain: 'ETH', save: true })],
+  ['POST', '/api/v1/kyt', () => ({ address: ADDRESS, chain: 'ETH', receipt: 'jws' })],
   ['POST', '/api/v1/keys', (n) => ({ name: `key ${n}`.padEnd(60, 'x') })],
   ['POST', '/api/v1/cases', (n) => ({ title: `case ${n}`, note: 'x'.repeat(4_000) })],
   ['POST', '/api/v1/monitoring/webhook-secret', () => undefined],
@@ -119,8 +123,12 @@ const STORES = [
   'accounts/people.mdb',
   'accounts/quotas.mdb',
   'cases.mdb',
+  'invoices.mdb',
   'jobs.mdb',
+  'log.mdb',
   'monitoring/monitoring.lmdb',
+  'receipts.mdb',
+  'screenings.mdb',
 ];
 
 function holdPages(store: string): () => Promise<void> {

@@ -17,6 +17,7 @@ describe('scripts', () => {
     ['Բարակ Օբամա', ['barak', 'obama']],
     ['Αλέξης Τσίπρας', ['alexis', 'tsipras']],
     ['Recep Tayyip ERDOĞAN', ['recep', 'tayyip', 'erdogan']],
+    ['Игорь Объедков', ['igor', 'obedkov']],
     ['Łukasz Müller-Straße', ['lukasz', 'muller', 'strasse']],
   ])('%s in Latin letters', (name, latin) => {
     expect(words(name)).toEqual(latin);
@@ -53,6 +54,22 @@ describe('parts', () => {
     ['Ig0r Sech1n', 'Igor Sechin'],
   ])('%s matches %s', (a, b) => {
     expect(confidence(a, b)).toBeGreaterThanOrEqual(0.7);
+  });
+
+  it.each([
+    ['Weber Limitd', ['limited']],
+    ['Weber Limitedd', ['limited']],
+    ['Alpha Joimt Stock Company', ['stock']],
+    ['Alpha Joint Stokc Company', ['stock']],
+    ['Alpha Yuhan Hoexa', ['limited']],
+    // A form of six letters is one edit from a surname, and one in the middle of a name is part of it.
+    ['Weber Gesmb', []],
+    ['Weber Gesmbr', []],
+    ['Alpha Limitd Beta', []],
+    // Only a word of five letters or more is taken for a slip.
+    ['Alpha Opem Joint Stock Company', ['stock']],
+  ])('%j has the legal forms %j in spite of one wrong letter', (name, forms) => {
+    expect(parseName(name).forms.map((part) => part.text)).toEqual(forms);
   });
 
   it.each([

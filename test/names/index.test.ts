@@ -12,6 +12,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import { shippedData } from '../../src/base/paths.ts';
 import { buildNameIndex } from '../../src/names/index/build.ts';
+import { HASH_BITS, keyHash } from '../../src/names/index/format.ts';
 import { openNameIndex } from '../../src/names/index/open.ts';
 import type { NameEntity, NameIndex } from '../../src/names/name.ts';
 import { ofacReader } from '../../src/sources/ofac/read.ts';
@@ -93,6 +94,24 @@ describe('an index of names', () => {
     expect(found.slice(0, 90).every((match) => match.entityId.startsWith('a'))).toBe(true);
     expect(index.match({ name: 'Major' })[0]).toMatchObject({ entityId: 'm', score: 1 });
     index.close();
+  });
+
+  it('omits a name without a readable letter, and keeps a name as weak only if each occurrence is', async () => {
+    const named = (text: string, weak: boolean) => ({ text, kind: 'alias', weak, script: null }) as const;
+    const several = { ...entity('6', []), names: [named('!!!', false), named('Tamsin Ellery', true)] };
+    const both = { ...entity('7', []), names: [...several.names, named('Tamsin Ellery', false)] };
+    const index = await indexOf('unreadable', [several, both]);
+    expect(index.meta).toMatchObject({ entities: 2, names: 2 });
+    const found = index.match({ name: 'Tamsin Ellery' });
+    const scoreOf = (id: string): number => found.find((match) => match.entityId === id)?.score ?? 0;
+    expect(scoreOf('6')).toBeLessThan(scoreOf('7'));
+    index.close();
+  });
+
+  it('hashes keys as in every index of this format', () => {
+    const hashes = ['', ':a', ':putin', '~ptn', '#7'].map(keyHash);
+    expect(hashes).toEqual([27_987_900, 146_900_626, 139_897_922, 257_672_643, 182_812_225]);
+    expect(Math.max(...hashes)).toBeLessThan(2 ** HASH_BITS);
   });
 
   it('returns the same matches in any order of entities and queries', async () => {

@@ -70,6 +70,21 @@ describe('own and published lists', () => {
     ]);
     expect(names.row('people:watch-list:pep')).toMatchObject({ parties: 2, delisted: 1, verified: true });
     expect(names.row('people:watch-list:adverse_media')).toBeNull();
+    // An entry keeps the date on which it left, however many files follow, until it is listed again.
+    const later = async (rows: string, published: string) => {
+      await importNameFiles({ source: 'people', files: [own(rows)], published }, deps);
+      return (await partiesOf('people:watch-list:pep')).map((party) => [party.entityId, party.delistedAt]);
+    };
+    expect(await later('D,pep,4\n', '2026-11-21')).toEqual([
+      ['4', null],
+      ['1', '2026-11-21'],
+      ['2', '2026-11-20'],
+    ]);
+    expect(await later('B,pep,2\n', '2026-11-21')).toEqual([
+      ['2', null],
+      ['4', '2026-11-21'],
+      ['1', '2026-11-21'],
+    ]);
   });
 
   it('ignores the same content under any file name', async () => {

@@ -55,7 +55,7 @@ describe('what ships', () => {
     expect(exchanges.filter((one) => one.entity !== null).length).toBeGreaterThanOrEqual(40);
   });
 
-  it('tells where an exchange says it does not serve by ISO code, with a source and the day it was published', () => {
+  it('lists the countries that an exchange does not serve by ISO code, with source and date', () => {
     const restricted = exchanges.flatMap(({ restrictions }) => restrictions ?? []);
     expect(restricted.length).toBeGreaterThan(0);
     for (const { jurisdictions, sourceUrl, asOf, verified } of restricted) {
@@ -68,7 +68,7 @@ describe('what ships', () => {
     }
   });
 
-  it('says verified of nothing but what ESMA’s files say', () => {
+  it('is marked as verified only if ESMA’s files have it', () => {
     const verified = exchanges.flatMap((one) => one.registrations.filter((fact) => fact.verified));
     expect(verified.length).toBeGreaterThanOrEqual(60);
     for (const fact of verified) expect(fact.register).toMatch(/^esma-/);
@@ -76,7 +76,7 @@ describe('what ships', () => {
 });
 
 describeWithSharedData('what ships as verified', () => {
-  it('stands so in the real files', async () => {
+  it('agrees with the real files', async () => {
     const real = new Set<string>();
     for (const name of ['CASP20260130.csv', 'NCASP20260130.csv']) {
       for await (const record of esmaReader(sharedData('esma', name))) {
@@ -143,7 +143,7 @@ describe('looking an exchange up', () => {
     expect(answer.matched).toMatchObject({ by, exact });
   });
 
-  it('a register’s file takes the place of the shipped fact of the same firm, and is linked to the label', () => {
+  it('a register’s file replaces the shipped fact of the same firm, and is linked to the label', () => {
     const { registrations, entityId } = ask('kraken', 'IE');
     expect(entityId).toBe('kraken');
     expect(registrations.filter((one) => one.legalName === 'Payward Europe Solutions Limited')).toMatchObject(
@@ -158,7 +158,7 @@ describe('looking an exchange up', () => {
     );
   });
 
-  it('the jurisdiction filters: a country, what is passported into it, the Union', () => {
+  it('filters by jurisdiction: a country, firms passported into it, the Union', () => {
     expect(ask('kraken', 'gb').registrations.map((one) => one.jurisdiction)).toEqual(['GB']);
     expect(ask('kraken', 'UK').jurisdiction).toBe('GB');
     expect(ask('kraken', 'DE').registrations.map((one) => one.jurisdiction)).toContain('IE');
@@ -169,7 +169,7 @@ describe('looking an exchange up', () => {
     expect(() => ask('kraken', 'XX')).toThrowError(expect.objectContaining({ code: 'INVALID_REQUEST' }));
   });
 
-  it('says which registers were read, and which were not', () => {
+  it('lists the registers that were read and those that were not', () => {
     const answer = ask('kraken', 'DE');
     expect(answer.registersChecked).toEqual([
       { id: 'esma-casp', jurisdiction: 'EU', asOf: '2026-01-01', records: 2 },
@@ -190,7 +190,7 @@ describe('looking an exchange up', () => {
       );
   });
 
-  it('a warning about a clone is not taken for the exchange that it imitates', async () => {
+  it('a warning about a clone is not reported for the exchange that it imitates', async () => {
     const other = openRegisterWorld();
     try {
       const header =
@@ -223,7 +223,7 @@ describe('looking an exchange up', () => {
     }
   });
 
-  it('takes a new import in beside its answers, and keeps the old state over one it cannot read', async () => {
+  it('loads a new import while it answers, and keeps the old state if it cannot be read', async () => {
     const errors: unknown[] = [];
     const statuses = createExchangeStatuses({
       store: world.store,
@@ -270,7 +270,7 @@ describe('designations of exchanges', () => {
   } as const;
   const { entity: _, checkedBy: __, ...shown } = designation;
 
-  it('are named under every name of the exchange, and change with the snapshot', () => {
+  it('are found by every name of the exchange, and change with the snapshot', () => {
     const own = openRegisterWorld();
     try {
       let designations: readonly (typeof designation)[] = [designation];
@@ -299,7 +299,7 @@ describe('designations of exchanges', () => {
   });
 });
 
-it('the form of a company does not matter at either end', () => {
+it('the company form is ignored at both ends of a name', () => {
   for (const [one, other] of [
     ['UAB Decentralized', 'Decentralized'],
     ['FUMBI, s. r. o.', 'Fumbi'],

@@ -69,7 +69,7 @@ describe('the history of a register', () => {
     expect(history(register, 'c')).toEqual(['PENDING 03-03']);
   });
 
-  it('an older file imported later adds history and takes nothing away', () => {
+  it('an older file that is imported later adds history and removes nothing', () => {
     const register = build([
       [3, { a: 'AUTHORISED' }],
       [1, { a: 'PENDING', b: 'AUTHORISED' }],
@@ -79,7 +79,7 @@ describe('the history of a register', () => {
     expect(history(register, 'b')).toEqual(['AUTHORISED 01-01', 'WITHDRAWN 02-03']);
   });
 
-  it('a file that is not whole says nothing of the firms that it lacks', () => {
+  it('an incomplete file says nothing about the firms that it lacks', () => {
     const first = addFile(
       emptyRegister('r', 'registers'),
       file(1, false),
@@ -96,7 +96,7 @@ describe('the history of a register', () => {
     expect(history(second, 'a')).toEqual(['AUTHORISED 01-01', 'AUTHORISED 02-02']);
   });
 
-  it('is the same whatever the order of the imports, and twice the same file is nothing', () => {
+  it('is independent of the order of the imports, and the same file changes nothing', () => {
     const content = fc.dictionary(
       fc.constantFrom('a', 'b', 'c'),
       fc.constantFrom<RegistrationStatus>('AUTHORISED', 'PENDING', 'REVOKED'),

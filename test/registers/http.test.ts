@@ -29,7 +29,7 @@ describe.each(['uws', 'node'] as const)('GET /exchange-status on %s', (backend) 
     fetch(`${world.url}/api/v1/exchange-status${query}`, { headers: { Authorization: `Bearer ${asking}` } });
   const checkData = compileBody(ExchangeStatusData);
 
-  it('answers the registrations of an exchange in several countries, each with its source, as described', async () => {
+  it('returns the registrations of an exchange in several countries, each with its source', async () => {
     const response = await ask('?name=Kraken');
     expect(response.status).toBe(200);
     expect(response.headers.get('x-ratelimit-limit')).toBe('100');
@@ -43,7 +43,7 @@ describe.each(['uws', 'node'] as const)('GET /exchange-status on %s', (backend) 
     expect(data.registersChecked).toMatchObject([{ id: 'esma-casp', records: 1 }]);
   });
 
-  it('costs nothing, and takes names as they are typed into an address', async () => {
+  it('costs nothing, and decodes names from the path', async () => {
     expect((await ask('?name=crypto.com')).status).toBe(200);
     expect((await ask('?name=Independent+Reserve')).status).toBe(200);
     const encoded = (await (await ask('?name=Baden-W%C3%BCrttembergische%20krakken')).json()) as {
@@ -69,7 +69,7 @@ describe.each(['uws', 'node'] as const)('GET /exchange-status on %s', (backend) 
     expect(((await response.json()) as { error: string }).error).toContain(said);
   });
 
-  it('needs the permission entity, and has a limit of its own', async () => {
+  it('requires the permission entity, and has a rate limit of its own', async () => {
     const narrow = await world.key({ permissions: ['intel'] });
     expect((await ask('?name=kraken', narrow)).status).toBe(403);
     const slow = await world.key({ rateLimits: { 'exchange-status': 1 } });

@@ -32,7 +32,7 @@ describe('importing registers', () => {
     expect(world.store.stamp()).toBe(before);
   });
 
-  it('a file that would take more than half away is refused, unless forced', async () => {
+  it('a file that would remove more than half is rejected unless it is forced', async () => {
     await world.load('esma', [world.write('CASP20260101.csv', caspFile(firms(20)))]);
     const cut = world.write('CASP20260102.csv', caspFile(firms(9)));
     await expect(world.load('esma', [cut])).rejects.toMatchObject({ code: 'IMPLAUSIBLE_LIST' });
@@ -40,13 +40,13 @@ describe('importing registers', () => {
     expect(await world.load('esma', [cut], { force: true })).toMatchObject([{ inForce: 9, withdrawn: 11 }]);
   });
 
-  it('an older file may have fewer firms: it takes nothing away', async () => {
+  it('an older file may have fewer firms, and removes none', async () => {
     await world.load('esma', [world.write('CASP20260102.csv', caspFile(firms(20)))]);
     const older = world.write('CASP20260101.csv', caspFile(firms(2)));
     expect(await world.load('esma', [older])).toMatchObject([{ status: 'imported', inForce: 20 }]);
   });
 
-  it('a file without a day asks for one', async () => {
+  it('a file without a day is rejected with the option that gives it', async () => {
     const path = world.write('list.txt', FINCEN_SAMPLE);
     await expect(world.load('fincen', [path])).rejects.toMatchObject({
       code: 'INVALID_REQUEST',
@@ -64,14 +64,14 @@ describe('importing registers', () => {
     ]);
   });
 
-  it('several files are imported all or none', async () => {
+  it('several files are imported together or not at all', async () => {
     const good = world.write('CASP20260101.csv', caspFile(firms(3)));
     const bad = world.write('CASP20260102.csv', 'nothing of the kind\n');
     await expect(world.load('esma', [good, bad])).rejects.toMatchObject({ code: 'INVALID_FILE' });
     expect(world.store.catalogue().registers).toEqual([]);
   });
 
-  it('a store of another format is refused and left as it is', async () => {
+  it('a store of another format is rejected and unchanged', async () => {
     await world.load('esma', [world.write('CASP20260101.csv', caspFile(firms(3)))]);
     const path = join(world.store.folder, 'catalogue.json');
     writeJsonAtomically(path, { ...(readJson(path) as object), format: 9 });
@@ -87,7 +87,7 @@ describe('importing registers', () => {
     expect(readFileSync(path, 'utf8')).toBe(other);
   });
 
-  it('a writer is refused while another one writes, and a dead one’s lock is taken over', async () => {
+  it('a second writer is rejected, and the lock of a dead process is taken over', async () => {
     const path = world.write('CASP20260101.csv', caspFile(firms(3)));
     await world.store.locked(async () => {
       await expect(world.load('esma', [path])).rejects.toMatchObject({ code: 'STORE_BUSY' });
@@ -111,7 +111,7 @@ describe('refreshing ESMA’s registers', () => {
       { store: world.store, clock, log: silentLogger },
     );
 
-  it('imports what there is, says what failed, and asks again without importing twice', async () => {
+  it('imports the files that arrived, reports those that failed, and imports none twice', async () => {
     const lastModified = 'Fri, 30 Jan 2026 10:00:00 GMT';
     server.paths.set('/CASPS.csv', serve(caspFile(firms(12)), { lastModified }));
     server.paths.set('/NCASP.csv', status(500));

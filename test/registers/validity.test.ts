@@ -61,14 +61,14 @@ describe('a registration with a last day', () => {
     expect(text()).toContain('WITHDRAWN');
   });
 
-  it('leaves no gap among the registers that were not read, once the regime ended', () => {
+  it('is not listed as a gap in coverage once its regime ended', () => {
     expect(on('2026-07-01').answer('Binance', 'FR').registersNotRead).toContain('fr-amf');
     expect(on('2026-07-02').answer('Binance', 'FR').registersNotRead).not.toContain('fr-amf');
   });
 });
 
-describe('what ships about exchanges', () => {
-  it('knows that Bittrex closed, with the source', () => {
+describe('facts about exchanges that ship', () => {
+  it('include the end of Bittrex, with the source', () => {
     expect(on('2026-11-22').answer('Bittrex', undefined).closed).toMatchObject({
       at: '2023-12-04',
       sourceUrl: expect.stringMatching(/^https:/),
@@ -78,7 +78,7 @@ describe('what ships about exchanges', () => {
     expect(on('2026-11-22').answer('Kraken', undefined).closed).toBeNull();
   });
 
-  it('knows the registration of CB Payments with the FCA since 2025', () => {
+  it('include the registration of CB Payments with the FCA since 2025', () => {
     expect(on('2026-11-22').answer('Coinbase', 'GB').registrations).toContainEqual(
       expect.objectContaining({
         register: 'gb-fca',

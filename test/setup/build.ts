@@ -8,6 +8,7 @@ export default function setup(): void {
   for (const step of [
     ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'],
     ['dist/scripts/guide/main.js'],
+    ['scripts/dashboard.mjs'],
   ]) {
     const built = spawnSync(process.execPath, step, { cwd: root, encoding: 'utf8' });
     if (built.status !== 0) throw new Error(`${step[0]} failed:\n${built.stdout}${built.stderr}`);

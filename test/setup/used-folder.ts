@@ -188,7 +188,7 @@ export async function useFolder(world: World): Promise<UsedFolder> {
     title: 'A case',
     links: [{ type: 'ADDRESS', address: address(5), chain: 'ETH' }],
   });
-  await post('/screening', { address: address(5), chain: 'ETH' });
+  await post('/screening', { address: address(5), chain: 'ETH', save: true });
   const lines = Array.from({ length: 500 }, (_, n) => `{"address":"${address(n)}"}`).join('\n');
   const { job } = await post<{ job: { id: string } }>('/jobs?kind=labels&chain=ETH', lines);
   for (let state = ''; state !== 'DONE'; ) {

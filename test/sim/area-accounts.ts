@@ -272,6 +272,7 @@ export function accountsArea(schedule: Schedule): Area & {
         must(
           reference === null ||
             reference.startsWith('jobs/') ||
+            reference.startsWith('saved/') ||
             charges.some((each) => each.reference === reference) ||
             bookings.some((each) => each.reference === reference),
           `an entry ${type} '${reference}' that nobody asked for`,

@@ -33,12 +33,28 @@ interface ModelWallet {
   readonly maybeNotes: Set<string | null>;
 }
 
+/** A note that was added to an alert. */
+interface ModelNote {
+  readonly account: string;
+  readonly alertId: string;
+  readonly text: string;
+  standing: Standing;
+}
+
 type ModelBlock = Block & { readonly number: number };
 
-export function monitoringArea(schedule: Schedule): Area & { readonly send: Send; readonly alerts: number } {
+export function monitoringArea(schedule: Schedule): Area & {
+  readonly send: Send;
+  readonly alerts: number;
+  /** Acknowledged notes of alerts. */
+  readonly notes: number;
+} {
   const { below, chance, pick } = schedule;
   const wallets: ModelWallet[] = [];
   const chain: ModelBlock[] = [];
+  const notes: ModelNote[] = [];
+  /** Assignees of alerts: the last acknowledged one, and those of changes that got no response. */
+  const assignees = new Map<string, { last: string | null; readonly maybe: (string | null)[] }>();
   const received = new Map<string, number>();
   /** Alerts that listeners received, by id. */
   const told = new Map<string, string>();
@@ -131,6 +147,8 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
       },
       () => {
         following = false;
+        // A person looks at what it found.
+        if (chance(60)) noteAlert();
       },
     );
   }
@@ -230,6 +248,56 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
         one.maybeNotes.delete(notes);
       },
     );
+  }
+
+  /** Adds a note to an alert, and assigns it. */
+  function noteAlert(): void {
+    if (told.size === 0) return;
+    const [alertId, account] = pick([...told]);
+    const one: ModelNote = { account, alertId, text: `alert note ${made++}`, standing: 'unknown' };
+    notes.push(one);
+    const assignee = `person ${below(3)}`;
+    const known = assignees.get(alertId) ?? { last: null, maybe: [] };
+    assignees.set(alertId, known);
+    known.maybe.push(assignee);
+    schedule.ask(
+      one.text,
+      () => schedule.process.monitoring.changeAlert(account, alertId, { note: one.text, assignee }, 'key'),
+      ({ value, error }) => {
+        one.standing = error === null ? 'done' : 'refused';
+        known.maybe.splice(known.maybe.indexOf(assignee), 1);
+        if (value === null) return;
+        known.last = value.assignee ?? null;
+        const alert = schedule.process.monitoring.alert(account, alertId);
+        must(
+          alert?.history.some(({ note }) => note === one.text) === true,
+          `${one.text} was acknowledged and cannot be read`,
+        );
+      },
+    );
+  }
+
+  function checkNotes(): void {
+    for (const [alertId, known] of assignees) {
+      const account = told.get(alertId) ?? '';
+      const alert = schedule.process.monitoring.alert(account, alertId);
+      must(alert !== null, `the alert ${alertId} with notes is lost`);
+      for (const { text, standing } of notes.filter((one) => one.alertId === alertId)) {
+        const times = alert.history.filter(({ note }) => note === text).length;
+        if (standing === 'done') must(times === 1, `${text} was acknowledged and is there ${times} times`);
+        else
+          must(times <= (standing === 'unknown' ? 1 : 0), `${text} is ${standing} and there ${times} times`);
+      }
+      const { assignee = null } = alert;
+      must(
+        assignee === known.last || known.maybe.includes(assignee),
+        `the alert ${alertId} is assigned to ${assignee}, not to ${known.last}`,
+      );
+      known.last = assignee;
+      known.maybe.splice(0);
+      const assigned = alert.history.filter(({ assignee: to }) => to !== undefined).at(-1)?.assignee ?? null;
+      must(assigned === assignee, `the history of ${alertId} ends with ${assigned}, not with ${assignee}`);
+    }
   }
 
   function checkWallets(): void {
@@ -339,12 +407,16 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
     get alerts() {
       return told.size;
     },
+    get notes() {
+      return notes.filter(({ standing }) => standing === 'done').length;
+    },
     acts: [
       [3, addWallet],
       [2, changeNotes],
       [6, () => extend()],
       [2, reorg],
       [7, () => follow(1 + below(4))],
+      [3, noteAlert],
     ],
     onStart() {
       following = false;
@@ -359,6 +431,7 @@ export function monitoringArea(schedule: Schedule): Area & { readonly send: Send
     check() {
       checkWallets();
       checkAlerts();
+      checkNotes();
       checkSent();
     },
     settle() {

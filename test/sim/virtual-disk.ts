@@ -650,6 +650,12 @@ const replacedPromises = {
       () => rmSync(path, options),
       () => promises.rm(path, options),
     ),
+  rename: (from: string, to: string) =>
+    here(
+      from,
+      () => renameSync(from, to),
+      () => promises.rename(from, to),
+    ),
   readdir: (path: string) =>
     here(
       path,

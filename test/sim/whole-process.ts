@@ -5,10 +5,15 @@ import { type Access, createAccess } from '../../src/accounts/access.ts';
 import { auditBookings, auditKeys, OPERATOR } from '../../src/accounts/audit.ts';
 import type { KeyStore } from '../../src/accounts/keys.ts';
 import type { Ledger } from '../../src/accounts/ledger.ts';
+import { linkedRecords } from '../../src/app/case-services.ts';
+import { eventBilling } from '../../src/app/event-billing.ts';
 import { jobBilling } from '../../src/app/job-billing.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { Random } from '../../src/base/random.ts';
+import { createCases } from '../../src/cases/cases.ts';
+import type { CaseService } from '../../src/cases/service.ts';
+import { openCaseStore } from '../../src/cases/store-lmdb.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import { loadAssetFacts } from '../../src/chains/known-assets.ts';
 import { parseChainId } from '../../src/chains/registry.ts';
@@ -29,6 +34,12 @@ import { createProcessor, type Processor } from '../../src/monitoring/processor.
 import type { MonitoringStore } from '../../src/monitoring/store.ts';
 import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
+import { storedText } from '../../src/saved-screenings/content.ts';
+import type { StagedScreening } from '../../src/saved-screenings/records.ts';
+import { createSavedScreenings } from '../../src/saved-screenings/saved-screenings.ts';
+import type { SavedScreenings } from '../../src/saved-screenings/service.ts';
+import type { SavedStore } from '../../src/saved-screenings/store.ts';
+import { openSavedStore } from '../../src/saved-screenings/store-lmdb.ts';
 import { createEncryption } from '../../src/state/encryption.ts';
 import { openInstallation } from '../../src/state/installation-record.ts';
 import { createEmbeddedLeases, type Leases } from '../../src/state/leases.ts';
@@ -67,6 +78,9 @@ export interface SimProcess {
   readonly processor: Processor;
   readonly dispatcher: Dispatcher;
   readonly jobs: OpenBulkJobs;
+  readonly cases: CaseService;
+  readonly saved: SavedScreenings;
+  readonly savedStore: SavedStore;
   readonly labels: ImportDeps;
   readonly snapshots: SnapshotSet;
   readonly snapshotsFolder: string;
@@ -180,13 +194,44 @@ export async function startProcess(
       },
     );
     jobs.start();
+
+    const savedStore = openSavedStore({ path: join(folder, 'screenings.mdb') }, { clock });
+    const saved = createSavedScreenings(
+      { softwareVersion: '1', isShared: false },
+      {
+        ...{ store: savedStore, clock, random, log, lists: () => [] },
+        billing: eventBilling<StagedScreening>(
+          () => access.ledger(),
+          ({ screening, charge }) => ({
+            accountId: screening.accountId,
+            event: `screening:${screening.id}`,
+            charge,
+            data: () => storedText(savedStore, screening),
+          }),
+        ),
+      },
+    );
+    const finishing = saved.finish(over.signal);
+    const caseStore = openCaseStore({ path: join(folder, 'cases.mdb') }, { clock });
+    const cases = createCases(
+      { fourEyes: false },
+      {
+        ...{ store: caseStore, clock, random },
+        records: linkedRecords({ monitoring: () => ({ store: monitoring }), savedScreenings: () => saved }),
+      },
+    );
     return {
       ...{ folder, access, keys, ledger, monitoring, processor, dispatcher, jobs, labels, snapshots },
+      ...{ cases, saved, savedStore },
       snapshotsFolder,
       hasBuilt,
       async close() {
         await dispatcher.stop();
         await jobs.close();
+        over.abort();
+        await finishing;
+        await savedStore.close();
+        await caseStore.close();
         await monitoring.close();
         await access.close();
         forget();

@@ -17,7 +17,7 @@ describe('countries of the lists', () => {
     ['IR', 'IR'],
   ])('reads %s as %s', (text, code) => expect(readCountry(text)).toBe(code));
 
-  it('keeps a text that names no country, and says nothing of the unknown', () => {
+  it('keeps a text that names no country, and returns nothing for the unknown', () => {
     expect(readCountry('former Soviet Union')).toBe('former Soviet Union');
     expect(readCountry('UNKNOWN')).toBeNull();
     expect(readCountry('00')).toBeNull();

@@ -25,12 +25,12 @@ describe('dates of the lists', () => {
     (text) => expect(readDate(text)).toBeNull(),
   );
 
-  it('reads the month first for OFAC alone', () => {
+  it('reads the month first only for OFAC', () => {
     expect(readUsDate('02/22/2022')).toBe('2022-02-22');
     expect(readUsDate('2022-02-22')).toBeNull();
   });
 
-  it('spells a range of years out, and keeps the ends of a wide one', () => {
+  it('expands a range of years, and keeps only the ends of a wide one', () => {
     expect(readDates('1953 to 1955')).toEqual(['1953', '1954', '1955']);
     expect(readDates('01 Jan 1961 to 31 Dec 1961')).toEqual(['1961']);
     expect(readDates('1953-1954')).toEqual(['1953', '1954']);

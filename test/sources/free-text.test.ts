@@ -21,7 +21,7 @@ describe('wallets in prose', () => {
     ]);
   });
 
-  it('takes the last named currency that fits the address', () => {
+  it('uses the last named currency that fits the address', () => {
     const text = `Bitcoin: ${BTC}; ${SEGWIT}. Ethereum ${ETH}, USDT wallet ${TRON}. Digital Currency Address - XBT ${BTC}.`;
     expect(findWallets(text)).toEqual([
       { address: BTC, currency: 'XBT' },
@@ -43,7 +43,7 @@ describe('wallets in prose', () => {
     ['in an explorer URL', `https://etherscan.io/address/${ETH}`],
   ])('finds an address %s', (_, text) => expect(findWallets(text).map((one) => one.address)).toEqual([ETH]));
 
-  it('wants talk of crypto around an address without a checksum', () => {
+  it('requires a word about crypto near an address without a checksum', () => {
     expect(findWallets(`Solana wallet: ${SOL}`)).toEqual([{ address: SOL, currency: 'SOL' }]);
     expect(findWallets(`Registration ${SOL}`)).toEqual([]);
     expect(findWallets(`wallet https://example.org/watch?v=${SOL}`)).toEqual([]);
@@ -66,7 +66,7 @@ describe('wallets in prose', () => {
     ['a UNC link', 'https://www.interpol.int/en/How-we-work/Notices/View-UN-Notices-Individuals click here'],
   ])('does not take %s for a wallet', (_, text) => expect(findWallets(text)).toEqual([]));
 
-  it('names a wallet once, and stays fast on long noise', () => {
+  it('returns a wallet once, and is linear in long noise', () => {
     expect(findWallets(`${BTC} ${BTC} ${BTC}`).length).toBe(1);
     expect(findWallets(`${'a1'.repeat(2_000_000)}`)).toEqual([]);
   });
@@ -93,7 +93,7 @@ describe('misprinted wallets', () => {
       .slice(1)
       .map((one) => (one.type === 'reject' ? one.text : 'party'));
 
-  it('are rejected with their place, and not passed over', () => {
+  it('are rejected with their position, and not ignored', () => {
     const misprint = `${TRON.slice(0, -1)}Z`;
     expect([...withUnreadableWallets(party(`Crypto wallets: ${TRON}, ${misprint}`))].slice(1)).toEqual([
       {
@@ -107,7 +107,7 @@ describe('misprinted wallets', () => {
     expect(rejected(`Pays to ${ETH.slice(0, -1)}`)).toEqual([ETH.slice(0, -1)]);
   });
 
-  it('are not seen in transaction hashes, numbers and links', () => {
+  it('are not found in transaction hashes, numbers and links', () => {
     expect(
       rejected(
         'Crypto wallet. tx 0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060, Passport 4005504207, https://example.org/A1b2C3d4E5f6G7h8I9j0K1l2M3n4',
@@ -122,7 +122,7 @@ describeWithSharedData(
     const wallets = (parties: readonly DesignatedParty[]): Set<string> =>
       new Set(parties.flatMap((party) => findWallets(party.remarks ?? '').map((one) => one.address)));
 
-    it('give exactly the listed wallets that are valid', async () => {
+    it('yield exactly the listed wallets that are valid', async () => {
       const { parties } = await collect(
         ofacReader,
         ...['sdn', 'add', 'alt', 'sdn_comments'].map((name) => sharedData('ofac', `${name}_2021-07.csv`)),
@@ -139,7 +139,7 @@ describeWithSharedData(
       expect(parties.flatMap((party) => [...withUnreadableWallets(party)].slice(1)).length).toBe(2);
     });
 
-    it('give none where the wallets stand in fields of their own', async () => {
+    it('yield none if the wallets are in fields of their own', async () => {
       const { parties } = await collect(ofacReader, sharedData('ofac', 'sdn_advanced_2025-03-04.xml.gz'));
       expect([...wallets(parties)]).toEqual([]);
       expect(parties.flatMap((party) => [...withUnreadableWallets(party)].slice(1))).toEqual([]);

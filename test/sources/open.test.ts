@@ -75,7 +75,7 @@ const utf16be = (value: string): Buffer => Buffer.from(value, 'utf16le').swap16(
 describe('opening a source file', () => {
   const list = 'name,address\n"Żółw",0xabc\n';
 
-  it('reads the same text out of every wrapping, whatever the file is called', async () => {
+  it('reads the same text from every container, whatever the name of the file', async () => {
     expect(await text(file('plain.zip', list))).toBe(list);
     expect(await text(file('packed.csv', gzipSync(list)))).toBe(list);
     expect(await text(file('archive.xml', zip([{ name: 'a/list.csv', data: Buffer.from(list) }])))).toBe(
@@ -93,13 +93,13 @@ describe('opening a source file', () => {
     expect(await text(file('e', utf16be(xml)))).toBe(xml);
   });
 
-  it('keeps characters whole that fall on the border of two chunks', async () => {
+  it('keeps characters that are split between two chunks', async () => {
     const long = 'ż€🐢'.repeat(200_000);
     expect((await text(file('long', `a${long}`))) === `a${long}`).toBe(true);
     expect((await text(file('long.gz', gzipSync(`abc${long}`)))) === `abc${long}`).toBe(true);
   });
 
-  it('honours the encoding an XML declaration names', async () => {
+  it('uses the encoding that an XML declaration names', async () => {
     const path = file('l1.xml', Buffer.from('<?xml version="1.0" encoding="ISO-8859-1"?><a>é</a>', 'latin1'));
     expect(await text(path)).toContain('<a>é</a>');
     await expect(text(file('x.xml', '<?xml version="1.0" encoding="klingon"?><a/>'))).rejects.toMatchObject({
@@ -108,7 +108,7 @@ describe('opening a source file', () => {
     });
   });
 
-  it('lets the first bytes beyond ASCII decide where a publisher is not always Unicode', async () => {
+  it('decides by the first bytes beyond ASCII if a publisher does not always use Unicode', async () => {
     const ascii = 'x'.repeat(600_000);
     const latin = file('latin.csv', Buffer.from(`${ascii}é;`, 'latin1'));
     expect((await text(latin, { legacyEncoding: 'windows-1252' })).endsWith('xé;')).toBe(true);
@@ -116,7 +116,7 @@ describe('opening a source file', () => {
     expect((await text(modern, { legacyEncoding: 'windows-1252' })).endsWith('xé;')).toBe(true);
   });
 
-  it('refuses broken bytes with their place, or marks them where the reader asks for that', async () => {
+  it('rejects invalid bytes with their position, or replaces them if the reader requests that', async () => {
     const path = file('broken.csv', Buffer.from([0x61, 0xff, 0x62]));
     await expect(text(path)).rejects.toMatchObject({
       code: 'INVALID_FILE',
@@ -125,7 +125,7 @@ describe('opening a source file', () => {
     expect(await text(path, { lenient: true })).toBe('a\ufffdb');
   });
 
-  it('refuses a file that is missing or a folder', async () => {
+  it('rejects a missing file and a folder', async () => {
     await expect(text(join(folder, 'none.csv'))).rejects.toMatchObject({
       code: 'INVALID_FILE',
       message: expect.stringContaining('none.csv'),
@@ -138,10 +138,10 @@ describe('opening a source file', () => {
   });
 });
 
-describe('hostile wrappings', () => {
+describe('hostile containers', () => {
   const list = Buffer.from('some,list\n'.repeat(5_000));
 
-  it('refuses a cut or corrupted gzip', async () => {
+  it('rejects a truncated or corrupted gzip file', async () => {
     const packed = gzipSync(Buffer.from(Array.from({ length: 50_000 }, (_, i) => `${i * 7919}`).join(',')));
     await expect(byteCount(file('cut.gz', packed.subarray(0, packed.length - 20)))).rejects.toMatchObject({
       code: 'INVALID_FILE',
@@ -152,7 +152,7 @@ describe('hostile wrappings', () => {
     await expect(byteCount(file('flipped.gz', flipped))).rejects.toMatchObject({ code: 'INVALID_FILE' });
   });
 
-  it('refuses a cut zip, a lying size and a wrong checksum', async () => {
+  it('rejects a truncated zip file, a false size and a wrong checksum', async () => {
     const whole = zip([{ name: 'a.csv', data: list }]);
     await expect(byteCount(file('cut.zip', whole.subarray(0, 60)))).rejects.toMatchObject({
       code: 'INVALID_FILE',
@@ -166,7 +166,7 @@ describe('hostile wrappings', () => {
     });
   });
 
-  it('refuses decompression bombs before they fill the memory', async () => {
+  it('rejects decompression bombs before they fill the memory', async () => {
     const zeros = Buffer.alloc(64 * 1024 * 1024);
     await expect(byteCount(file('bomb.gz', gzipSync(zeros)))).rejects.toMatchObject({
       message: expect.stringContaining('decompression bomb'),
@@ -180,7 +180,7 @@ describe('hostile wrappings', () => {
     ).rejects.toMatchObject({ message: expect.stringContaining('decompression bomb') });
   });
 
-  it('refuses an archive of too many entries, an empty, an encrypted and an ambiguous one', async () => {
+  it('rejects an archive that is too large, empty, encrypted or ambiguous', async () => {
     const many = zip(Array.from({ length: 1_001 }, (_, i) => ({ name: `${i}`, data: Buffer.from('x') })));
     await expect(byteCount(file('many.zip', many))).rejects.toMatchObject({
       message: expect.stringContaining('1001 entries'),
@@ -218,7 +218,7 @@ describe('hostile wrappings', () => {
     expect(await listParts(plain)).toEqual([{ path: plain, entry: null, name: 'plain.csv' }]);
   });
 
-  it('can be left in the middle', async () => {
+  it('can be closed before the end', async () => {
     const path = file('long.gz', gzipSync(Buffer.from('0123456789'.repeat(300_000))));
     for await (const chunk of openBytes(path)) {
       expect(chunk.length).toBeGreaterThan(0);
@@ -228,7 +228,7 @@ describe('hostile wrappings', () => {
 });
 
 describe('lines', () => {
-  it('numbers lines from 1 and takes both line ends', async () => {
+  it('numbers lines from 1 and accepts both line ends', async () => {
     const lines: unknown[] = [];
     for await (const line of openLines(file('a', 'one\r\ntwo\n\nfour'))) lines.push(line);
     expect(lines).toEqual([
@@ -239,7 +239,7 @@ describe('lines', () => {
     ]);
   });
 
-  it('refuses a line without end, naming it', async () => {
+  it('rejects a line beyond the limit by its number', async () => {
     const path = file('a', `short\n${'x'.repeat(5 * 1024 * 1024)}`);
     await expect(
       (async () => {

@@ -16,7 +16,7 @@ const read = (content: string, options: Partial<WholeTableOptions> = {}): Promis
   });
 
 describe('tables', () => {
-  it('knows the line of a row behind cells with line breaks', async () => {
+  it('counts the lines inside cells with line breaks', async () => {
     expect(await read('Report Date: x\na,b\n"1\n2",x\n3,y\n', { linesAbove: 1 })).toEqual([
       { kind: 'above', line: 1, cells: ['Report Date: x'] },
       { kind: 'header', line: 2, cells: ['a', 'b'] },
@@ -41,11 +41,11 @@ describe('tables', () => {
     await expect(read('a,b\n1,"2\n3')).rejects.toMatchObject({ code: 'INVALID_FILE' });
   });
 
-  it('passes over the end mark of DOS files', async () => {
+  it('ignores the end mark of DOS files', async () => {
     expect(await read('1,2\r\n\u001a', { cells: 2 })).toEqual([{ kind: 'row', line: 1, cells: ['1', '2'] }]);
   });
 
-  it('finds columns by name whatever their letter case and punctuation', () => {
+  it('finds columns by name without regard to letter case and punctuation', () => {
     const cell = columnsOf(['Unique ID', 'D.O.B', 'Last Updated', 'Last Updated']);
     expect([
       cell(['a', ' b ', 'c', 'd'], 'dob'),

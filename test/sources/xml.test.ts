@@ -18,7 +18,7 @@ const refusal = (content: string | Uint8Array): Promise<string> =>
   );
 
 describe('streaming XML', () => {
-  it('hands out the root and the wanted elements as trees, with lines, in any namespace', async () => {
+  it('returns the root and the requested elements as trees, with lines, in any namespace', async () => {
     const [root, first, second, ...rest] = await read(
       '<?xml version="1.0"?>\n<x:list xmlns:x="urn:1" date="2026-01-01"><skipped>no</skipped>\n<x:entry id="1"><x:name>A &amp; B<!-- c --><![CDATA[ & C]]></x:name></x:entry>\n<entry id="2"/></x:list>',
     );
@@ -33,7 +33,7 @@ describe('streaming XML', () => {
     expect(rest).toEqual([]);
   });
 
-  it('keeps an element inside a wanted one as its child', async () => {
+  it('keeps an element inside a requested one as its child', async () => {
     const elements = await read('<list><entry><entry>inner</entry></entry></list>');
     expect(elements.length).toBe(2);
     expect(elements[1]?.children[0]?.text).toBe('inner');
@@ -43,14 +43,14 @@ describe('streaming XML', () => {
 describe('hostile XML', () => {
   const whole = `<list>\n${'<entry><name>x</name></entry>\n'.repeat(500)}</list>`;
 
-  it('refuses a document cut anywhere', async () => {
+  it('rejects a document that is truncated anywhere', async () => {
     for (const at of [0, 3, 10, 1_000, 5_005, whole.length - 8, whole.length - 1]) {
       expect(await refusal(whole.slice(0, at)), `cut at ${at}`).toMatch(/^INVALID_FILE list\.xml, line \d+:/);
     }
     expect(await refusal(whole)).toBe('accepted');
   });
 
-  it('refuses what is not the list, saying what it is', async () => {
+  it('rejects another document, and says which it is', async () => {
     expect(await refusal('<!DOCTYPE html><html><body>Busy</body></html>')).toContain('an HTML page');
     expect(await refusal('<HTML><BODY>Busy</BODY></HTML>')).toContain('an HTML page');
     expect(await refusal('<other/>')).toContain("the root element is 'other' where 'list' was expected");
@@ -58,13 +58,13 @@ describe('hostile XML', () => {
     expect(await refusal('')).toMatch(/INVALID_FILE list\.xml/);
   });
 
-  it('refuses entity expansion before it expands', async () => {
+  it('rejects entity expansion before it expands', async () => {
     const laughs = `<?xml version="1.0"?><!DOCTYPE list [<!ENTITY a "ha"><!ENTITY b "${'&a;'.repeat(1_000)}">]><list><entry>&b;</entry></list>`;
     expect(await refusal(laughs)).toContain('document type declaration');
     expect(await refusal('<list><entry>&undeclared;</entry></list>')).toContain('INVALID_FILE');
   });
 
-  it('refuses a text, a tag and a nesting without end', async () => {
+  it('rejects a text, a tag and a nesting beyond the limit', async () => {
     expect(await refusal(`<list><entry>${'x'.repeat(6 * 1024 * 1024)}`)).toContain('longer than');
     expect(await refusal(`<list><entry ${'x'.repeat(6 * 1024 * 1024)}`)).toContain('longer than');
     expect(await refusal(`<list><entry>${'<a>'.repeat(100)}`)).toContain('nest deeper than 64');
@@ -74,7 +74,7 @@ describe('hostile XML', () => {
     );
   });
 
-  it('refuses broken bytes and mismatched tags, with the place', async () => {
+  it('rejects invalid bytes and mismatched tags, with their position', async () => {
     const late = Buffer.concat([
       Buffer.from(`<list>${'\n'.repeat(700_000)}`),
       Buffer.from([0xff]),

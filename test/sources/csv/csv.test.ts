@@ -38,7 +38,7 @@ describe('splitCsvRow', () => {
     expect(splitCsvRow(text)).toEqual(cells);
   });
 
-  it('takes apart whatever was put together by the book', () => {
+  it('splits every row that RFC 4180 allows', () => {
     const quoted = (cell: string): string => (/[",]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
     fc.assert(
       fc.property(fc.array(fc.string(), { minLength: 1 }), (cells) => {
@@ -59,7 +59,7 @@ describe('readCsv', () => {
     expect(rows.map(({ line }) => line)).toEqual([1, 3, 5]);
   });
 
-  it('loses only the row whose quote is never closed', async () => {
+  it('loses only the row with an unclosed quote', async () => {
     const rows = await read('a,b\n"open,1\nc,d\ne,f\n');
     expect(cellsOf(rows)).toEqual([
       ['a', 'b'],
@@ -69,13 +69,13 @@ describe('readCsv', () => {
     ]);
   });
 
-  it('does not swallow a large file behind an open quote', async () => {
+  it('does not lose a large file after an unclosed quote', async () => {
     const rows = await read(`a,b\n"open,1\n${'x,y\n'.repeat(40_000)}`);
     expect(rows).toHaveLength(40_002);
     expect(rows[1]).toMatchObject({ type: 'fault', line: 2, text: '"open,1' });
   });
 
-  it('refuses a row that is too long', async () => {
+  it('rejects a row that is too long', async () => {
     const rows = await read(`a,b\n${'x'.repeat(70_000)},1\nc,d\n`);
     expect(rows.map(({ type }) => type)).toEqual(['row', 'fault', 'row']);
   });

@@ -105,7 +105,7 @@ afterEach(async () => {
 });
 
 describe('a well-behaved publisher', () => {
-  it('is asked once for the whole file, and then only whether it changed', async () => {
+  it('sends the whole file once, and then only if it changed', async () => {
     const lastModified = 'Fri, 20 Nov 2026 10:00:00 GMT';
     server.paths.set(`/${NAME}`, serve(LIST, { lastModified }));
     expect(await fetchOne()).toEqual({
@@ -136,7 +136,7 @@ describe('a well-behaved publisher', () => {
     expect(leftovers()).toEqual([]);
   });
 
-  it('replaces the copy when the list changed', async () => {
+  it('has its copy replaced when the list changed', async () => {
     server.paths.set(`/${NAME}`, serve(LIST));
     await fetchOne();
     server.paths.set(`/${NAME}`, serve(LONGER));
@@ -151,13 +151,13 @@ describe('a well-behaved publisher', () => {
     expect(again).toMatchObject({ status: 'unchanged', reason: 'The content is the same as before.' });
   });
 
-  it('may pack for the way', async () => {
+  it('may compress the response', async () => {
     server.paths.set(`/${NAME}`, serve(LIST, { packed: true }));
     expect((await fetchOne()).bytes).toBe(LIST.length);
     expect(copy().equals(LIST)).toBe(true);
   });
 
-  it('may redirect, and progress is reported to the last byte', async () => {
+  it('may redirect, and progress is reported up to the last byte', async () => {
     server.paths.set(`/${NAME}`, redirect('/a', 301));
     server.paths.set('/a', redirect(`${server.url}b`, 307));
     server.paths.set('/b', serve(LIST));
@@ -178,7 +178,7 @@ describe('a well-behaved publisher', () => {
     expect(server.requests[1]?.headers['if-none-match']).toBeUndefined();
   });
 
-  it('is asked for the whole file again when the copy was damaged or lost', async () => {
+  it('sends the whole file again if the copy was damaged or lost', async () => {
     server.paths.set(`/${NAME}`, serve(LIST));
     await fetchOne();
     writeFileSync(join(folder, NAME), 'damaged');
@@ -244,7 +244,7 @@ describe('a hostile or broken publisher', () => {
     expect((await fetchOne()).status).toBe('updated');
   });
 
-  it('that sends more than it announces never gets the rest in', async () => {
+  it('that sends more than it announces has the rest ignored', async () => {
     server.paths.set(`/${NAME}`, lieAboutLength(LONGER, LIST.length));
     const result = await fetchOne();
     if (result.status === 'updated') expect(copy().equals(LIST)).toBe(true);
@@ -257,14 +257,14 @@ describe('a hostile or broken publisher', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('that sends a cut gzip file as a whole one is found out by its checksum', async () => {
+  it('that sends a truncated gzip file as complete is detected by its checksum', async () => {
     const packed = gzipSync(LIST.toString('base64').split('').reverse().join(''));
     server.paths.set(`/${NAME}`, truncate(packed, packed.length - 9));
     expect(await fetchOne()).toMatchObject({ status: 'failed', path: null });
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('that sends a file which unpacks without end is found out before it fills the memory', async () => {
+  it('that sends a decompression bomb is detected before it fills the memory', async () => {
     server.paths.set(`/${NAME}`, serve(gzipSync(Buffer.alloc(64 * 1024 * 1024))));
     const failed = await fetchOne();
     expect(failed).toMatchObject({ status: 'failed', path: null });
@@ -272,7 +272,7 @@ describe('a hostile or broken publisher', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('that sends a file which does not parse changes nothing', async () => {
+  it('that sends an invalid file changes nothing', async () => {
     server.paths.set(`/${NAME}`, serve(LIST));
     await fetchOne();
     server.paths.set(`/${NAME}`, serve(LONGER));
@@ -291,19 +291,19 @@ describe('a hostile or broken publisher', () => {
     expect((await fetchOne()).status).toBe('updated');
   });
 
-  it('is asked again after a fault that may pass', async () => {
+  it('is requested again after a temporary error', async () => {
     server.paths.set(`/${NAME}`, inTurn(cutAfter(LIST, 10), status(502), serve(LIST)));
     expect((await fetchOne({ bounds: { retryWaitsMs: [1, 1] } })).status).toBe('updated');
     expect(server.requests).toHaveLength(3);
   });
 
-  it('is not asked again after a fault that will not pass', async () => {
+  it('is not requested again after a permanent error', async () => {
     server.paths.set(`/${NAME}`, inTurn(status(404), serve(LIST)));
     expect((await fetchOne({ bounds: { retryWaitsMs: [1, 1] } })).status).toBe('failed');
     expect(server.requests).toHaveLength(1);
   });
 
-  it('is not there at all: failed, once, without a throw', async () => {
+  it('that cannot be reached fails once, without an exception', async () => {
     await server.close();
     const failed = await fetchOne({ bounds: { retryWaitsMs: [60_000] } });
     expect(failed).toMatchObject({ status: 'failed', reason: 'the server refused the connection.' });
@@ -312,7 +312,7 @@ describe('a hostile or broken publisher', () => {
 });
 
 describe('a run', () => {
-  it('reports each file for itself', async () => {
+  it('reports each file separately', async () => {
     server.paths.set('/a.csv', serve('a,b\n1,2\n'));
     server.paths.set('/c.csv', serve('c,d\n1,2\n'));
     const results = await fetchAll({}, {}, ['a.csv', 'b.csv', 'c.csv']);
@@ -323,7 +323,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('beside another of the same source leaves one whole copy', async () => {
+  it('at the same time as another of the same source leaves one complete copy', async () => {
     server.paths.set(`/${NAME}`, inTurn(serve(LIST), serve(LONGER)));
     const results = await Promise.all([fetchOne(), fetchOne()]);
     expect(results.every(({ status: outcome }) => outcome !== 'failed')).toBe(true);
@@ -333,7 +333,7 @@ describe('a run', () => {
     expect(copy().equals(LONGER)).toBe(true);
   });
 
-  it('stops when told to, and keeps the copy', async () => {
+  it('stops when it is interrupted, and keeps the copy', async () => {
     server.paths.set(`/${NAME}`, serve(LIST));
     await fetchOne();
     server.paths.set(`/${NAME}`, stallAfter(LONGER, 150_000));
@@ -348,14 +348,14 @@ describe('a run', () => {
     expect(leftovers()).toEqual([]);
   });
 
-  it('takes a shrunken list when forced to', async () => {
+  it('accepts a list that shrank if it is forced', async () => {
     server.paths.set(`/${NAME}`, serve(LIST));
     await fetchOne();
     server.paths.set(`/${NAME}`, serve(LIST.subarray(0, 10_000)));
     expect((await fetchOne({ force: true })).bytes).toBe(10_000);
   });
 
-  it('clears away what a killed run left', async () => {
+  it('removes the files that a killed run left', async () => {
     const left = join(folder, '.partial-1-1');
     mkdirSync(left);
     utimesSync(left, now / 1000 - 86_400, now / 1000 - 86_400);
@@ -371,7 +371,7 @@ describe('a run', () => {
     },
   );
 
-  it('without a mirror never asks a private or unencrypted address', async () => {
+  it('without a mirror never requests a private or unencrypted address', async () => {
     const at = (url: string): PublisherSource => ({ ...source(), files: [{ name: NAME, url }] });
     server.paths.set(`/${NAME}`, serve(LIST));
     const deps = { clock: { now: () => now, monotonic: () => now }, log: silentLogger };
@@ -387,7 +387,7 @@ describe('a run', () => {
 });
 
 describe('redirectTarget', () => {
-  it('follows up to https, never down from it', () => {
+  it('follows redirects to https, and never from https to http', () => {
     expect(redirectTarget(new URL('http://a.example/x'), 'https://b.example/').href).toBe(
       'https://b.example/',
     );
@@ -398,7 +398,7 @@ describe('redirectTarget', () => {
 });
 
 describeWithSharedData('the publishers’ real files', () => {
-  it('arrive bit for bit', async () => {
+  it('arrive unchanged', async () => {
     const files = [
       'ofac/sdn_advanced_2025-03-21.xml.gz',
       'un/un_consolidated_2026-02-27.xml',

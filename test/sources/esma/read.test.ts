@@ -70,7 +70,7 @@ describeWithSharedData('the MiCA register as ESMA published it', () => {
     });
   });
 
-  it('reads what stands in the faulty cells', async () => {
+  it('reads the values of the faulty cells', async () => {
     const { rows } = await read(sharedData('esma', 'CASP20260130.csv'));
     const named = (name: string): Registration | undefined =>
       rows.find((row) => row.legalName.startsWith(name));
@@ -109,7 +109,7 @@ describeWithSharedData('the MiCA register as ESMA published it', () => {
     ]);
   });
 
-  it('damaged files: an error or rows of the file, never a crash and never a row more', async () => {
+  it('damaged files are rejected, or only rows of the file are returned', async () => {
     const files = readdirSync(sharedData('esma')).filter((name) => !name.startsWith('ART'));
     const next = seededUint32(5);
     await withFolder(async (write) => {
@@ -127,7 +127,7 @@ describeWithSharedData('the MiCA register as ESMA published it', () => {
     });
   });
 
-  it('takes no other publisher’s file, page or noise for its own', async () => {
+  it('rejects another publisher’s file, a page and noise', async () => {
     await withFolder(async (write) => {
       const others = [
         readFileSync(sharedData('exchanges', 'defillama_cex_owners_2025-06-30.csv')),
@@ -154,8 +154,8 @@ async function outcome(path: string): Promise<number> {
   }
 }
 
-describe('faults that a file may have', () => {
-  it('an empty member state is that of the authority’s other rows; without one the row is rejected', async () => {
+describe('errors that a file may have', () => {
+  it('an empty member state is read from other rows of the authority; without one the row is rejected', async () => {
     await withFolder(async (write) => {
       const known = await read(
         write(
@@ -173,7 +173,7 @@ describe('faults that a file may have', () => {
     });
   });
 
-  it('a last row that is not whole says that the file is cut', async () => {
+  it('an incomplete last row is reported as a truncated file', async () => {
     await withFolder(async (write) => {
       const text = caspFile([{ name: 'One AG' }, { name: 'Two AG' }]);
       await expect(
@@ -184,7 +184,7 @@ describe('faults that a file may have', () => {
     });
   });
 
-  it('an authorisation that ended is withdrawn', async () => {
+  it('an authorisation with a past end is withdrawn', async () => {
     await withFolder(async (write) => {
       const { rows } = await read(write('CASP.csv', caspFile([{ name: 'One AG', ended: '03/04/2025' }])));
       expect(rows[0]).toMatchObject({ status: 'WITHDRAWN', endedAt: '2025-04-03' });

@@ -80,7 +80,7 @@ describeWithSharedData('the EU list as issued', () => {
     expect(parties.flatMap((party) => party.addresses)).toEqual([]);
   });
 
-  it('refuses JSON lines cut inside a line, with the line', async () => {
+  it('rejects JSON lines that end inside a line, with the line', async () => {
     const whole = gunzipSync(readFileSync(NAMES));
     await withFolder(async (write) => {
       const cut = write('eu.jsonl', whole.subarray(0, 3_000));
@@ -120,7 +120,7 @@ describe('EU entities', () => {
     });
   });
 
-  it('refuses a cut list and another publisher’s file', async () => {
+  it('rejects a truncated list and another publisher’s file', async () => {
     await withFolder(async (write) => {
       await expect(
         collect(euReader, write('cut.xml', xml('<nameAlias wholeName="A"/>').slice(0, -12))),

@@ -6,7 +6,7 @@ import { describeWithSharedData, sharedData } from '../../setup/shared-data.ts';
 const file = temporaryFiles();
 
 describe('the list of exchange wallets', () => {
-  it('yields one address a row, and says what is wrong with the others', async () => {
+  it('returns one address a row, and the reason why others are rejected', async () => {
     const path = file(
       'x.csv',
       'exchange,chain,address\nbinance-cex,ethereum,0xabc\n,ethereum,0xdef\nokx,tron\n"open,1,2\nokx,tron,Txyz\n',
@@ -28,7 +28,7 @@ describe('the list of exchange wallets', () => {
     ]);
   });
 
-  it('with another header is an error that says which is wanted', async () => {
+  it('with another header is rejected with the expected one', async () => {
     await expect(readSource(exchangesReader, file('x.csv', 'a,b\n1,2\n'))).rejects.toMatchObject({
       code: 'INVALID_FILE',
       message: "x.csv: line 1 must be the header 'exchange,chain,address'.",
@@ -40,7 +40,7 @@ describe('the list of exchange wallets', () => {
 });
 
 describeWithSharedData('the published list of exchange wallets', () => {
-  it('holds 2,986 addresses of 65 exchanges on 124 chains', async () => {
+  it('has 2,986 addresses of 65 exchanges on 124 chains', async () => {
     const path = sharedData('exchanges', 'defillama_cex_owners_2025-06-30.csv');
     const { addresses, rejects } = await readSource(exchangesReader, path);
     expect(addresses).toHaveLength(2_986);

@@ -13,7 +13,7 @@ async function read(path: string): Promise<RegisterRecord[]> {
 }
 
 describe('FinCEN’s list of money services businesses', () => {
-  it('is read whole, without its footnotes', async () => {
+  it('is read completely, without its footnotes', async () => {
     await withFolder(async (write) => {
       const [header, first, second, third, ...more] = await read(write('msb_2026-01-05.txt', FINCEN_SAMPLE));
       expect(more).toEqual([]);
@@ -44,7 +44,7 @@ describe('FinCEN’s list of money services businesses', () => {
     });
   });
 
-  it('damaged or foreign files are refused or read in part, never a crash', async () => {
+  it('damaged or foreign files are rejected or read in part, without a crash', async () => {
     const next = seededUint32(9);
     await withFolder(async (write) => {
       for (const text of ['', 'a\tb\tc\r\n', '<html></html>'])

@@ -91,7 +91,7 @@ actors:
 `;
 
 describe('a TagPack', () => {
-  it('hands its defaults to its tags, and a tag overrules them', async () => {
+  it('passes its defaults to its tags, and a tag overrides them', async () => {
     const { tags, rejects, headers } = await read(file('pack.yaml', PACK));
     expect(rejects).toEqual([]);
     expect(headers).toEqual([
@@ -129,7 +129,7 @@ describe('a TagPack', () => {
     ]);
   });
 
-  it('is joined with the actors, wherever they stand in the archive', async () => {
+  it('is joined with the actors, wherever they are in the archive', async () => {
     const path = file(
       'packs.tar.gz',
       await archive({
@@ -187,7 +187,7 @@ describe('a TagPack', () => {
     ]);
   });
 
-  it('keeps addresses and labels that look like numbers or truth values as they are printed', async () => {
+  it('keeps addresses and labels that look like numbers or booleans as printed', async () => {
     const text =
       'currency: ETH\ntags:\n- address: 0x00e01A648Ff41346CDeB873182383333D2184dd1\n  label: no\n- address: 007\n  label: 1e3\n';
     const { tags } = await read(file('pack.yaml', text));
@@ -197,7 +197,7 @@ describe('a TagPack', () => {
     ]);
   });
 
-  it('loses a bad tag only, with its line and the reason', async () => {
+  it('loses only the invalid tag, and reports its line and the reason', async () => {
     const text = [
       'currency: BTC',
       'tags:',
@@ -225,14 +225,14 @@ describe('a TagPack', () => {
     expect(rejects.every(({ text: shown }) => shown.length <= 500)).toBe(true);
   });
 
-  it('with a broken head loses its tags, and says so', async () => {
+  it('with a damaged header loses its tags, and is reported', async () => {
     const { tags, rejects } = await read(file('pack.yaml', 'label: "open\ntags:\n- address: a1\n'));
     expect(tags).toEqual([]);
     expect(rejects).toHaveLength(1);
     expect(rejects[0]?.reason).toMatch(/^The head of the pack is broken/);
   });
 
-  it('that is something else is a reject', async () => {
+  it('that is another document is rejected', async () => {
     const { rejects } = await read(file('x.yaml', 'name: something\n'));
     expect(rejects[0]?.reason).toBe('The file has no tags and no actors.');
   });
@@ -251,7 +251,7 @@ describe('a TagPack', () => {
 });
 
 describe('an archive', () => {
-  it('that is cut or damaged is an error that names it', async () => {
+  it('that is truncated or damaged is rejected by name', async () => {
     const whole = await archive({ 'packs/pack.yaml': PACK.repeat(1) + '- address: more\n'.repeat(20_000) });
     await expect(read(file('cut.tar.gz', whole.subarray(0, whole.length / 2)))).rejects.toMatchObject({
       code: 'INVALID_FILE',
@@ -263,7 +263,7 @@ describe('an archive', () => {
     });
   });
 
-  it('with broken text is an error that names the pack', async () => {
+  it('with invalid text is rejected, naming the pack', async () => {
     const path = file('bad.yaml', Buffer.from([0x74, 0x3a, 0x20, 0xff, 0xfe, 0x0a]));
     await expect(read(path)).rejects.toMatchObject({
       code: 'INVALID_FILE',
@@ -272,7 +272,7 @@ describe('an archive', () => {
   });
 });
 
-describe('the plain way to read an item', () => {
+describe('the fast reader of an item', () => {
   const key = fc.constantFrom('address', 'label', 'source', 'currency', 'is_cluster_definer');
   const value = fc.oneof(
     fc.string(),
@@ -296,7 +296,7 @@ describe('the plain way to read an item', () => {
     ),
   );
 
-  it('agrees with yaml wherever it dares to answer', () => {
+  it('agrees with the yaml library on every item that it accepts', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(key, value), { minLength: 1, maxLength: 4 }),
@@ -313,7 +313,7 @@ describe('the plain way to read an item', () => {
     );
   });
 
-  it('reads back whatever yaml writes', () => {
+  it('reads everything that the yaml library writes', () => {
     fc.assert(
       fc.property(fc.dictionary(key, fc.string(), { minKeys: 1 }), (item) => {
         const written = stringify([item], { schema: 'failsafe' }).trimEnd();
@@ -323,7 +323,7 @@ describe('the plain way to read an item', () => {
     );
   });
 
-  it('is taken for the lines that packs are made of', () => {
+  it('reads the lines that packs consist of', () => {
     expect(
       parsePlainItem(
         '- address: \'0xAb\'\n  label: Huobi.com\n  source: https://a.b/c?d=e&f#g \n  actor: "x y"',
@@ -340,7 +340,7 @@ describe('the plain way to read an item', () => {
 describeWithSharedData('the published TagPacks', () => {
   const path = sharedData('graphsense', 'graphsense-tagpacks.tar.gz');
 
-  it('hold 524,170 tags of 502,286 addresses, and nothing is lost', async () => {
+  it('have 524,170 tags of 502,286 addresses, and none is lost', async () => {
     const addresses = new Set<string>();
     const packs = new Map<string, number>();
     const actors = new Set<string>();
@@ -384,7 +384,7 @@ describeWithSharedData('the published TagPacks', () => {
     expect(joined).toBeGreaterThan(100_000);
   });
 
-  it('are read the same by the plain way and by yaml, tag by tag', async () => {
+  it('are read the same by the fast reader and by the yaml library, tag by tag', async () => {
     const unpack = extract();
     unpack.end(gunzipSync(readFileSync(path)));
     let plain = 0;

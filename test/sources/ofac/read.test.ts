@@ -28,7 +28,7 @@ const byId = (parties: readonly DesignatedParty[], id: string): DesignatedParty 
 };
 
 describeWithSharedData('SDN_ADVANCED.XML as issued', () => {
-  it('reads the list of 2025-03-04 whole', async () => {
+  it('reads the list of 2025-03-04 completely', async () => {
     const { headers, parties, rejects } = await collect(ofacReader, MARCH_4);
     expect(headers).toEqual([
       { type: 'header', lists: ['OFAC_SDN'], publishedAt: '2025-03-04', layout: 'SDN_ADVANCED' },
@@ -146,7 +146,7 @@ describeWithSharedData('legacy CSV tables as issued', () => {
     expect(await collect(ofacReader, ...LEGACY.toReversed())).toEqual({ headers, parties, rejects });
   });
 
-  it('reads a remark to its end, also where it is cut inside an address', async () => {
+  it('reads a remark to its end, even if it is cut inside an address', async () => {
     const { parties } = await collect(ofacReader, ...LEGACY);
     const secondEye = byId(parties, '30518');
     expect(secondEye.addresses.length).toBe(19);
@@ -159,12 +159,12 @@ describeWithSharedData('legacy CSV tables as issued', () => {
     ]);
   });
 
-  it('hands on an address as printed, also one of 39 digits', async () => {
+  it('returns an address as printed, even one of 39 digits', async () => {
     const { parties } = await collect(ofacReader, ...LEGACY);
     expect(walletsOf(parties, 'ETH')).toContain('0xa7e5d5a720f06526557c513402f2e6b5fa20b00');
   });
 
-  it('says which tables are missing, and does not print half an address', async () => {
+  it('names the missing tables, and returns no partial address', async () => {
     const { parties, rejects } = await collect(ofacReader, LEGACY[0] as string);
     expect(parties.length).toBe(8_976);
     expect(rejects.map((one) => one.reason)).toEqual(
@@ -182,7 +182,7 @@ describeWithSharedData('legacy CSV tables as issued', () => {
     );
   });
 
-  it('refuses a set without its main table, a table twice, and a cut table', async () => {
+  it('rejects a set without its main table, a repeated table, and a truncated table', async () => {
     await expect(collect(ofacReader, ...LEGACY.slice(1))).rejects.toMatchObject({
       code: 'INVALID_FILE',
       message: expect.stringContaining('sdn.csv'),
@@ -285,7 +285,7 @@ describe('layouts of OFAC, recognised by content', () => {
     });
   });
 
-  it('reads several files in one go, a header before each', async () => {
+  it('reads several files in one pass, each with its header', async () => {
     await withFolder(async (write) => {
       const { headers, parties } = await collect(
         ofacReader,
@@ -297,7 +297,7 @@ describe('layouts of OFAC, recognised by content', () => {
     });
   });
 
-  it('yields no party of a file that is cut, corrupted or not a list', async () => {
+  it('returns no party of a file that is truncated, corrupted or not a list', async () => {
     const whole = ADVANCED('10');
     const hostile: Record<string, string | Uint8Array> = {
       'cut.xml': whole.slice(0, whole.indexOf('<o:SanctionsEntries>')),

@@ -20,7 +20,7 @@ async function read(name: string, content: string, dataset?: string) {
   };
 }
 
-it('reads persons by their topics, and passes over what no list of ours has', async () => {
+it('reads persons by their topics, and ignores other topics', async () => {
   const { parties, rejects, headers } = await read('entities.ftm.json', FTM_LINES.join('\n'));
   expect(rejects).toEqual([]);
   expect(parties.map((party) => [party.entityId, party.listType])).toEqual([
@@ -51,7 +51,7 @@ it('reads persons by their topics, and passes over what no list of ours has', as
   expect(parties[3]).toMatchObject({ schema: 'Organization', programs: ['reg.warn'], countries: ['GB'] });
 });
 
-it('reads the flat table, whose dataset says what it means', async () => {
+it('reads the flat table by the dataset of each row', async () => {
   const { parties, rejects, headers } = await read('targets.simple.csv', SIMPLE_CSV, 'peps');
   expect(parties.map((party) => [party.entityId, party.listType, party.schema])).toEqual([
     ['Q567', 'pep', 'Person'],
@@ -66,7 +66,7 @@ it('reads the flat table, whose dataset says what it means', async () => {
   expect(headers[0]).toMatchObject({ publishedAt: '2026-11-20T06:00:00', passedOver: 1 });
 });
 
-it('refuses rows of a table of which nothing says what it means', async () => {
+it('rejects rows whose dataset is unknown', async () => {
   const { parties, rejects } = await read(
     'targets.simple.csv',
     SIMPLE_CSV.replaceAll('Politically Exposed', 'Some'),
@@ -75,7 +75,7 @@ it('refuses rows of a table of which nothing says what it means', async () => {
   expect(rejects[0]?.reason).toContain('--dataset peps');
 });
 
-it('knows the topics and the names of datasets', () => {
+it('recognises topics and names of datasets', () => {
   expect([...listTypesOf(['sanction', 'poi', 'export.control']).keys()]).toEqual([]);
   expect([...listTypesOf(['crime.fin', 'role.rca', 'reg.action']).keys()]).toEqual(['pep', 'adverse_media']);
   expect(listTypesOf(['crimea']).size).toBe(0);
@@ -84,12 +84,12 @@ it('knows the topics and the names of datasets', () => {
   expect(listTypeOfDataset('default')).toBeNull();
 });
 
-it('a table without its columns is no table', async () => {
+it('a table without its columns is rejected', async () => {
   await expect(read('targets.simple.csv', 'name,address\nA,B\n')).rejects.toThrow(/lacks id, schema/);
   await expect(read('targets.simple.csv', '')).rejects.toThrow(/no header/);
 });
 
-it('never fails but with a sentence, and never makes a party without a name, whatever is cut or broken', async () => {
+it('rejects any damaged file with a sentence, and returns no party without a name', async () => {
   const whole = [FTM_LINES.join('\n'), SIMPLE_CSV];
   let seed = 7;
   const random = (below: number): number => {

@@ -39,7 +39,7 @@ describe('parseOwnHeader', () => {
     expect(columns).toMatchObject({ count: 4, ignored: [] });
   });
 
-  it('maps foreign names, which win over a namesake', () => {
+  it('maps other names, which take precedence over a column of the same name', () => {
     const columns = parseOwnHeader('Wallet,Net,name,Owner,type,note', {
       wallet: 'address',
       Net: 'chain',
@@ -76,7 +76,7 @@ describe('own labels', () => {
     expect(addresses).toEqual([{ ...LABEL, provenance: { file: 'own.csv', line: 2 } }]);
   });
 
-  it('are read the same from NDJSON, packed or not', async () => {
+  it('are read the same from NDJSON, compressed or not', async () => {
     const json = `${JSON.stringify({
       ...Object.fromEntries(OWN_FIELDS.map((field, at) => [field, ROW.split(',')[at]])),
       tags: ['hot', 'cold'],
@@ -91,7 +91,7 @@ describe('own labels', () => {
     }
   });
 
-  it('may use names of their own in both layouts', async () => {
+  it('may use their own column names in both layouts', async () => {
     const reader = ownReader({ mapping: { wallet: 'address', owner: 'name', type: 'category' } });
     const csv = file('own.csv', 'wallet,chain,owner,type,note\n1abc,BTC,Acme,mixer,x\n');
     const ndjson = file(
@@ -143,7 +143,7 @@ describe('own labels', () => {
     expect(rejects[0]?.reason).toMatch(reason);
   });
 
-  it('of which a line is broken lose that line only', async () => {
+  it('lose only the line that is invalid', async () => {
     const csv = await readSource(ownReader(), file('own.csv', `${HEADER}\n"open,1\na,b\n${ROW}\n`));
     expect(csv.addresses).toHaveLength(1);
     expect(csv.rejects.map(({ provenance }) => provenance.line)).toEqual([2, 3]);
@@ -158,7 +158,7 @@ describe('own labels', () => {
     expect(ndjson.addresses).toHaveLength(1);
   });
 
-  it('without a header are an error', async () => {
+  it('are rejected without a header', async () => {
     await expect(readSource(ownReader(), file('own.csv', ''))).rejects.toMatchObject({
       code: 'INVALID_FILE',
     });
@@ -167,7 +167,7 @@ describe('own labels', () => {
     });
   });
 
-  it('are documented by an example that reads', async () => {
+  it('are documented by an example that can be read', async () => {
     const doc = readFileSync(join(projectRoot, 'docs', 'own-labels.md'), 'utf8');
     const [csv, ndjson] = ['csv', 'json'].map(
       (kind) => new RegExp(`\`\`\`${kind}\\n([^\`]*)\`\`\``).exec(doc)?.[1] as string,

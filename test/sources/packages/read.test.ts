@@ -14,8 +14,8 @@ const HEADER =
 const ROW =
   '{"chain":"ETH","address":"0xabc","entity":"a","name":"A","url":null,"category":"BRIDGE","tags":["gateway"]}';
 
-describe('the labels out of npm packages', () => {
-  it('say which package they are from, and hold on their own chain only', async () => {
+describe('labels from npm packages', () => {
+  it('name their package, and apply to their own chain only', async () => {
     const { addresses, rejects, headers } = await readSource(
       packagesReader,
       file('a_b.ndjson', `${HEADER}\n${ROW}\n{"chain":"ETH"}\n`),
@@ -33,13 +33,13 @@ describe('the labels out of npm packages', () => {
     expect(rejects.map(({ provenance }) => provenance.line)).toEqual([3]);
   });
 
-  it('without their first line are an error', async () => {
+  it('are rejected without their first line', async () => {
     await expect(readSource(packagesReader, file('a_b.ndjson', `${ROW}\n`))).rejects.toMatchObject({
       code: 'INVALID_FILE',
     });
   });
 
-  it('ship with 3,298 addresses, each valid on its chain and there once in its package', async () => {
+  it('ship with 3,298 addresses, each valid on its chain and only once in its package', async () => {
     const { addresses, rejects } = await readSource(packagesReader, ...(await packagesFiles()));
     expect(rejects).toEqual([]);
     const byFile: Record<string, number> = {};
@@ -70,7 +70,7 @@ describe('the labels out of npm packages', () => {
     expect(usdc.map(({ category }) => category)).toEqual(['TOKEN']);
   });
 
-  it('come under the licences that the README names', async () => {
+  it('have the licences that the README names', async () => {
     const readme = readFileSync(shippedData('packages', 'README.md'), 'utf8');
     for (const path of await packagesFiles()) {
       const header = JSON.parse(readFileSync(path, 'utf8').split('\n')[0] as string);

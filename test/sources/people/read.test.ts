@@ -14,7 +14,7 @@ async function read(content: string): Promise<NamedRecord[]> {
 }
 
 describe('own names', () => {
-  it('reads a row whole', async () => {
+  it('reads all columns of a row', async () => {
     const [party, header] = await read(
       'Name,LIST,id,schema,aliases,weak_aliases,birth_date,countries,programs,listed_at,source_url\n' +
         '"Doe, John",adverse media,c-1,Person,J. Doe;Johnny Doe,JD,1972-05;9.5.1972,Germany;FR,fraud case,2026-01-31,https://example.org/1\n',
@@ -40,7 +40,7 @@ describe('own names', () => {
     expect(header).toMatchObject({ type: 'header', layout: 'PEOPLE_CSV', publishedAt: null });
   });
 
-  it('says of every bad row what is wrong with it', async () => {
+  it('gives the reason for every rejected row', async () => {
     const records = await read(
       'name,list,birth_date,colour\nA,pep,yesterday,\nB,friends,,\n,pep,,\nC,pep\nD,pep,1970,red\n',
     );
@@ -55,14 +55,14 @@ describe('own names', () => {
     ]);
   });
 
-  it('refuses a file without its columns', async () => {
+  it('rejects a file without its columns', async () => {
     await expect(read('name\nA\n')).rejects.toThrow(/lacks list/);
     await expect(read('name,list,list\nA,pep,pep\n')).rejects.toThrow(/list twice/);
     await expect(read('')).rejects.toThrow(/no header/);
   });
 });
 
-it('never fails but with a sentence, whatever is cut or broken', async () => {
+it('rejects any damaged file with a sentence', async () => {
   const whole = 'name,list,id,aliases,birth_date\n"Doe, ""J"" ",pep,1,A;B,1970\nRoe,adverse_media,2,,\n';
   for (let at = 0; at < whole.length; at++) {
     const signs = ['"', '\n', '\u0000', ',', '\u{1f600}'];
@@ -83,8 +83,8 @@ it('never fails but with a sentence, whatever is cut or broken', async () => {
   }
 });
 
-describe('shipped heads of state', () => {
-  it('are at least 60 dated facts, each with its source, none rejected, none twice', async () => {
+describe('heads of state that ship', () => {
+  it('are at least 60 dated facts, each with its source and none twice', async () => {
     const parties: NamedParty[] = [];
     for await (const record of pepSeedReader(await pepSeedFiles())) {
       expect(record.type).not.toBe('reject');

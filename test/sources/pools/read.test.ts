@@ -6,7 +6,7 @@ import { describeWithSharedData, sharedData } from '../../setup/shared-data.ts';
 const file = temporaryFiles();
 
 describe('the list of mining pools', () => {
-  it('yields one record an address, and rejects a pool that is none', async () => {
+  it('returns one record an address, and rejects a pool without a name', async () => {
     const pools = [
       { id: 1, name: 'One', addresses: ['1a', '3b'], tags: ['/one/'], link: 'https://one.example' },
       { id: 2, name: '', addresses: [] },
@@ -32,7 +32,7 @@ describe('the list of mining pools', () => {
 });
 
 describeWithSharedData('the published list of mining pools', () => {
-  it('holds 217 addresses of 168 pools', async () => {
+  it('has 217 addresses of 168 pools', async () => {
     const { addresses, rejects } = await readSource(
       poolsReader,
       sharedData('exchanges', 'mining_pools_2026-02.json'),

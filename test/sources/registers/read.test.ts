@@ -41,7 +41,7 @@ describe('registers as CSV', () => {
     });
   });
 
-  it('each wrong field is named with its line; a header without what is needed is refused', async () => {
+  it('each invalid field is named with its line; a header without the required columns is rejected', async () => {
     await withFolder(async (write) => {
       const head = 'register,jurisdiction,authority,legal_name,status,registered_as';
       const lines = [
@@ -62,7 +62,7 @@ describe('registers as CSV', () => {
     });
   });
 
-  it('any text is read or refused', async () => {
+  it('any text is read or rejected', async () => {
     await withFolder(async (write) => {
       await fc.assert(
         fc.asyncProperty(fc.string({ maxLength: 300 }), async (tail) => {
@@ -81,7 +81,7 @@ describe('registers as CSV', () => {
 });
 
 describe('cells', () => {
-  it('a host name is read out of an address as people write it', () => {
+  it('a host name is read from an address as people write it', () => {
     for (const [text, host] of [
       ['https://www.kraken.com/', 'kraken.com'],
       ['https.//coinbase.com', 'coinbase.com'],
@@ -95,7 +95,7 @@ describe('cells', () => {
     expect(readHosts('https://a.nl | http://www.b.com/ n/a')).toEqual(['a.nl', 'b.com']);
   });
 
-  it('a LEI is read by its form', () => {
+  it('a LEI is recognised by its form', () => {
     expect(readLei('254900641D8KNHUZYX24 ')).toBe('254900641D8KNHUZYX24');
     expect(readLei('9.60E+19')).toBeNull();
   });

@@ -6,7 +6,7 @@ import { describeWithSharedData, sharedData } from '../../setup/shared-data.ts';
 const file = temporaryFiles();
 
 describe('the lists of scams', () => {
-  it('name a contract and who made it', async () => {
+  it('name a contract and its creator', async () => {
     const header =
       'contract_address,contract_tag,contract_creator,contract_creation_tx,contract_creator_tag,source,notes,contract_creator_etherscan_label';
     const path = file(
@@ -48,7 +48,7 @@ describe('the lists of scams', () => {
     ]);
   });
 
-  it('say whether an address is a contract, where they know', async () => {
+  it('say whether an address is a contract, if they know', async () => {
     const path = file(
       'x.csv',
       'address,etherscan_tag,etherscan_labels,is_contract\n0xa,Fake_Phishing1,phish-hack,False\n0xb,,phish-hack,True\n0xc,x,phish-hack,\n,x,y,True\n0xd,x\n',
@@ -65,7 +65,7 @@ describe('the lists of scams', () => {
     ]);
   });
 
-  it('of an unknown layout are an error that names the known ones', async () => {
+  it('of an unknown layout are rejected with the known ones', async () => {
     await expect(readSource(scamsReader, file('x.csv', 'a,b\n'))).rejects.toMatchObject({
       code: 'INVALID_FILE',
       message: expect.stringContaining('banned_address,wallet_tag,data_source'),

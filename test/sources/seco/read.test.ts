@@ -105,7 +105,7 @@ describe('Swiss targets', () => {
     });
   });
 
-  it('does not take a delta for the whole list, and refuses a cut one', async () => {
+  it('rejects a delta in place of the whole list, and a truncated list', async () => {
     await withFolder(async (write) => {
       const { headers } = await collect(secoReader, write('delta.xml', list('', 'list-type="delta"')));
       expect(headers[0]?.lists).toEqual([]);

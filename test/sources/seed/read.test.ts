@@ -28,7 +28,7 @@ const lines = (...rows: readonly unknown[]): string =>
   rows.map((row) => (typeof row === 'string' ? row : JSON.stringify(row))).join('\n');
 
 describe('a seed file', () => {
-  it('states a fact in full', async () => {
+  it('shows every field of a fact', async () => {
     const path = file('facts.ndjson', lines('# a comment', '', FACT, { ...FACT, sanctions: SANCTIONS }));
     const { addresses, rejects, headers } = await readSource(seedReader(LISTS.ids), path);
     expect(rejects).toEqual([]);
@@ -90,7 +90,7 @@ describe('a seed file', () => {
 });
 
 describe('the shipped seed', () => {
-  it('has no line that breaks a rule of its README', async () => {
+  it('follows the rules of its README on every line', async () => {
     const { addresses, rejects } = await readSource(seedReader(LISTS.ids), ...(await seedFiles()));
     expect(rejects).toEqual([]);
     expect(addresses.length).toBeGreaterThan(200);

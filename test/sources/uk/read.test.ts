@@ -146,7 +146,7 @@ describeWithSharedData('the UK list as issued', () => {
     });
   });
 
-  it('reads OFSI’s former list under the same ids', async () => {
+  it('reads OFSI’s former list with the same ids', async () => {
     const head = readFileSync(CONLIST_HEADER, 'utf8').trim();
     const row = rowUnder(CONLIST_HEADER, {
       'Name 6': 'HAQQANI',
@@ -183,7 +183,7 @@ describeWithSharedData('the UK list as issued', () => {
   });
 });
 
-describe('UK files that are none', () => {
+describe('files that are not a UK list', () => {
   it.each([
     ['page.csv', '<!DOCTYPE html><html></html>', 'an HTML page'],
     ['empty.csv', '', 'empty'],
