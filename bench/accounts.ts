@@ -237,6 +237,7 @@ export async function benchAccounts(
         access,
         useCases: {} as UseCases,
         readiness: () => ({ ready: true, reasons: [], snapshot: null, lists: [] }),
+        operator: {} as never,
         gauges: [],
       },
     );

@@ -1,11 +1,24 @@
 /** The trace of the graph benchmark in other programs: in DuckDB as one recursive query, in graphology in memory. Run by graph.ts. */
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import graphology from 'graphology';
 import { systemClock } from '../src/base/clock.ts';
 import type { NodeId } from '../src/graph/graph.ts';
-import { digestOf, edgesIn, isService, readSubject, SERVICE_SQL, TRACE } from './graph-subject.ts';
+import { GRAPH_LIMITS } from '../src/graph/limits.ts';
+import {
+  digestOf,
+  duckDbIn,
+  edgesIn,
+  flowsIn,
+  isService,
+  readSubject,
+  SERVICE_SQL,
+  TRACE,
+  WEIGHING,
+} from './graph-subject.ts';
+
+const COMMA = 0x2c;
+const NEWLINE = 0x0a;
 
 export interface PeerResult {
   readonly milliseconds: readonly number[];
@@ -58,31 +71,54 @@ pairs as (
 )
 select source, target from pairs order by place limit ${TRACE.edgesMax}`;
 
+/**
+ * The hub rule of docs/decisions/graph-walks.md. All transfers of an asset in a row count at the average rate of its priced ones. Prices
+ * exist in every row with so many counterparties, so that USD is the unit of all of them.
+ */
+const DUCKDB_HUBS = `create table hubs as select distinct node from (
+  select node from (
+    select node, is_out, other, sum(rate * amount) as usd
+    from sides join rates using (node, is_out, asset) group by node, is_out, other)
+  group by node, is_out
+  having count(*) > ${TRACE.degreeMax} and (
+    count(*) > ${GRAPH_LIMITS.rowScanMax} or
+    count(*) filter (usd >= ${WEIGHING.dustUsd}) > ${TRACE.degreeMax} or
+    sum(usd) filter (usd < ${WEIGHING.dustUsd}) > sum(usd) / 2))`;
+
 /** Both directions of every edge, ranked in the order of a trace, sorted by node: the equivalent of an index. */
-const DUCKDB_TABLES = (csv: string): readonly string[] => [
-  `create table edges as select * from read_csv('${csv}', header = false,
-     columns = {'source': 'INTEGER', 'target': 'INTEGER', 'cents': 'BIGINT', 'unpriced': 'INTEGER'})`,
+const DUCKDB_TABLES = (folder: string): readonly string[] => [
+  `create table edges as select * from read_csv('${edgesIn(folder)}', header = false, auto_detect = false,
+     columns = {'source': 'INTEGER', 'target': 'INTEGER', 'asset': 'INTEGER', 'cents': 'BIGINT', 'amount': 'DOUBLE'})`,
+  `create view sides as select source as node, target as other, true as is_out, asset, amount from edges
+     union all select target, source, false, asset, amount from edges`,
+  `create table rates as select node, is_out = 1 as is_out, asset, cents / 100 / priced_amount as rate
+     from read_csv('${flowsIn(folder)}', header = false, auto_detect = false, columns = {'node': 'INTEGER', 'is_out': 'INTEGER',
+     'asset': 'INTEGER', 'cents': 'BIGINT', 'priced_amount': 'DOUBLE'}) where priced_amount > 0`,
+  DUCKDB_HUBS,
+  `create table folded as select source, target, sum(cents)::BIGINT as cents,
+     if(sum(cents) = 0, sum(amount), 0) as unpriced_amount from edges group by source, target`,
   `create table adjacency as select node, other, is_out,
-     row_number() over (partition by node order by cents desc, unpriced desc, other, is_out desc)::INTEGER as rank
-     from (select source as node, target as other, true as is_out, cents, unpriced from edges
-           union all select target, source, false, cents, unpriced from edges)
+     row_number() over (partition by node order by cents desc, unpriced_amount desc, other, is_out desc)::INTEGER as rank
+     from (select source as node, target as other, true as is_out, cents, unpriced_amount from folded
+           union all select target, source, false, cents, unpriced_amount from folded)
      order by node, rank`,
-  `create table nodes as select node, not (${SERVICE_SQL}) and
-     count(*) filter (is_out) <= ${TRACE.degreeMax} and count(*) filter (not is_out) <= ${TRACE.degreeMax} as passes
-     from adjacency group by node order by node`,
+  `create table nodes as select distinct node, not (${SERVICE_SQL}) and node not in (from hubs) as passes
+     from adjacency order by node`,
+  'drop view sides',
   'drop table edges',
+  'drop table folded',
 ];
 
 /** More than the tables of the large graph need, and less than would evict other programs. */
 const DUCKDB_MEMORY = '8GB';
 
 async function traceByDuckDb(folder: string, starts: readonly NodeId[]): Promise<PeerResult> {
-  const path = join(folder, 'edges.duckdb');
+  const path = duckDbIn(folder);
   const isMade = existsSync(path);
   const began = systemClock.monotonic();
   const instance = await DuckDBInstance.create(path, { memory_limit: DUCKDB_MEMORY });
   const connection = await instance.connect();
-  if (!isMade) for (const statement of DUCKDB_TABLES(edgesIn(folder))) await connection.run(statement);
+  if (!isMade) for (const statement of DUCKDB_TABLES(folder)) await connection.run(statement);
   const loadSeconds = (systemClock.monotonic() - began) / 1000;
   const query = await connection.prepare(DUCKDB_TRACE);
   const milliseconds: number[] = [];
@@ -101,47 +137,102 @@ async function traceByDuckDb(folder: string, starts: readonly NodeId[]): Promise
 
 interface EdgeAttributes {
   readonly cents: number;
-  readonly unpriced: number;
+  /** The amount of all assets together if the edge has no USD. Otherwise 0. */
+  readonly unpricedAmount: number;
 }
 
-type PeerGraph = InstanceType<typeof graphology.DirectedGraph<Record<string, never>, EdgeAttributes>>;
+interface PeerGraph {
+  readonly edges: InstanceType<typeof graphology.DirectedGraph<Record<string, never>, EdgeAttributes>>;
+  readonly hubs: ReadonlySet<NodeId>;
+}
 
-/** Returns the columns of the CSV. */
-function readEdges(path: string, count: number): readonly Float64Array[] {
-  const columns = [0, 1, 2, 3].map(() => new Float64Array(count));
+type Row = readonly [number, number, number, number, number];
+
+/** Calls `visit` for every row of a CSV of five numbers. */
+function forEachRow(path: string, visit: (row: Row) => void): void {
   const bytes = readFileSync(path);
+  const row: [number, number, number, number, number] = [0, 0, 0, 0, 0];
   let column = 0;
-  let edge = 0;
-  let value = 0;
-  for (const byte of bytes) {
-    if (byte >= 48) {
-      value = value * 10 + byte - 48;
-      continue;
-    }
-    columns[column]![edge] = value;
-    value = 0;
-    column = byte === 10 ? 0 : column + 1;
-    if (byte === 10) edge++;
+  let start = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]!;
+    if (byte !== COMMA && byte !== NEWLINE) continue;
+    row[column] = Number(bytes.toString('latin1', start, at));
+    start = at + 1;
+    column = byte === NEWLINE ? 0 : column + 1;
+    if (byte === NEWLINE) visit(row);
   }
-  return columns;
+}
+
+/** The USD of the smallest unit, by asset, of the rows that may be those of a hub: first outgoing rows by node, then incoming ones. */
+function readRates(folder: string): readonly [Map<NodeId, number[]>, Map<NodeId, number[]>] {
+  const rates: [Map<NodeId, number[]>, Map<NodeId, number[]>] = [new Map(), new Map()];
+  forEachRow(flowsIn(folder), ([node, isOut, asset, cents, pricedAmount]) => {
+    const side = rates[isOut === 1 ? 0 : 1];
+    const row = side.get(node) ?? [0, 0];
+    if (pricedAmount > 0) row[asset] = cents / 100 / pricedAmount;
+    side.set(node, row);
+  });
+  return rates;
+}
+
+/** The hub rule (see DUCKDB_HUBS) for one row, given the USD of each of its edges. */
+function isHubRow(usd: readonly number[]): boolean {
+  if (usd.length <= TRACE.degreeMax) return false;
+  if (usd.length > GRAPH_LIMITS.rowScanMax) return true;
+  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+  const light = usd.filter((value) => value < WEIGHING.dustUsd);
+  return usd.length - light.length > TRACE.degreeMax || sum(light) > sum(usd) / 2;
+}
+
+function readHubs(folder: string): Set<NodeId> {
+  const rates = readRates(folder);
+  const rows = rates.map(
+    (side) => new Map([...side.keys()].map((node) => [node, new Map<NodeId, number>()])),
+  );
+  forEachRow(edgesIn(folder), ([from, to, asset, , amount]) => {
+    for (const [side, node, other] of [
+      [0, from, to],
+      [1, to, from],
+    ] as const) {
+      const row = rows[side]?.get(node);
+      if (row) row.set(other, (row.get(other) ?? 0) + rates[side].get(node)![asset]! * amount);
+    }
+  });
+  const hubs = rows.flatMap((side) => [...side].filter(([, row]) => isHubRow([...row.values()])));
+  return new Set(hubs.map(([node]) => node));
+}
+
+/** Reads the edges, each summed over its assets. */
+function readEdges(
+  path: string,
+  count: number,
+): readonly [Float64Array, Float64Array, Float64Array, Float64Array] {
+  const column = () => new Float64Array(count);
+  const [from, to, cents, amount] = [column(), column(), column(), column()];
+  let edge = -1;
+  forEachRow(path, ([source, target, , usdCents, units]) => {
+    if (edge < 0 || from[edge] !== source || to[edge] !== target) edge++;
+    from[edge] = source;
+    to[edge] = target;
+    cents[edge]! += usdCents;
+    amount[edge]! += units;
+  });
+  return [from, to, cents, amount];
 }
 
 /** Node names make their neighbours keep the insertion order, which is that of value, so that sorting them is cheap. */
 function loadGraphology(folder: string): PeerGraph {
-  const graph: PeerGraph = new graphology.DirectedGraph();
+  const graph: PeerGraph['edges'] = new graphology.DirectedGraph();
   const { edges, nodes } = readSubject(folder);
-  const [from, to, cents, unpriced] = readEdges(edgesIn(folder), edges) as [
-    Float64Array,
-    Float64Array,
-    Float64Array,
-    Float64Array,
-  ];
+  const [from, to, cents, amount] = readEdges(edgesIn(folder), edges);
+  const unpriced = amount.map((units, at) => (cents[at] === 0 ? units : 0));
   const order = Uint32Array.from({ length: edges }, (_, at) => at);
   order.sort((a, b) => cents[b]! - cents[a]! || unpriced[b]! - unpriced[a]!);
   for (let node = 1; node <= nodes; node++) graph.addNode(`n${node}`);
   for (const at of order)
-    graph.addDirectedEdge(`n${from[at]}`, `n${to[at]}`, { cents: cents[at]!, unpriced: unpriced[at]! });
-  return graph;
+    graph.addDirectedEdge(`n${from[at]}`, `n${to[at]}`, { cents: cents[at]!, unpricedAmount: unpriced[at]! });
+  return { edges: graph, hubs: readHubs(folder) };
 }
 
 interface Found extends EdgeAttributes {
@@ -151,25 +242,27 @@ interface Found extends EdgeAttributes {
 }
 
 /** The trace as usually written with graphology: a queue, a Map of depths, neighbours of both directions sorted by value. */
-function traceGraphology(graph: PeerGraph, start: NodeId): string[] {
+function traceGraphology({ edges, hubs }: PeerGraph, start: NodeId): string[] {
   const depths = new Map<string, number>([[`n${start}`, 0]]);
   const expanded = new Set<string>();
   const pairs: string[] = [];
   for (const [node, depth] of depths) {
     if (depth === TRACE.hops) break;
     const id = Number(node.slice(1));
-    const isSuper = graph.outDegree(node) > TRACE.degreeMax || graph.inDegree(node) > TRACE.degreeMax;
-    if (depth > 0 && (isService(id) || isSuper)) continue;
+    if (depth > 0 && (isService(id) || hubs.has(id))) continue;
     const found: Found[] = [];
-    graph.forEachOutEdge(node, (_edge, { cents, unpriced }, _source, other) => {
-      found.push({ other, id: Number(other.slice(1)), cents, unpriced, isOut: true });
+    edges.forEachOutEdge(node, (_edge, { cents, unpricedAmount }, _source, other) => {
+      found.push({ other, id: Number(other.slice(1)), cents, unpricedAmount, isOut: true });
     });
-    graph.forEachInEdge(node, (_edge, { cents, unpriced }, other) => {
-      found.push({ other, id: Number(other.slice(1)), cents, unpriced, isOut: false });
+    edges.forEachInEdge(node, (_edge, { cents, unpricedAmount }, other) => {
+      found.push({ other, id: Number(other.slice(1)), cents, unpricedAmount, isOut: false });
     });
     found.sort(
       (a, b) =>
-        b.cents - a.cents || b.unpriced - a.unpriced || a.id - b.id || Number(b.isOut) - Number(a.isOut),
+        b.cents - a.cents ||
+        b.unpricedAmount - a.unpricedAmount ||
+        a.id - b.id ||
+        Number(b.isOut) - Number(a.isOut),
     );
     for (const { other, id: otherId, isOut } of found) {
       if (expanded.has(other)) continue;

@@ -18,7 +18,9 @@ import { traverse } from '../src/graph/kernels/traverse.ts';
 import { createKernelWorkspace } from '../src/graph/kernels/workspace.ts';
 import { GRAPH_LIMITS } from '../src/graph/limits.ts';
 import { openTransferStore } from '../src/graph/store.ts';
+import type { TransferCoverage } from '../src/graph/transfers.ts';
 import { SCREENING_LIMITS } from '../src/screening/limits.ts';
+import { createRememberedDegrees } from '../src/screening/remembered-degrees.ts';
 import type { PeerResult } from './graph-peers.ts';
 import {
   digestOf,
@@ -52,6 +54,8 @@ const GRAPHOLOGY_EDGES_MAX = 2 ** 24;
 
 interface TraceResult {
   readonly milliseconds: readonly number[];
+  /** The same traces, with each hub test computed from its row. */
+  readonly uncachedMs: readonly number[];
   readonly nodes: readonly number[];
   readonly digests: readonly string[];
   readonly hubMilliseconds: readonly number[];
@@ -84,11 +88,21 @@ function ownMemoryMb(): number {
   return kilobytes === undefined ? process.memoryUsage.rss() / 2 ** 20 : Number(kilobytes) / 1024;
 }
 
+/** The graph as screening reads it: with cached degrees and hub tests. The compared programs have theirs computed in advance too. */
+const remembering = (stored: TransferGraph, coverage: TransferCoverage): TransferGraph =>
+  createRememberedDegrees()(stored, coverage);
+
 /** Child: traces by the kernel on the store. */
-function measureTraces(graph: TransferGraph, { starts, hub }: Subject): TraceResult {
+function measureTraces(
+  stored: TransferGraph,
+  coverage: TransferCoverage,
+  { starts, hub }: Subject,
+): TraceResult {
   const workspace = createKernelWorkspace();
-  const trace = (start: NodeId) =>
+  const traceIn = (graph: TransferGraph, start: NodeId) =>
     traverse({ ...TRACE, start }, { graph, workspace, weighing: WEIGHING, isService });
+  const graph = remembering(stored, coverage);
+  const trace = (start: NodeId) => traceIn(graph, start);
   const measured = starts.slice(0, -WARM_UP);
   timed(starts.slice(-WARM_UP), trace);
   const nodes: number[] = [];
@@ -102,11 +116,13 @@ function measureTraces(graph: TransferGraph, { starts, hub }: Subject): TraceRes
     return digestOf(Array.from({ length: edges.count }, (_, at) => `${edges.from[at]}>${edges.to[at]}`));
   });
   const hubMilliseconds = timed(new Array<NodeId>(HUB_TRACES).fill(hub), trace);
-  return { milliseconds, nodes, digests, hubMilliseconds, rssMb, ownMb };
+  const uncachedMs = timed(measured, (start) => traceIn(stored, start));
+  return { milliseconds, uncachedMs, nodes, digests, hubMilliseconds, rssMb, ownMb };
 }
 
 /** Child: exposure in both directions, as in a screening, and paths between starts. */
-function measureFlows(graph: TransferGraph, { starts }: Subject): FlowResult {
+function measureFlows(stored: TransferGraph, coverage: TransferCoverage, { starts }: Subject): FlowResult {
+  const graph = remembering(stored, coverage);
   const workspace = createKernelWorkspace();
   const entities = Array.from({ length: ENTITIES }, (_, at) => ({ key: `entity ${at}` }));
   const attribution = (node: NodeId) => (isService(node) ? (entities[node % ENTITIES] ?? null) : null);
@@ -195,6 +211,7 @@ function rowsOfScale(name: string, { traces, flows }: Scale, isLarge: boolean): 
   return [
     row(`trace of 3 hops, ${name}: p50`, median(traces.milliseconds), 'ms', isLarge ? { atMost: 5 } : null),
     row('  p99', p99(traces.milliseconds), 'ms', isLarge ? { atMost: 25 } : null),
+    row('  without cached hub tests: p50', median(traces.uncachedMs), 'ms'),
     row('  addresses of a trace, median', median(traces.nodes), '', { atLeast: 1000 }),
     row('  from the hub itself: p50', median(traces.hubMilliseconds), 'ms'),
     row(`exposure in and out, 3 hops, ${name}: p50`, median(flows.exposureMs), 'ms'),
@@ -286,8 +303,10 @@ async function main(): Promise<void> {
 const CHILDREN: Readonly<Record<string, (args: readonly string[]) => Promise<unknown>>> = {
   build: ([folder = '', addresses, edges]) =>
     build(folder, Number(addresses), Number(edges)).then(() => null),
-  trace: ([folder = '']) => withGraph(folder, (graph) => measureTraces(graph, readSubject(folder))),
-  flow: ([folder = '']) => withGraph(folder, (graph) => measureFlows(graph, readSubject(folder))),
+  trace: ([folder = '']) =>
+    withGraph(folder, (graph, coverage) => measureTraces(graph, coverage, readSubject(folder))),
+  flow: ([folder = '']) =>
+    withGraph(folder, (graph, coverage) => measureFlows(graph, coverage, readSubject(folder))),
 };
 
 const child = CHILDREN[process.argv[2] ?? ''];

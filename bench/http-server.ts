@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { createAccess } from '../src/accounts/access.ts';
 import type { EmbeddedQuotaMeter } from '../src/accounts/quota-lmdb.ts';
+import { listStates } from '../src/app/receipt-services.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { createLogger } from '../src/base/log.ts';
 import { systemRandom } from '../src/base/random.ts';
@@ -13,12 +14,19 @@ import { loadTaxonomy } from '../src/labels/categories.ts';
 import { openFreshness } from '../src/labels/freshness.ts';
 import { openSnapshotSet } from '../src/labels/index/snapshot-set.ts';
 import { createPool } from '../src/pool/pool.ts';
+import { createReceipts } from '../src/receipts/receipts.ts';
+import { openReceiptStore } from '../src/receipts/store-lmdb.ts';
 import { createExchangeStatuses } from '../src/registers/exchange-status.ts';
 import { openRegisterStore } from '../src/registers/store.ts';
 import { loadPolicy } from '../src/risk/policy.ts';
 import { createLabelSetWriter } from '../src/screening/label-set.ts';
-import { createOracleWriter } from '../src/screening/oracle.ts';
-import { createSanctionsCheckWriter } from '../src/screening/sanctions-check.ts';
+import { createAttestedOracle, createOracleWriter } from '../src/screening/oracle.ts';
+import {
+  createAttestedSanctionsCheck,
+  createSanctionsCheckWriter,
+} from '../src/screening/sanctions-check.ts';
+import { createTransactionSearch } from '../src/screening/transaction-search.ts';
+import { openEncryption } from '../src/state/encryption.ts';
 
 export interface BenchServerSettings {
   readonly snapshots: string;
@@ -43,6 +51,11 @@ export interface BenchServerCounts {
 
 /** Finite, but out of reach. */
 const REQUESTS_A_MINUTE = 900_000_000;
+
+/** Returns a service that the benchmark does not have. */
+const missing = (sentence: string) => (): never => {
+  throw new Error(sentence);
+};
 
 async function serve(settings: BenchServerSettings): Promise<void> {
   const log = createLogger({ level: 'warn' });
@@ -100,6 +113,25 @@ async function serve(settings: BenchServerSettings): Promise<void> {
     },
     { log },
   );
+  const receipts = createReceipts(
+    { softwareVersion: 'bench' },
+    {
+      store: openReceiptStore(
+        { path: join(settings.state, 'receipts.mdb') },
+        {
+          clock: systemClock,
+          encryption: () =>
+            openEncryption({ path: join(settings.state, 'installation.key') }, { random: systemRandom }),
+        },
+      ),
+      policy: deps.policy,
+      lists: () => listStates(deps.freshness()),
+      issuer: () => 'urn:assay:bench',
+      log: null,
+      clock: systemClock,
+      random: systemRandom,
+    },
+  );
   const app = createHttpApp(
     {
       backend: 'uws',
@@ -114,10 +146,13 @@ async function serve(settings: BenchServerSettings): Promise<void> {
       ...parts,
       access,
       useCases: {
+        billing: missing('This benchmark sells nothing.'),
         labelSet: createLabelSetWriter(deps),
         labelSetVersion: () => labels.current.meta.dataVersion,
         sanctionsCheck: createSanctionsCheckWriter(deps),
         oracle: createOracleWriter({ ...deps, exposures }),
+        attestedOracle: createAttestedOracle({ ...deps, exposures }),
+        attestedSanctionsCheck: createAttestedSanctionsCheck(deps),
         exchangeStatus: createExchangeStatuses({
           store: openRegisterStore({ dataDir: settings.state }),
           log,
@@ -127,23 +162,27 @@ async function serve(settings: BenchServerSettings): Promise<void> {
         screening: (request) => pool.run('screening', { request, facts: {} }),
         kyt: (request) => pool.run('kyt', { request, facts: {} }),
         trace: (request) => pool.run('trace', request),
+        transaction: createTransactionSearch({
+          clock: systemClock,
+          search: (asked) => pool.run('chainTransaction', asked),
+        }),
         names: {
           screen: (requests) => pool.run('names', requests),
-          cleared: () => {
-            throw new Error('Names are not part of this benchmark.');
-          },
+          cleared: missing('Names are not part of this benchmark.'),
         },
-        monitoring: () => {
-          throw new Error('Monitoring is not part of this benchmark.');
+        monitoring: missing('Monitoring is not part of this benchmark.'),
+        cases: missing('Cases are not part of this benchmark.'),
+        receiptLog: missing('The transparency log is not part of this benchmark.'),
+        receipts: () => receipts,
+        savedScreenings: missing('Saved screenings are not part of this benchmark.'),
+        oracleTrees: {
+          root: () => Promise.reject(new Error('Roots are not part of this benchmark.')),
+          proof: () => Promise.reject(new Error('Proofs are not part of this benchmark.')),
         },
-        cases: () => {
-          throw new Error('Cases are not part of this benchmark.');
-        },
-        jobs: () => {
-          throw new Error('Bulk jobs are not part of this benchmark.');
-        },
+        jobs: missing('Bulk jobs are not part of this benchmark.'),
       },
       readiness: () => ({ ready: true, reasons: [], snapshot: null, lists: [] }),
+      operator: {} as never,
       gauges: [],
     },
   );

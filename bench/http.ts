@@ -23,6 +23,7 @@ import { openSnapshot } from '../src/labels/index/snapshot.ts';
 import { loadSynthProfile, synthesise, synthSegment } from '../src/labels/index/synth.ts';
 import { primaryOrder } from '../src/labels/primary.ts';
 import { loadSourceTable } from '../src/labels/source-table.ts';
+import { debianProgram } from '../test/setup/debian-package.ts';
 import { argument, type BenchReport, type BenchRow, publish, report, row, runChild } from './harness.ts';
 import type { ControlAnswer } from './http-control.ts';
 import type { PacedClientResult, PacedClientSettings } from './http-paced-client.ts';
@@ -176,7 +177,7 @@ interface LoadSettings {
   readonly connections: number;
 }
 
-/** Runs wrk with one thread and returns its figures. Fails if wrk is not installed. */
+/** Runs wrk with one thread and returns its figures. Without an installed one, Debian's package is unpacked. */
 export function wrk({
   port,
   items,
@@ -188,19 +189,19 @@ export function wrk({
   connections,
 }: LoadSettings): Promise<Load> {
   const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', LUA];
+  const program = debianProgram('wrk', 'bin/wrk');
+  if (program === null) throw new Error('The HTTP benchmark needs wrk.');
   return new Promise((resolve, reject) => {
     const child = spawn(
-      'wrk',
+      program.path,
       [...args, `http://127.0.0.1:${port}`, '--', items, keys, kind, prefix, String(start)],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
+      { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...program.env } },
     );
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => {
       output += chunk.toString();
     });
-    child.on('error', (cause) => reject(new Error('The HTTP benchmark needs wrk.', { cause })));
+    child.on('error', reject);
     child.on('close', () => {
       const result = /RESULT (\{.*\})/.exec(output)?.[1];
       if (!result) return reject(new Error(`wrk said:\n${output}`));

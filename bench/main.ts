@@ -20,6 +20,7 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   'graph-ingest': 'graph-ingest.js',
   'graph-remote': 'graph-remote.js',
   cluster: 'cluster.js',
+  log: 'log.js',
   monitoring: 'monitoring.js',
   mcp: 'mcp.js',
   adapters: 'adapters.js',
@@ -27,6 +28,7 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   'exposure-index': 'exposure-index.js',
   'oracle-exposure': 'oracle-exposure.js',
   sdk: 'sdk.js',
+  receipts: 'receipts.js',
 };
 
 const [name, ...options] = process.argv.slice(2);
