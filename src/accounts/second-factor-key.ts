@@ -57,11 +57,16 @@ export class SecondFactorKey {
     this.#trial = new KeyTrial(encryption);
   }
 
-  /** Tests the key when the process starts: on the stored text, or on the secrets of an earlier version, which stored no text. */
+  /**
+   * Tests the key when the process starts: on the stored text, or on the secrets of an earlier version, which stored no text.
+   *
+   * @throws NOT_READY if the store does not have the data of other nodes yet
+   */
   async check(): Promise<void> {
     try {
       await this.#establish(false);
     } catch (error) {
+      if (error instanceof AssayError && error.code === 'NOT_READY') throw error;
       // A process with a full disk or a damaged key serves everything else.
       this.#log.warn({ err: error }, 'encryption key of second factors not tested');
     }

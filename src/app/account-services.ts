@@ -311,13 +311,19 @@ export class AccountServices {
     return name === null ? null : readPlans()[name];
   }
 
+  /** Tests the encryption key of second factors. Waits like `createFirstKey`. */
+  async checkSecondFactorKey(): Promise<void> {
+    const { secondFactorKey } = this.access().people();
+    await this.#whenCurrent(() => secondFactorKey.check());
+  }
+
   /** Repeats a read of a store until the data of other nodes is current. */
-  async #whenCurrent<T>(read: () => T): Promise<T> {
+  async #whenCurrent<T>(read: () => T | Promise<T>): Promise<T> {
     const { clock } = this.#deps;
     const untilMs = clock.monotonic() + REPLICA_LIMITS.replicaReadyMs;
     for (;;) {
       try {
-        return read();
+        return await read();
       } catch (error) {
         const mayPass = error instanceof AssayError && error.code === 'NOT_READY';
         if (!mayPass || clock.monotonic() > untilMs) throw error;

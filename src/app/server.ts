@@ -232,7 +232,7 @@ export class Server {
     if (this.#answers) {
       accounts.openStores();
       access.ledger();
-      await access.people().secondFactorKey.check();
+      await accounts.checkSecondFactorKey();
       this.#receiptLog = await receiptLogOf(this.#config, this.#deps);
     }
     this.#storage = watchStorage(jobsDir === null ? [dataDir] : [dataDir, jobsDir], { log });

@@ -1,5 +1,6 @@
 /** A node whose encryption key is not that of the second factors that people have enabled. */
 import { afterEach, describe, expect, it } from 'vitest';
+import { SecondFactorKey } from '../../src/accounts/second-factor-key.ts';
 import { hotp, stepOf } from '../../src/accounts/totp.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import type { Logger } from '../../src/base/log.ts';
@@ -147,4 +148,26 @@ overLiveStates((makeState) => {
       expect(node.secondFactorKey.problem()?.reason).toContain('32 bytes');
     });
   });
+});
+
+it('is tested again if the data of other nodes is not current yet, without a warning', async () => {
+  const lines: unknown[] = [];
+  const note = (...line: unknown[]): void => void lines.push(line);
+  const log = { debug: note, info: note, warn: note, error: note } as unknown as Logger;
+  let isCurrent = false;
+  const store = {
+    keyTrial() {
+      if (!isCurrent) throw new AssayError('NOT_READY', 'not current');
+      return null;
+    },
+    setKeyTrial: async () => {},
+  };
+  const clock = { now: () => 0, monotonic: () => 0 };
+  const encryption = () => createEncryption(systemRandom.bytes(32), systemRandom);
+  const key = new SecondFactorKey({ clock, log, store, encryption, isShared: true });
+  await expect(key.check()).rejects.toMatchObject({ code: 'NOT_READY' });
+  isCurrent = true;
+  await key.check();
+  expect(key.problem()).toBeNull();
+  expect(lines).toEqual([]);
 });
