@@ -21,6 +21,10 @@ interface Outcome {
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 const commands = new Map<string, string>();
+/** Operations whose command a test has run. */
+const tried = new Set<string>();
+/** Those that no other test runs. Determined once, so that a second try of the last test runs the same ones. */
+let others: readonly string[] | null = null;
 
 const unescaped = (html: string): string =>
   html.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&');
@@ -56,9 +60,8 @@ describe.runIf(hasCurl)('the curl commands of /docs', () => {
       .replaceAll(SHOWN_HOST, server.url)
       .replace(/<([A-Za-z ]+)>/g, (placeholder, name: string) => all[name] ?? placeholder);
     expect(filled, 'a placeholder that this test does not know').not.toMatch(/<[A-Za-z ]+>/);
-    commands.delete(id);
-    const outcome = await run(filled);
-    return outcome;
+    tried.add(id);
+    return run(filled);
   }
 
   /** Runs the command of an operation, which must succeed, and returns `data`. */
@@ -162,7 +165,6 @@ describe.runIf(hasCurl)('the curl commands of /docs', () => {
     const own = { session: await login(invited.email, secrets.password) };
     const code = (secret: string): string => hotp(fromBase32(secret), stepOf(Date.now()));
     const { secret } = await dataOf('enrolTotp', own);
-    const confirm = commands.get('confirmTotp') as string;
     const { recoveryCodes } = await dataOf('confirmTotp', { ...own, code: code(secret) });
     const renewed = await dataOf('renewRecoveryCodes', { ...own, code: recoveryCodes[0] });
     await dataOf('disableTotp', { ...own, code: renewed.recoveryCodes[0] });
@@ -176,7 +178,6 @@ describe.runIf(hasCurl)('the curl commands of /docs', () => {
       body: JSON.stringify({ password: secrets.password }),
     });
     const { data } = (await again.json()) as { data: { secret: string } };
-    commands.set('confirmTotp', confirm);
     await dataOf('confirmTotp', { ...own, code: code(data.secret) });
     await dataOf('discardTotp', { ...as, id: person.id, password: secrets['new password'] });
 
@@ -291,6 +292,7 @@ describe.runIf(hasCurl)('the curl commands of /docs', () => {
   });
 
   it('of all other operations are accepted', async () => {
-    for (const id of [...commands.keys()]) expect([id, (await tryOut(id)).status]).toEqual([id, 200]);
+    others ??= [...commands.keys()].filter((id) => !tried.has(id));
+    for (const id of others) expect([id, (await tryOut(id)).status]).toEqual([id, 200]);
   });
 });

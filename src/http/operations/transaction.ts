@@ -18,6 +18,8 @@ export const transaction = operation({
       maxLength: GRAPH_LIMITS.txHashTextMax,
       description:
         'Transaction hash, in the form of its chain. Hexadecimal digits may be of any letter case.',
+      // The first transaction of Ethereum, of 7 August 2015.
+      examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'],
     }),
   },
   query: {
