@@ -185,6 +185,7 @@ export function createServices(config: Config, version: string): Services {
       () => {},
     ),
     syncFrom: config.syncFrom,
+    sourceCredentials: config.sourceCredentials,
     runs: labels.runs,
     registers: labels.registers,
     nameStore: labels.nameStore,

@@ -179,6 +179,8 @@ export interface Services extends ImportDeps {
   oracle(): OracleServices;
   /** Mirror that replaces the publishers; null downloads from the publishers. */
   readonly syncFrom: string | null;
+  /** Headers that authenticate requests to publishers, by source. */
+  readonly sourceCredentials: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** The last imports, syncs and builds of this machine. */
   readonly runs: RunLog;
   /** Regulatory registers in which exchanges are looked up. */

@@ -12,7 +12,12 @@ import {
   type SourceRefresh,
 } from '../labels/refresh.ts';
 import type { RunResult, RunSource } from '../labels/runs.ts';
-import { downloadableRegisters, type RegisterRefresh, refreshRegister } from '../registers/import.ts';
+import {
+  ALL_REGISTERS,
+  downloadableRegisters,
+  type RegisterRefresh,
+  refreshRegister,
+} from '../registers/import.ts';
 import { SOURCES, syncIds } from '../sources/index.ts';
 import type { Source } from '../sources/source.ts';
 import { answer, type Terminal } from './context.ts';
@@ -66,7 +71,11 @@ const reportLines = (report: SyncReport): readonly string[] => [
 ];
 
 /** Sources that are not label sources: registers, and prices. */
-const OTHER_SOURCES: readonly string[] = [...downloadableRegisters.map(({ id }) => id), 'prices'];
+const OTHER_SOURCES: readonly string[] = [
+  ...downloadableRegisters.map(({ id }) => id),
+  ALL_REGISTERS,
+  'prices',
+];
 
 const isOfLists = (one: SyncReport['sources'][number]): one is SourceRefresh => 'hosts' in one;
 
@@ -131,7 +140,7 @@ export function addSyncCommand(
     )
     .argument(
       '[source...]',
-      `${[...syncIds(sources), 'prices'].join(', ')} (default: all that are configured)`,
+      `${[...syncIds(sources), ALL_REGISTERS, 'prices'].join(', ')} (default: all lists, esma and the configured prices; ${ALL_REGISTERS}: all registers)`,
     )
     .option('--from <url>', 'a mirror: file names are appended to this URL')
     .option('--force', 'accept files and lists that look implausible')
@@ -207,11 +216,18 @@ export function addSyncCommand(
         };
         const syncedRegisters = async (): Promise<RegisterSync[]> => {
           const registers: RegisterSync[] = [];
+          const words = new Set(sourceTexts.map((text) => text.toLowerCase()));
           for (const source of downloadableRegisters) {
-            if (!all && !sourceTexts.some((text) => text.toLowerCase() === source.id)) continue;
+            const credentials = opened.sourceCredentials[source.id];
+            const everyRegister = words.has(ALL_REGISTERS);
+            if (!words.has(source.id) && !(all ? source.everySync : everyRegister)) continue;
+            // `registers` is what can be fetched: a source that needs an account is skipped without one.
+            const needsAccount = source.files.some((file) => 'credentials' in file);
+            if (needsAccount && credentials === undefined && from === undefined && !words.has(source.id))
+              continue;
             const refreshed = await refreshRegister(
               source,
-              { from, force: options.force ?? false, signal: terminal.signal },
+              { from, credentials, force: options.force ?? false, signal: terminal.signal },
               { store: opened.registers, clock: opened.clock, log: opened.log },
             );
             registers.push({ ...refreshed, imports: [] });

@@ -98,6 +98,8 @@ export interface Config {
   readonly receiptRetentionDays: number;
   /** Base URL of a mirror that replaces every publisher's address; null: the publishers themselves. */
   readonly syncFrom: string | null;
+  /** Headers that authenticate requests to publishers, by source; a source that is not here has none. */
+  readonly sourceCredentials: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Age in days since the last successful check after which a sanctions list is stale. */
   readonly listMaxAgeDays: number;
   /** File of own links between entities and listed parties; null: only the shipped links. */
@@ -251,6 +253,16 @@ function readSnapshots(value: Value): Config['snapshots'] {
 /** Whether a server on this address listens on all addresses of its machine, so that its URL is not known. */
 const isAnyAddress = (host: string): boolean => host === '::' || /^0+(\.0+){0,3}$/.test(host);
 
+/** Combines the settings of the FCA. Throws INVALID_CONFIG if only one of the two is set. */
+function readSourceCredentials(value: <T>(row: Setting<T>) => T): Config['sourceCredentials'] {
+  const email = value(SETTINGS.fcaEmail);
+  const key = value(SETTINGS.fcaKey);
+  if (email === null && key === null) return {};
+  if (email === null) throw need(SETTINGS.fcaEmail, SETTINGS.fcaKey, '');
+  if (key === null) throw need(SETTINGS.fcaKey, SETTINGS.fcaEmail, '');
+  return { fca: { 'x-auth-email': email, 'x-auth-key': key } };
+}
+
 /** Combines the settings of Stripe. Throws INVALID_CONFIG if checkouts would be paid and never booked, or have no page to return to. */
 function readStripe(value: <T>(row: Setting<T>) => T): Config['stripe'] {
   const webhookSecret = value(SETTINGS.stripeSecret);
@@ -350,6 +362,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     receiptLog: readReceiptLog(value),
     receiptRetentionDays: value(SETTINGS.receiptRetentionDays),
     syncFrom: value(SETTINGS.syncFrom),
+    sourceCredentials: readSourceCredentials(value),
     listMaxAgeDays: value(SETTINGS.listMaxAgeDays),
     entityParties: value(SETTINGS.entityParties),
     priceServer:

@@ -1,5 +1,5 @@
 /** Settings: sanctions lists, their refresh, and your own links between entities and listed parties. */
-import { number, onOff, optionalFolder, optionalUrl } from './readers.ts';
+import { number, onOff, optionalFolder, optionalHeaderText, optionalUrl } from './readers.ts';
 import { setting } from './setting.ts';
 
 export const listsSettings = {
@@ -11,6 +11,18 @@ export const listsSettings = {
     'Hours between two refreshes of the lists (with jitter).',
   ),
   syncFrom: setting('ASSAY_SYNC_FROM', '', optionalUrl, 'Base URL of a mirror that replaces all publishers.'),
+  fcaEmail: setting(
+    'ASSAY_FCA_EMAIL',
+    '',
+    optionalHeaderText,
+    'Email address of your account for the API of the FCA register (https://register.fca.org.uk/Developer/s/). Needs ASSAY_FCA_KEY.',
+  ),
+  fcaKey: setting(
+    'ASSAY_FCA_KEY',
+    '',
+    optionalHeaderText,
+    'Key of that account. With both, `assay sync fca` downloads the known cryptoasset firms of the FCA register.',
+  ),
   listMaxAgeDays: setting(
     'ASSAY_LIST_MAX_AGE_DAYS',
     '7',

@@ -96,6 +96,14 @@ export const mailAddress = (text: string, variable: string): string => {
   return text;
 };
 
+/** A value that is sent as a header; an error must not repeat it. */
+export const optionalHeaderText = (text: string, variable: string): string | null => {
+  if (text === '') return null;
+  if (!/^[\x21-\x7e]{1,256}$/.test(text))
+    throw secret(variable, '1 to 256 printable characters, without spaces');
+  return text;
+};
+
 export const optionalSecret = (text: string, variable: string): string | null => {
   if (text === '') return null;
   if (!/^whsec_[\x21-\x7e]{8,}$/.test(text))

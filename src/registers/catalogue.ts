@@ -16,13 +16,15 @@ export interface RegisterFacts {
   /** A page of the authority. */
   readonly url: string;
   readonly format: string;
-  /** The importer of its files: `esma`, `fincen`, or `registers` (the CSV of docs/registers-csv.md). */
+  /** The source that reads its files; `registers` is the CSV of docs/registers-csv.md. */
   readonly importer: string;
   readonly access: string;
   readonly licence: string;
   readonly checkedAt: string;
   /** False if the facts come from general knowledge and not from the register's own page or file. */
   readonly verified: boolean;
+  /** The number by which the register identifies firms; null if it has none, or it is not known. */
+  readonly idName: string | null;
   /** Last day of the regime of the register, ISO date; omitted if it has not ended. */
   readonly validUntil?: string;
 }

@@ -12,6 +12,7 @@ import {
   type NameHit,
   type NameIndex,
 } from './name-index.ts';
+import type { ShippedRegister, ShippedRow } from './shipped.ts';
 import type { RegisterStore } from './store.ts';
 
 /** A registration of a subject: from an imported file, or a shipped fact. */
@@ -19,8 +20,10 @@ export type SubjectRegistration =
   | {
       readonly from: 'file';
       readonly register: string;
+      /** The importer, or `shipped` for a row of data/register-rows.json. */
       readonly source: string;
       readonly asOf: string;
+      readonly verified: boolean;
       readonly details: FirmDetails;
       /** Oldest first; the last one is the current one. */
       readonly spans: readonly StatusSpan[];
@@ -34,12 +37,19 @@ export interface Subject {
   readonly registrations: readonly SubjectRegistration[];
 }
 
-/** A register with at least one imported file. */
+/** A register, and the rows of it that are known. */
 export interface CheckedRegister {
   readonly id: string;
   readonly jurisdiction: string;
-  readonly asOf: string;
+  /** Day of the newest file or of the shipped rows, ISO date; null if no row is known. */
+  readonly asOf: string | null;
   readonly records: number;
+  /** True if the rows are the whole register of that day: only then a firm without a row is not on the register. */
+  readonly whole: boolean;
+  /** The importer of the newest file, or `shipped`; null if no row is known. */
+  readonly source: string | null;
+  /** Where people can search the register; null for a register of the operator. */
+  readonly url: string | null;
 }
 
 export interface Directory {
@@ -54,6 +64,8 @@ export interface Directory {
 export interface DirectoryOptions {
   readonly exchanges: readonly ExchangeIdentity[];
   readonly registers: readonly RegisterFacts[];
+  /** Rows of registers that ship. Default: none. */
+  readonly shipped?: readonly ShippedRegister[];
 }
 
 interface Draft {
@@ -68,7 +80,7 @@ interface Draft {
  * @throws the errors of the store
  */
 export function* buildDirectory(
-  { exchanges, registers }: DirectoryOptions,
+  { exchanges, registers, shipped = [] }: DirectoryOptions,
   store: Pick<RegisterStore, 'catalogue' | 'shard'>,
 ): Generator<void, Directory> {
   const subjects: Draft[] = [];
@@ -94,11 +106,20 @@ export function* buildDirectory(
     for (const domain of identity.domains) first(domains, domain, subject);
   }
   const identities = subjects.length;
+  /** Names and aliases of exchanges, for the curated trade names of shipped rows. */
+  const exchangeNames = new Map<string, number>();
+  for (const { text, kind, subject } of names)
+    if (kind !== 'LEGAL_NAME') first(exchangeNames, foldName(text), subject);
   /** Only domains and names of exchanges join a firm to an exchange: those of firms are often shared (banks, hosting). */
   const exchangeDomains = new Map(domains);
   const exchangeLegal = new Map(legal);
 
   const checked: CheckedRegister[] = [];
+  const shippedIds = new Set(shipped.map(({ id }) => id));
+  /** Firms of imported files, by register; they replace the shipped rows of the same firms. */
+  const imported = new Set<string>();
+  /** Day of the newest whole file, by register. */
+  const wholeSince = new Map<string, string>();
   for (const row of store.catalogue().registers) {
     const order = fileOrder(row.files);
     const newest = row.files.at(-1);
@@ -115,22 +136,74 @@ export function* buildDirectory(
           register: row.register,
           source: row.source,
           asOf: newest.asOf,
+          verified: true,
           details: firm.details,
           spans,
         });
+        if (!shippedIds.has(row.register)) continue;
+        imported.add(`${row.register}|${firmKey(firm.details)}`);
+        imported.add(`${row.register}|${nameKey(firm.details)}`);
       }
       yield;
     }
+    const lastWhole = row.files.findLast((file) => file.whole);
+    if (lastWhole !== undefined) wholeSince.set(row.register, lastWhole.asOf);
     checked.push({
       id: row.register,
       jurisdiction: anywhere ?? '',
       asOf: newest.asOf,
       records: newest.records,
+      whole: lastWhole !== undefined,
+      source: row.source,
+      url: facts?.url ?? null,
     });
   }
+  for (const register of shipped) {
+    // A newer file of the whole register replaces the shipped rows; an older or partial one replaces the rows of its own firms.
+    if ((wholeSince.get(register.id) ?? '') >= register.asOf) continue;
+    const rows = register.rows.filter(
+      ({ details }) =>
+        !imported.has(`${register.id}|${firmKey(details)}`) &&
+        !imported.has(`${register.id}|${nameKey(details)}`),
+    );
+    for (const [index, row] of rows.entries()) {
+      const subject = subjectOf(row, [row.span], true);
+      subjects[subject]?.registrations.push({
+        from: 'file',
+        register: register.id,
+        source: 'shipped',
+        asOf: row.asOf,
+        verified: row.verified,
+        details: row.details,
+        spans: [row.span],
+      });
+      if (index % ROWS_A_STEP === 0) yield;
+    }
+    const at = checked.findIndex(({ id }) => id === register.id);
+    const read = checked[at];
+    if (read === undefined)
+      checked.push({
+        id: register.id,
+        jurisdiction: registers.find(({ id }) => id === register.id)?.jurisdiction ?? '',
+        asOf: register.asOf,
+        records: register.rows.length,
+        whole: register.whole,
+        source: 'shipped',
+        url: registers.find(({ id }) => id === register.id)?.url ?? null,
+      });
+    // Together with the shipped rows of the whole register, a part of it is the whole register.
+    else checked[at] = { ...read, records: read.records + rows.length, whole: read.whole || register.whole };
+  }
+  const order = new Map(registers.map(({ id }, index) => [id, index]));
+  const rank = ({ id }: CheckedRegister): number => order.get(id) ?? registers.length;
+  checked.sort((a, b) => rank(a) - rank(b) || (a.id < b.id ? -1 : 1));
 
   /** Returns the exchange of a firm, an earlier firm with the same LEI or name, or a new subject. */
-  function subjectOf({ details }: Firm, spans: readonly StatusSpan[]): number {
+  function subjectOf(
+    { details }: Pick<Firm, 'details'> | ShippedRow,
+    spans: readonly StatusSpan[],
+    curated = false,
+  ): number {
     const { legalName, lei, tradeNames } = details;
     const isWarning = spans.at(-1)?.status === 'WARNING';
     const byLei = lei === null ? undefined : leis.get(lei);
@@ -143,8 +216,13 @@ export function* buildDirectory(
     const byDomain = details.domains
       .map((host) => exchangeDomains.get(host))
       .find((found) => found !== undefined);
+    // The trade names of shipped rows were checked by people; those of a register are the firm's own claim.
+    const byTrade =
+      curated && !isWarning
+        ? tradeNames.map((name) => exchangeNames.get(foldName(name))).find((found) => found !== undefined)
+        : undefined;
     const own = `${details.jurisdiction}|${foldName(legalName)}`;
-    const known = byLei ?? byName ?? byDomain ?? (lei === null ? legal.get(own) : undefined);
+    const known = byLei ?? byName ?? byDomain ?? byTrade ?? (lei === null ? legal.get(own) : undefined);
     const subject =
       known ?? subjects.push({ name: tradeNames[0] ?? legalName, identity: null, registrations: [] }) - 1;
     if (known === undefined) first(legal, own, subject);
@@ -179,6 +257,16 @@ export function* buildDirectory(
     },
   };
 }
+
+/** Shipped rows joined in one build step: a millisecond. */
+const ROWS_A_STEP = 250;
+
+const nameKey = ({ jurisdiction, legalName }: FirmDetails): string =>
+  `${jurisdiction}|${foldWithoutForm(legalName)}`;
+
+/** The same firm in an imported file and in the shipped rows: its number, or else its name. */
+const firmKey = (details: FirmDetails): string =>
+  details.registrationId === null ? nameKey(details) : `${details.jurisdiction}|#${details.registrationId}`;
 
 /** A shipped fact is omitted if the register's own file has the same firm. */
 function isCovered(fact: ShippedRegistration, known: readonly SubjectRegistration[]): boolean {

@@ -17,10 +17,17 @@ import {
   type Restrictions,
   type ShippedRegistration,
 } from './catalogue.ts';
-import { buildDirectory, type Directory, type Subject, type SubjectRegistration } from './directory.ts';
+import {
+  buildDirectory,
+  type CheckedRegister,
+  type Directory,
+  type Subject,
+  type SubjectRegistration,
+} from './directory.ts';
 import { REGISTER_LIMITS } from './limits.ts';
-import { isTypo, type NameKind } from './name-index.ts';
+import { isDistinctive, isTypo, type NameKind } from './name-index.ts';
 import { parseScope, registerCovers, type Scope } from './regions.ts';
+import { loadShippedRegisters } from './shipped.ts';
 import type { RegisterStore } from './store.ts';
 
 /** One status of a registration, with the dates of the first and the last file that give it. */
@@ -112,13 +119,12 @@ export interface ExchangeStatus {
   readonly restrictedJurisdictions: readonly string[];
   /** Source and date of the exchange's own statement; null if nothing reliable is known. */
   readonly restrictions: Omit<Restrictions, 'jurisdictions'> | null;
-  readonly registersChecked: readonly {
-    readonly id: string;
-    readonly jurisdiction: string;
-    readonly asOf: string;
-    readonly records: number;
-  }[];
-  /** Registers of these jurisdictions without an imported file: a missing registration there is no evidence. */
+  /**
+   * Every register of the requested jurisdictions. A firm without a registration is not on a register only if `whole` is true; a
+   * register with `source: null` has no row here, and is searched at its `url`.
+   */
+  readonly registersChecked: readonly CheckedRegister[];
+  /** Registers of these jurisdictions without a known row: a missing registration there is no evidence. */
   readonly registersNotRead: readonly string[];
 }
 
@@ -168,7 +174,7 @@ export function createExchangeStatuses(deps: {
   function steps(): Generator<void, Directory> {
     if (shipped === null) {
       const registers = loadRegisterFacts();
-      shipped = { registers, exchanges: loadExchanges(registers) };
+      shipped = { registers, exchanges: loadExchanges(registers), shipped: loadShippedRegisters(registers) };
     }
     return buildDirectory(shipped, store);
   }
@@ -285,8 +291,12 @@ function find(directory: Directory, text: string): Found {
   }
   // Exchanges precede firms in the directory, so of two equally similar names the exchange is found.
   const near = directory.names.near(name, NEAREST);
-  const [best] = near;
-  if (best !== undefined && isTypo(best)) {
+  // A name without its general word is short, so `Bank Exchange` must be compared without it: it is not `LBank Exchange`.
+  const compared = bare === name ? near : directory.names.near(bare, NEAREST);
+  const best = [compared[0], isDistinctive(bare) ? near[0] : undefined].find(
+    (hit) => hit !== undefined && isTypo(hit, bare),
+  );
+  if (best !== undefined) {
     const similarity = Math.round(best.similarity * 1000) / 1000;
     return {
       subject: best.name.subject,
@@ -344,7 +354,7 @@ function registrationAnswer(
       history: [],
     };
   }
-  const { details, spans, register, source, asOf } = one;
+  const { details, spans, register, source, asOf, verified } = one;
   const last = spans.at(-1);
   if (last === undefined) throw new Error(`${details.legalName} is on ${register} without a status.`);
   return {
@@ -359,7 +369,7 @@ function registrationAnswer(
     source,
     sourceUrl: details.sourceUrl,
     asOf,
-    verified: true,
+    verified,
     registeredAt: last.registeredAt,
     endedAt: last.endedAt,
     validUntil: last.endedAt,
@@ -416,22 +426,44 @@ function statusOf(
   const covers = ({ jurisdiction }: { readonly jurisdiction: string }): boolean =>
     scope === null || registerCovers(jurisdiction, scope);
   const read = new Set(directory.checked.map((register) => register.id));
+  const unread = registers
+    // If a regime has ended, its register is not missing.
+    .filter(
+      (one) => !read.has(one.id) && covers(one) && !(one.validUntil !== undefined && one.validUntil < today),
+    )
+    .map(
+      ({ id, jurisdiction, url }): CheckedRegister => ({
+        id,
+        jurisdiction,
+        asOf: null,
+        records: 0,
+        whole: false,
+        source: null,
+        url,
+      }),
+    );
   const restricted = identity?.restrictions ?? null;
   const details = registrations.flatMap((one) =>
     one.from === 'file'
-      ? [{ ...one.details, home: HOME_REGISTERS.has(one.register) ? one.details.jurisdiction : null }]
+      ? [
+          {
+            ...one.details,
+            verified: one.verified,
+            home: HOME_REGISTERS.has(one.register) ? one.details.jurisdiction : null,
+          },
+        ]
       : [],
   );
   const known = new Map(
     (identity?.legalEntities ?? []).map((entity) => [entity.lei ?? entity.name, entity] as const),
   );
-  for (const { legalName, lei, home } of details) {
+  for (const { legalName, lei, home, verified } of details) {
     const key = lei ?? legalName;
     known.set(key, {
       name: legalName,
       lei,
       jurisdiction: home ?? known.get(key)?.jurisdiction ?? null,
-      verified: true,
+      verified: verified || known.get(key)?.verified === true,
     });
   }
   const own = designations
@@ -464,13 +496,7 @@ function statusOf(
       restricted === null
         ? null
         : { sourceUrl: restricted.sourceUrl, asOf: restricted.asOf, verified: restricted.verified },
-    registersChecked: directory.checked.filter(covers),
-    // If a regime has ended, its register is not missing.
-    registersNotRead: registers
-      .filter(
-        (one) =>
-          !read.has(one.id) && covers(one) && !(one.validUntil !== undefined && one.validUntil < today),
-      )
-      .map((one) => one.id),
+    registersChecked: [...directory.checked.filter(covers), ...unread],
+    registersNotRead: unread.map(({ id }) => id),
   };
 }

@@ -187,6 +187,9 @@ function requirePlausible(before: RegisterState, after: RegisterState, file: str
   );
 }
 
+/** Argument of `assay sync` for all registers that can be downloaded. */
+export const ALL_REGISTERS = 'registers';
+
 type DownloadableRegister = (typeof REGISTER_SOURCES)[number];
 
 /** Sources of registers that can be downloaded. */
@@ -204,6 +207,8 @@ export interface RegisterRefreshOptions {
   /** URL of a mirror; file names are appended to it. */
   readonly from?: string | undefined;
   readonly force?: boolean;
+  /** Headers that authenticate requests to the publisher. */
+  readonly credentials?: Readonly<Record<string, string>> | undefined;
   readonly signal?: AbortSignal;
   readonly bounds?: Partial<DownloadBounds>;
 }
@@ -217,7 +222,7 @@ export async function refreshRegister(
   options: RegisterRefreshOptions,
   deps: RegisterImportDeps & { readonly log: Logger },
 ): Promise<RegisterRefresh> {
-  const { from, force = false, signal, bounds } = options;
+  const { from, force = false, credentials, signal, bounds } = options;
   const errors: string[] = [];
   const registers: RegisterReport[] = [];
   const downloads = await downloadSource(
@@ -226,6 +231,7 @@ export async function refreshRegister(
       folder: join(deps.store.folder, 'downloads', source.id),
       force,
       ...(from === undefined ? {} : { from }),
+      ...(credentials === undefined ? {} : { credentials }),
       ...(signal ? { signal } : {}),
       ...(bounds ? { bounds } : {}),
     },

@@ -90,8 +90,34 @@ export interface NameIndex {
   near(text: string, limit: number): readonly NameHit[];
 }
 
-/** Returns true if a hit is similar enough to be the intended name. */
-export const isTypo = ({ similarity }: NameHit): boolean => similarity >= SIMILARITY_MIN;
+/** Words that every other firm has in its name: a query of one of them is no misspelt name. */
+const GENERAL_WORDS: ReadonlySet<string> = new Set(
+  'bank bit bitcoin block blockchain broker capital coin coins crypto digital exchange finance global group invest market markets money pay swap token trade trader trading wallet'.split(
+    ' ',
+  ),
+);
+
+/** From this length on, a typo may also be in the first letter. */
+const FIRST_LETTER_FREE_FROM = 7;
+/** Shorter queries are not corrected: `Bank` is not a misspelt `LBank`. */
+const CORRECTED_FROM = 5;
+
+/** Returns true if a query is long and special enough to be a misspelt name. */
+export function isDistinctive(query: string): boolean {
+  const folded = foldName(query);
+  return folded.length >= CORRECTED_FROM && !GENERAL_WORDS.has(folded);
+}
+
+/**
+ * Returns true if a hit is similar enough to be the intended name.
+ *
+ * @param query - The text that was looked up, without general words at its end.
+ */
+export function isTypo({ similarity, name }: NameHit, query: string): boolean {
+  if (similarity < SIMILARITY_MIN || !isDistinctive(query)) return false;
+  const folded = foldName(query);
+  return folded.length >= FIRST_LETTER_FREE_FROM || folded[0] === foldName(name.text)[0];
+}
 
 /** Builds the index in slices: each step takes a millisecond or two, so that a server can process requests in between. */
 export function* buildNameIndex(names: Iterable<IndexedName>): Generator<void, NameIndex> {

@@ -33,7 +33,7 @@ import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { asStorageFull } from '../state/storage.ts';
 import { SOURCE_LIMITS } from './limits.ts';
 import { listParts, openBytes } from './open.ts';
-import type { PublisherFile, PublisherSource } from './publisher.ts';
+import type { FetchPart, PublisherFile, PublisherSource } from './publisher.ts';
 
 export interface DownloadBounds {
   readonly connectMs: number;
@@ -68,6 +68,8 @@ export interface DownloadOptions {
   readonly folder: string;
   /** URL of a mirror: file names are appended to it. Only a mirror may be plain http or private. */
   readonly from?: string;
+  /** Credentials as headers, for publishers that require them. Sent to the hosts of the files only, never to a mirror. */
+  readonly credentials?: Readonly<Record<string, string>>;
   /** Accept a file of less than half the last good size. */
   readonly force?: boolean;
   readonly signal?: AbortSignal;
@@ -78,6 +80,8 @@ export interface DownloadOptions {
 export interface DownloadDeps {
   readonly clock: Clock;
   readonly log: Logger;
+  /** Hosts of publishers that may be private or plain http. Default: none. A mirror is trusted by its own option. */
+  readonly policy?: OutboundPolicy;
   /**
    * Reads a downloaded file to the end, as the import will, before it replaces the last good copy; throws if it is invalid.
    * The file has its own name, in a temporary folder.
@@ -142,7 +146,9 @@ export async function downloadSource(
 ): Promise<readonly FileDownload[]> {
   const bounds = { ...DOWNLOAD_BOUNDS, ...options.bounds };
   const mirror = options.from === undefined ? null : parseMirror(options.from);
-  const policy: OutboundPolicy = mirror ? { trustedHosts: new Set([mirror.hostname]) } : PUBLIC_HTTPS;
+  const policy: OutboundPolicy = mirror
+    ? { trustedHosts: new Set([mirror.hostname]) }
+    : (deps.policy ?? PUBLIC_HTTPS);
   await mkdir(options.folder, PRIVATE_FOLDER);
   await removeStalePartials(options.folder, bounds, deps.clock);
   const agent = createOutboundAgent({ policy, timeouts: bounds });
@@ -231,6 +237,8 @@ class FileFetch {
   async run(): Promise<FileDownload> {
     const { file, bounds, options, deps, sourceId } = this.context;
     const previous = await this.readState();
+    if (file.credentials !== undefined && options.credentials === undefined && !this.isMirrored())
+      return this.result('failed', `requires credentials: ${file.credentials}`, previous);
     for (let attempt = 0; ; attempt++) {
       try {
         return await this.attempt(previous);
@@ -274,6 +282,13 @@ class FileFetch {
     const signal = options.signal ? AbortSignal.any([options.signal, deadline.signal]) : deadline.signal;
     const partial = join(options.folder, `${PARTIAL}${process.pid}-${attempts++}`);
     try {
+      if (this.isCollected()) {
+        await mkdir(partial);
+        const fetched = join(partial, this.context.file.name);
+        const collected = await this.collect(fetched, signal);
+        clearTimeout(timer);
+        return await this.accept(collected, fetched, previous);
+      }
       const response = await this.request(previous, signal);
       if (response.statusCode === 304) {
         discard(response);
@@ -302,18 +317,40 @@ class FileFetch {
   }
 
   private async request(previous: CopyState | null, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
-    const { bounds, policy, agent } = this.context;
-    let url = this.context.url;
-    const headers: Record<string, string> = {
-      'user-agent': 'assay',
-      accept: '*/*',
-      'accept-encoding': 'gzip, identity;q=0.5',
-    };
+    const headers: Record<string, string> = {};
     if (previous?.etag) headers['if-none-match'] = previous.etag;
     if (previous?.lastModified) headers['if-modified-since'] = previous.lastModified;
+    return this.send(this.context.url, headers, null, signal);
+  }
+
+  /** Sends a GET, or a POST of a form, and follows redirects with a GET. Returns responses of HTTP 200 and 304. */
+  private async send(
+    first: URL,
+    extra: Readonly<Record<string, string>>,
+    form: string | null,
+    signal: AbortSignal,
+  ): Promise<Dispatcher.ResponseData> {
+    const { bounds, policy, agent, file, options } = this.context;
+    const own = this.isMirrored() ? {} : (options.credentials ?? {});
+    let url = first;
     for (let redirects = 0; ; redirects++) {
       checkOutboundUrl(url, policy);
-      const response = await request(url, { dispatcher: agent, headers, signal });
+      const posts = form !== null && redirects === 0;
+      const response = await request(url, {
+        dispatcher: agent,
+        method: posts ? 'POST' : 'GET',
+        body: posts ? form : null,
+        headers: {
+          'user-agent': file.userAgent ?? 'assay',
+          accept: '*/*',
+          'accept-encoding': 'gzip, identity;q=0.5',
+          ...extra,
+          ...(posts ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
+          // Another host must not learn the credentials of this one.
+          ...(url.host === this.context.url.host ? own : {}),
+        },
+        signal,
+      });
       const { statusCode } = response;
       if (statusCode === 200 || statusCode === 304) return response;
       discard(response);
@@ -328,6 +365,75 @@ class FileFetch {
       }
       url = redirectTarget(url, headerOf(response, 'location'));
     }
+  }
+
+  private isMirrored(): boolean {
+    return this.context.options.from !== undefined;
+  }
+
+  /** A mirror has the file in one piece. */
+  private isCollected(): boolean {
+    return this.context.file.collect !== undefined && !this.isMirrored();
+  }
+
+  /** Writes a file that consists of several responses. */
+  private async collect(fetched: string, signal: AbortSignal): Promise<Received> {
+    const { file, bounds, options } = this.context;
+    let bytes = 0;
+    const hash = createHash('sha256');
+    const handle = await open(fetched, 'wx');
+    try {
+      for await (const part of file.collect?.(this.partFetcher(signal)) ?? []) {
+        signal.throwIfAborted();
+        const chunk = typeof part === 'string' ? Buffer.from(part) : part;
+        bytes += chunk.length;
+        if (bytes > bounds.bytesMax)
+          throw new DownloadFault(`is larger than ${bounds.bytesMax.toLocaleString('en')} bytes.`, false);
+        options.onProgress?.({ file: file.name, bytes, totalBytes: null });
+        hash.update(chunk);
+        await writeAll(handle, chunk);
+      }
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    return { bytes, sha256: hash.digest('hex'), etag: null, lastModified: null };
+  }
+
+  /** Returns the function with which a source requests the parts of its file. */
+  private partFetcher(signal: AbortSignal): FetchPart {
+    /** Cookies by host, in the form of a `Cookie` header. Names and values only: they are used within seconds. */
+    const jar = new Map<string, Map<string, string>>();
+    let requests = 0;
+    return async (address, { form } = {}) => {
+      if (++requests > SOURCE_LIMITS.downloadPartsMax)
+        throw new DownloadFault(`has more than ${SOURCE_LIMITS.downloadPartsMax} parts.`, false);
+      const url = new URL(address);
+      const cookies = jar.get(url.host) ?? new Map<string, string>();
+      jar.set(url.host, cookies);
+      const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+      const body = form === undefined ? null : new URLSearchParams(form).toString();
+      const response = await this.send(url, cookie === '' ? {} : { cookie }, body, signal);
+      const set = response.headers['set-cookie'] ?? [];
+      for (const line of Array.isArray(set) ? set : [set]) {
+        const [, name, value] = /^([^=;\s]{1,256})=([\x21-\x3a\x3c-\x7e]{0,4096})/.exec(line) ?? [];
+        if (name !== undefined && value !== undefined && cookies.size < 50) cookies.set(name, value);
+      }
+      const chunks: Uint8Array[] = [];
+      let bytes = 0;
+      for await (const chunk of decoded(response.body, headerOf(response, 'content-encoding'))) {
+        bytes += chunk.length;
+        if (bytes > SOURCE_LIMITS.downloadPartBytesMax) {
+          discard(response);
+          throw new DownloadFault(
+            `a part is larger than ${SOURCE_LIMITS.downloadPartBytesMax.toLocaleString('en')} bytes.`,
+            false,
+          );
+        }
+        chunks.push(chunk);
+      }
+      return Buffer.concat(chunks);
+    };
   }
 
   /** Streams the body to a file, decodes its content encoding, and flushes the file to disk. */
@@ -413,11 +519,13 @@ class FileFetch {
     fetched: string,
     previous: CopyState | null,
   ): Promise<void> {
+    const { file } = this.context;
     const refuse = (why: string): never => {
       throw new DownloadFault(why, false);
     };
     if (received.bytes === 0) refuse('the file is empty.');
-    if (await looksLikeWebPage(fetched)) refuse('the server sent a web page instead of the file.');
+    if (file.webPage !== true && (await looksLikeWebPage(fetched)))
+      refuse('the server sent a web page instead of the file.');
     const least = previous && this.context.options.force !== true ? previous.bytes / 2 : 0;
     if (previous && received.bytes < least) {
       refuse(

@@ -4,11 +4,22 @@
  * which answers name the sanctions lists.
  */
 import { AssayError } from '../base/errors.ts';
+import { afm } from './afm/source.ts';
+import { amf } from './amf/source.ts';
+import { austrac } from './austrac/source.ts';
+import { cssf } from './cssf/source.ts';
 import { esma } from './esma/source.ts';
 import { eu } from './eu/source.ts';
 import { exchanges } from './exchanges/source.ts';
+import { fca } from './fca/source.ts';
 import { fincen } from './fincen/source.ts';
+import { fintrac } from './fintrac/source.ts';
 import { graphsense } from './graphsense/source.ts';
+import { hanfa } from './hanfa/source.ts';
+import { jfsa } from './jfsa/source.ts';
+import { kofiu } from './kofiu/source.ts';
+import { mas } from './mas/source.ts';
+import { nydfs } from './nydfs/source.ts';
 import { ofac } from './ofac/source.ts';
 import { openSanctions } from './opensanctions/source.ts';
 import type { OwnMapping } from './own/columns.ts';
@@ -19,11 +30,14 @@ import { pools } from './pools/source.ts';
 import type { SourceReader } from './records.ts';
 import { registers } from './registers/source.ts';
 import { scams } from './scams/source.ts';
+import { scm } from './scm/source.ts';
 import { seco } from './seco/source.ts';
 import { seed } from './seed/source.ts';
+import { sfc } from './sfc/source.ts';
 import type { Source } from './source.ts';
 import { uk } from './uk/source.ts';
 import { un } from './un/source.ts';
+import { vara } from './vara/source.ts';
 
 /** Sources of labels; those with sanctions lists first. */
 export const SOURCES = [
@@ -45,7 +59,25 @@ export const SOURCES = [
 export const NAME_SOURCES = [openSanctions, people] as const;
 
 /** Sources of regulatory registers. */
-export const REGISTER_SOURCES = [esma, fincen, registers] as const;
+export const REGISTER_SOURCES = [
+  esma,
+  amf,
+  afm,
+  cssf,
+  hanfa,
+  fca,
+  fincen,
+  nydfs,
+  fintrac,
+  austrac,
+  jfsa,
+  kofiu,
+  sfc,
+  mas,
+  scm,
+  vara,
+  registers,
+] as const;
 
 type AnySource = (typeof SOURCES)[number];
 

@@ -21,6 +21,16 @@ export const SOURCE_LIMITS = {
   downloadTotalMs: 15 * 60_000,
   /** Validators that publishers send (ETag, Last-Modified) are short; a longer header is ignored. */
   downloadValidatorCharsMax: 512,
+  /** Requests for one file: 61 firms of the FCA, or 50 pages of 200 rows; ten times that is a fault. */
+  downloadPartsMax: 1_000,
+  /** One page of a register has 0.3 MB, the whole list of FinCEN 8 MB. */
+  downloadPartBytesMax: 64 * 1024 * 1024,
+  /** The largest page or JSON of a register has 1 MB; such files are read whole. */
+  registerFileBytesMax: 64 * 1024 * 1024,
+  /** Columns of a sheet of a register: the widest (KoFIU) has 15. */
+  sheetColumnsMax: 256,
+  /** Different texts of a workbook: a register of 100,000 rows with 10 texts each. */
+  sheetTextsMax: 1_000_000,
   /** One row of a CSV of labels: addresses, names and URLs are below 4 KB together. */
   labelRowCharsMax: 64 * 1024,
   /**

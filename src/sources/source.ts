@@ -126,6 +126,8 @@ export const nameSource = <const Id extends string>(
 });
 
 export interface RegisterSourceDefinition<Id extends string> extends FactsDefinition<Id> {
+  /** Whether a sync without arguments downloads it. Default: false; `assay sync registers` downloads it. */
+  readonly everySync?: boolean;
   /**
    * Loads the reader.
    *
@@ -140,4 +142,4 @@ export interface RegisterSource<Id extends string = string> extends Required<Reg
 /** Describes a source of registers. */
 export const registerSource = <const Id extends string>(
   definition: RegisterSourceDefinition<Id>,
-): RegisterSource<Id> => ({ ...NO_FACTS, ...definition });
+): RegisterSource<Id> => ({ ...NO_FACTS, everySync: false, ...definition });

@@ -18,10 +18,12 @@ export interface XmlElement {
 }
 
 export interface XmlWanted {
-  /** Local names of the root elements that the layout may have. */
+  /** Local names of the root elements that the layout may have; `*` if any is possible. */
   readonly roots: readonly string[];
   /** Local names of the elements to yield; inside one of them, further ones are plain children. */
   readonly elements: ReadonlySet<string>;
+  /** Keep white space at the ends of texts: text runs of one cell are joined. Default: it is removed. */
+  readonly spaces?: 'keep';
 }
 
 interface OpenElement extends XmlElement {
@@ -75,7 +77,7 @@ export async function* readXml(
     const local = localName(tag.name);
     if (!sawRoot) {
       sawRoot = true;
-      if (!wanted.roots.includes(local)) {
+      if (!wanted.roots.includes(local) && !wanted.roots.includes('*')) {
         fail(
           local.toLowerCase() === 'html'
             ? 'an HTML page, not the list.'
@@ -107,7 +109,7 @@ export async function* readXml(
     depth--;
     const element = stack.pop();
     if (!element) return;
-    element.text = element.text.trim();
+    if (wanted.spaces !== 'keep') element.text = element.text.trim();
     if (stack.length === 0) ready.push(element);
   });
   const addText = (text: string): void => {

@@ -8,6 +8,7 @@ import { createExchangeStatuses } from '../../src/registers/exchange-status.ts';
 import { foldName, foldWithoutForm } from '../../src/registers/name-index.ts';
 import { parseScope } from '../../src/registers/regions.ts';
 import { esmaReader } from '../../src/sources/esma/read.ts';
+import { REGISTER_SOURCES } from '../../src/sources/index.ts';
 import { readLei } from '../../src/sources/registers/registration.ts';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
 import { caspFile, clock, openRegisterWorld, type RegisterWorld } from './world.ts';
@@ -16,12 +17,13 @@ describe('what ships', () => {
   const registers = loadRegisterFacts();
   const exchanges = loadExchanges(registers);
 
-  it('is 44 registers, each with an https page and a way in', () => {
-    expect(registers).toHaveLength(44);
-    expect(new Set(registers.map((one) => one.id)).size).toBe(44);
+  it('is 50 registers, each with an https page and a way in', () => {
+    expect(registers).toHaveLength(50);
+    expect(new Set(registers.map((one) => one.id)).size).toBe(50);
+    const importers = REGISTER_SOURCES.map(({ id }) => id as string);
     for (const register of registers) {
       expect(new URL(register.url).protocol, register.id).toBe('https:');
-      expect(['esma', 'fincen', 'registers']).toContain(register.importer);
+      expect(importers).toContain(register.importer);
       expect(register.registers, register.id).not.toBe('');
       if (register.jurisdiction !== 'EU') expect(() => parseScope(register.jurisdiction)).not.toThrow();
     }
@@ -95,7 +97,8 @@ describeWithSharedData('what ships as verified', () => {
         const { register, jurisdiction, status, legalName, registeredAt } = fact;
         expect(real).toContain([register, jurisdiction, status, legalName, registeredAt].join('|'));
       }
-      for (const { name, lei } of legalEntities) if (lei !== null) expect(real).toContain(`${name}|${lei}`);
+      for (const { name, lei, verified } of legalEntities)
+        if (lei !== null && verified) expect(real).toContain(`${name}|${lei}`);
     }
   });
 });
@@ -171,12 +174,24 @@ describe('looking an exchange up', () => {
 
   it('lists the registers that were read and those that were not', () => {
     const answer = ask('kraken', 'DE');
-    expect(answer.registersChecked).toEqual([
-      { id: 'esma-casp', jurisdiction: 'EU', asOf: '2026-01-01', records: 2 },
-    ]);
+    const checked = new Map(answer.registersChecked.map((register) => [register.id, register]));
+    expect(checked.get('esma-casp')).toMatchObject({ jurisdiction: 'EU', asOf: '2026-01-01', whole: true });
+    expect(checked.get('esma-ncasp')).toMatchObject({ asOf: '2026-07-16', source: 'shipped', whole: true });
+    // A register without rows says so, with the page on which people search it.
+    expect(checked.get('de-bafin')).toEqual({
+      id: 'de-bafin',
+      jurisdiction: 'DE',
+      asOf: null,
+      records: 0,
+      whole: false,
+      source: null,
+      url: 'https://www.bafin.de/',
+    });
     expect(answer.registersNotRead).toContain('de-bafin');
     expect(answer.registersNotRead).not.toContain('us-fincen-msb');
-    expect(ask('kraken', 'US').registersChecked).toEqual([]);
+    const us = ask('kraken', 'US').registersChecked;
+    expect(us.find(({ id }) => id === 'us-fincen-msb')).toMatchObject({ source: 'shipped', whole: false });
+    expect(us.map(({ id }) => id)).not.toContain('esma-casp');
   });
 
   it('an unknown exchange is not found, with the nearest names', () => {

@@ -40,17 +40,22 @@ export const ExchangeRegistration = Type.Object(
     jurisdiction: country,
     authority: text(),
     status: Status,
-    registrationId: nullable(Type.String(), 'The register’s own number; null if it has none.'),
+    registrationId: nullable(
+      Type.String(),
+      'The register’s own number of the firm, or its LEI if the register has no numbers. Null: the register has neither, or the file that was read omits it.',
+    ),
     registeredAs: text('The legal category, in the register’s own words.'),
     legalName: text(),
     lei: nullable(Type.String()),
     register: text('Id of the register.'),
-    source: text('Importer that read it (esma, fincen, registers), or `shipped`.'),
+    source: text('Importer that read it (esma, fincen, registers, …), or `shipped`.'),
     sourceUrl: nullable(Type.String()),
     asOf: text(
       'Day on which the register read so; of a shipped fact the day, month or year it was reported.',
     ),
-    verified: flag('False: ships with the product and was not checked against a file of the register.'),
+    verified: flag(
+      'A file of the register itself lists the firm with this status. False: ships with the product, and was read in a copy of the register or was publicly reported.',
+    ),
     registeredAt: nullable(Type.String()),
     endedAt: nullable(Type.String()),
     validUntil: nullable(
@@ -136,14 +141,25 @@ export const ExchangeStatusData = Type.Object(
       Type.Object({
         id: text(),
         jurisdiction: text(),
-        asOf: text(),
-        records: count('Rows of the newest file.'),
+        asOf: nullable(
+          Type.String(),
+          'Day of the newest file or of the shipped rows; null: no row is known.',
+        ),
+        records: count('Rows that are known.'),
+        whole: flag(
+          'The rows are the whole register of that day. Only then is a firm without a row not on the register.',
+        ),
+        source: nullable(
+          Type.String(),
+          'Importer of the newest file, or `shipped`; null: no row is known, search the register at its url.',
+        ),
+        url: nullable(Type.String(), 'Page or file of the authority; null for your own register.'),
       }),
-      'Registers of which a file was read.',
+      'Every register of the requested jurisdictions, those with rows first.',
     ),
     registersNotRead: listOf(
       Type.String(),
-      'Registers of which no file was read; their registrations are unknown.',
+      'Registers of which no row is known; their registrations are unknown.',
     ),
   },
   {

@@ -11,11 +11,13 @@ import { partName } from '../open.ts';
 import type { Reject } from '../records.ts';
 import {
   cleanText,
+  dateInName,
   type RegisterReader,
   type Registration,
   type RegistrationStatus,
   readHosts,
   readLei,
+  splitNames,
 } from '../registers/registration.ts';
 import { readWholeTable } from '../rows.ts';
 
@@ -129,12 +131,6 @@ const REAL = new Set([
 ]);
 const isOther = (name: string, wanted: string): boolean => name !== wanted && REAL.has(name);
 
-/** Returns the date in the name of the file: `CASP20260130.csv`. */
-const dateInName = (file: string): string | null => {
-  const match = /(20\d\d)(\d\d)(\d\d)/.exec(file);
-  return match ? readDate(`${match[1]}-${match[2]}-${match[3]}`) : null;
-};
-
 /** Yields the header, then the registrations of one file. Throws INVALID_FILE for a file of another layout. */
 export const esmaReader: RegisterReader = async function* (path) {
   const file = partName(path);
@@ -199,6 +195,7 @@ function readRow(
   if (state === null) return reject('ae_homeMemberState: must be a country.');
   stateOf.set(authority, state);
   const endedAt = readDate(cell('ac_authorisationEndDate'));
+  const lei = readLei(cell(named ? 'ae_lei' : 'ae_lei_casp') || cell('ae_lei'));
   const detail = layout.detail === null ? '' : cell(layout.detail);
   const services = splitList(cell('ac_serviceCode'));
   return {
@@ -207,10 +204,11 @@ function readRow(
     jurisdiction: state,
     authority,
     legalName,
-    tradeNames: tradeNames(cell('ae_commercial_name'), legalName),
-    lei: readLei(cell(named ? 'ae_lei' : 'ae_lei_casp') || cell('ae_lei')),
+    tradeNames: splitNames(cell('ae_commercial_name'), legalName),
+    lei,
     domains: [...new Set([...readHosts(cell('ae_website')), ...readHosts(cell('ae_website_platform'))])],
-    registrationId: null,
+    // The register has no numbers of its own: it identifies firms by their LEI.
+    registrationId: lei,
     registeredAs: detail === '' ? layout.registeredAs : `${layout.registeredAs}: ${detail}`,
     status: endedAt === null ? layout.status : 'WITHDRAWN',
     registeredAt: readDate(cell(layout.since)),
@@ -241,17 +239,6 @@ function stateCode(text: string): string | null {
   if (bare.toUpperCase() === 'EL') return 'GR';
   const code = readCountry(bare.length === 2 ? bare.toUpperCase() : bare);
   return code !== null && /^[A-Z]{2}$/.test(code) ? code : null;
-}
-
-/**
- * `Kraken, Kraken Digital Asset Exchange` and `A | B` are two names each; the comma in `Foo, Inc.` does not separate names.
- */
-function tradeNames(text: string, legalName: string): string[] {
-  const names = text
-    .split(/\s*\|\s*|,\s+(?!(?:inc|ltd|llc|uab|s\.))|\s+\/\s+/i)
-    .map((name) => name.trim())
-    .filter((name) => name !== '' && name.toLowerCase() !== 'n/a' && name !== legalName);
-  return [...new Set(names)];
 }
 
 function noteOf(comment: string, reason: string): string | null {

@@ -5,6 +5,7 @@ const FOLDER = 'https://www.esma.europa.eu/sites/default/files/2024-12';
 
 export const esma = registerSource({
   id: 'esma',
+  everySync: true,
   name: 'ESMA interim MiCA register',
   publisher: 'European Securities and Markets Authority',
   homepage:

@@ -1,13 +1,21 @@
 /**
- * Reads the list of money services businesses from FinCEN's registrant search, which returns the whole list (a POST of
- * `site=AA` to https://msb.fincen.gov/retrieve.msb.list.php): tab-separated, one header row, footnotes after the last row. It
- * has no registration numbers. It cannot be downloaded with a GET request, so it is imported from a file.
+ * Reads the money services businesses of FinCEN's registrant search: the whole list (a POST of `site=AA` to
+ * https://msb.fincen.gov/retrieve.msb.list.php; tab-separated, one header row, footnotes after the last row), or a saved page of results.
+ * The list has no registration numbers; the pages have the BSA id of each registration, and are a part of the list.
  */
 import { readCountry } from '../countries.ts';
 import { readUsDate } from '../dates.ts';
+import { readHtml } from '../html.ts';
 import { unknownLayout } from '../layout-error.ts';
-import { partName } from '../open.ts';
-import { cleanText, type RegisterReader } from '../registers/registration.ts';
+import { partName, readTextHead } from '../open.ts';
+import {
+  cleanText,
+  dateInName,
+  type RegisterReader,
+  registrationOf,
+  rejectedRow,
+  splitNames,
+} from '../registers/registration.ts';
 import { columnsOf, readRows } from '../rows.ts';
 
 const COLUMNS = [
@@ -37,8 +45,66 @@ const ACTIVITIES: Readonly<Record<string, string>> = {
 
 const PAGE = 'https://www.fincen.gov/msb-registrant-search';
 
+const SPEC = {
+  register: 'us-fincen-msb',
+  jurisdiction: 'US',
+  authority: 'Financial Crimes Enforcement Network (FinCEN)',
+  registeredAs: 'Money Services Business (MSB)',
+  sourceUrl: PAGE,
+};
+
+const servicesOf = (codes: string): string[] =>
+  codes
+    .split(' ')
+    .filter((code) => code !== '')
+    .map((code) => ACTIVITIES[code] ?? code);
+
+/** Cells of a row of results. */
+const RESULT_CELLS = 13;
+
+/** Reads a saved page of results: the link in the first cell contains the BSA id. */
+const pageReader: RegisterReader = async function* (path) {
+  const file = partName(path);
+  const { tables } = await readHtml(path);
+  const rows = tables
+    .flatMap((table) => table.rows)
+    .filter(({ cells }) => cells.length >= RESULT_CELLS && (cells[0]?.links.length ?? 0) > 0);
+  if (rows.length === 0) throw unknownLayout(file, '<html>', "FinCEN's list, or a page of its results");
+  yield { type: 'register', whole: [], publishedAt: dateInName(file), layout: 'FINCEN_RESULTS', file };
+  for (const { line, cells } of rows) {
+    const text = (at: number): string => cells[at]?.text ?? '';
+    const registrationId = cells[0]?.links.map((href) => /[?&;]ID=(\d{6,16})/.exec(href)?.[1]).find(Boolean);
+    const legalName = text(0);
+    if (registrationId === undefined || legalName === '') {
+      yield rejectedRow(
+        { file, line },
+        'The legal name or the BSA id cannot be read.',
+        cells.map((cell) => cell.text).join(' | '),
+      );
+      continue;
+    }
+    yield registrationOf(
+      SPEC,
+      {
+        legalName,
+        status: 'REGISTERED',
+        registrationId,
+        tradeNames: splitNames(text(1), legalName),
+        registeredAt: readUsDate(text(12)) ?? readUsDate(text(11)),
+        services: servicesOf(text(6)),
+      },
+      { file, line },
+    );
+  }
+};
+
 /** Yields the header, then the registrations of one file. Throws INVALID_FILE for a file of another layout. */
 export const fincenReader: RegisterReader = async function* (path) {
+  const head = await readTextHead(path, 1_000, { legacyEncoding: 'windows-1252', lenient: true });
+  yield* /<(?:html|table|!doctype)\b/i.test(head) ? pageReader(path) : listReader(path);
+};
+
+const listReader: RegisterReader = async function* (path) {
   const file = partName(path);
   let cellOf: ReturnType<typeof columnsOf> | null = null;
   let columns = 0;
@@ -54,11 +120,10 @@ export const fincenReader: RegisterReader = async function* (path) {
       }
       cellOf = columnsOf(cells);
       columns = cells.length;
-      const day = /(20\d\d)-?(\d\d)-?(\d\d)/.exec(file);
       yield {
         type: 'register',
         whole: ['us-fincen-msb'],
-        publishedAt: day ? `${day[1]}-${day[2]}-${day[3]}` : null,
+        publishedAt: dateInName(file),
         layout: 'FINCEN_MSB',
         file,
       };
@@ -83,31 +148,20 @@ export const fincenReader: RegisterReader = async function* (path) {
       };
       continue;
     }
-    yield {
-      type: 'registration',
-      register: 'us-fincen-msb',
-      jurisdiction: 'US',
-      authority: 'Financial Crimes Enforcement Network (FinCEN)',
-      legalName,
-      tradeNames: cell('DBA NAME')
-        .split(/\s*(?:;|\bdba\b[-:/]?)\s*/i)
-        .filter((name) => name !== ''),
-      lei: null,
-      domains: [],
-      registrationId: null,
-      registeredAs: 'Money Services Business (MSB)',
-      status: 'REGISTERED',
-      registeredAt: received,
-      endedAt: null,
-      services: cell('MSB ACTIVITIES')
-        .split(' ')
-        .filter((code) => code !== '')
-        .map((code) => ACTIVITIES[code] ?? code),
-      passportedTo: [],
-      note: noteOf(cell('STATES OF MSB ACTIVITIES'), cell('FOREIGN LOCATION')),
-      sourceUrl: PAGE,
+    yield registrationOf(
+      SPEC,
+      {
+        legalName,
+        status: 'REGISTERED',
+        tradeNames: splitNames(cell('DBA NAME'), legalName),
+        // A later layout of the list may have the number.
+        registrationId: cell('BSA ID') || cell('MSB REGISTRATION NUMBER') || null,
+        registeredAt: received,
+        services: servicesOf(cell('MSB ACTIVITIES')),
+        note: noteOf(cell('STATES OF MSB ACTIVITIES'), cell('FOREIGN LOCATION')),
+      },
       provenance,
-    };
+    );
   }
   if (cellOf === null) throw unknownLayout(file, '', "FinCEN's tab-separated list of registrants");
 };

@@ -6,11 +6,13 @@ import { partName } from '../open.ts';
 import { columnsOf, readWholeTable } from '../rows.ts';
 import {
   cleanText,
+  dateInName,
   REGISTRATION_STATUSES,
   type RegisterReader,
   type RegistrationStatus,
   readHosts,
   readLei,
+  splitNames,
 } from './registration.ts';
 
 const REQUIRED = ['register', 'jurisdiction', 'authority', 'legal_name', 'status', 'registered_as'] as const;
@@ -82,10 +84,11 @@ export function registersReader(options: { readonly whole?: boolean } = {}): Reg
         jurisdiction,
         authority: cell('authority'),
         legalName: cell('legal_name'),
-        tradeNames: list(cell('trade_names')),
+        tradeNames: list(cell('trade_names')).flatMap((name) => splitNames(name, cell('legal_name'))),
         lei: readLei(cell('lei')),
         domains: readHosts(cell('domains')),
-        registrationId: cell('registration_id') || null,
+        // A register without numbers of its own identifies firms by their LEI.
+        registrationId: cell('registration_id') || readLei(cell('lei')),
         registeredAs: cell('registered_as'),
         status: status as RegistrationStatus,
         registeredAt: readDate(cell('registered_at')),
@@ -101,11 +104,10 @@ export function registersReader(options: { readonly whole?: boolean } = {}): Reg
     }
     if (cellOf === null)
       throw new AssayError('INVALID_FILE', `${file}: the file is empty.`, { field: 'file' });
-    const day = /(20\d\d)-?(\d\d)-?(\d\d)/.exec(file);
     yield {
       type: 'register',
       whole: whole ? [...registers].sort() : [],
-      publishedAt: day ? readDate(`${day[1]}-${day[2]}-${day[3]}`) : null,
+      publishedAt: dateInName(file),
       layout: 'REGISTERS_CSV',
       file,
     };

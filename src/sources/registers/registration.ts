@@ -102,3 +102,93 @@ export function readHosts(text: string): string[] {
   const hosts = text.split(/[\s|,;]+/).map(hostOf);
   return [...new Set(hosts.filter((host) => host !== null))];
 }
+
+/** Company forms after a comma belong to the name before it: `Foo, Inc.`, `Gossler & Co. KG`. */
+const FORM_AFTER_COMMA =
+  /^(?:inc|ltd|llc|llp|lp|limited|uab|corp|co|company|incorporated|gmbh|ag|kg|sa|se|s\.|a\.|b\.v|bv|n\.v|nv|plc|pte|pty|srl|sarl|sas|lda|d\.o\.o|a division of)\b/i;
+
+/**
+ * Splits a cell with several trade names: `Kraken, Kraken Digital Asset Exchange`, `A | B`, `A / B`, one name per line, and
+ * `legal name d/b/a name`. A comma before a company form (`Foo, Inc.`) and a slash or comma inside a word do not separate names.
+ *
+ * @param text - The cell.
+ * @param legalName - The name of the firm, which is not repeated. A cell that is this name is not split.
+ * @returns Distinct names in the order of the cell.
+ */
+export function splitNames(text: string, legalName: string): string[] {
+  const fold = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+  const own = fold(legalName);
+  if (fold(text) === own) return [];
+  const names: string[] = [];
+  for (const part of text.split(
+    /\s*[|;\n\r]\s*|\s+\/\s+|\s*\b(?:d\/b\/a|dba|t\/a|trading as)\b[-:/]?\s*|\s+\bformerly known as\b\s+/i,
+  )) {
+    // `A, B` has two names, and `A, Inc.` has one.
+    let name = '';
+    for (const piece of part.split(/\s*,\s+/)) {
+      if (name !== '' && !FORM_AFTER_COMMA.test(piece)) {
+        names.push(name);
+        name = piece;
+      } else name = name === '' ? piece : `${name}, ${piece}`;
+    }
+    names.push(name);
+  }
+  const distinct = new Map<string, string>();
+  for (const name of names.map((one) => one.trim().replace(/^"+|"+$/g, ''))) {
+    const folded = fold(name);
+    if (folded !== '' && folded !== own && !/^(?:na|none|nil)$/.test(folded) && !distinct.has(folded))
+      distinct.set(folded, name);
+  }
+  return [...distinct.values()];
+}
+
+/** The facts that all rows of one register share. */
+export interface RegisterSpec {
+  readonly register: string;
+  readonly jurisdiction: string;
+  readonly authority: string;
+  readonly registeredAs: string;
+  readonly sourceUrl: string;
+}
+
+/** Fields of one row. The optional ones are empty if the register does not have them. */
+export type RegistrationFields = Pick<Registration, 'legalName' | 'status'> &
+  Partial<Omit<Registration, 'type' | 'provenance'>>;
+
+/** Returns a registration from the facts of its register and the fields of its row. */
+export const registrationOf = (
+  spec: RegisterSpec,
+  fields: RegistrationFields,
+  provenance: Provenance,
+): Registration => ({
+  type: 'registration',
+  tradeNames: [],
+  lei: null,
+  domains: [],
+  registrationId: null,
+  registeredAt: null,
+  endedAt: null,
+  services: [],
+  passportedTo: [],
+  note: null,
+  ...spec,
+  ...fields,
+  provenance,
+});
+
+/** Returns a reject for one row. The text is cut as records.ts describes. */
+export const rejectedRow = (provenance: Provenance, reason: string, text: string): Reject => ({
+  type: 'reject',
+  reason,
+  text: text.slice(0, 500),
+  provenance,
+});
+
+/** Returns the ISO date in the name of a file (`CASP20260130.csv`, `list-2026-01-30.xlsx`); null if it has none. */
+export function dateInName(file: string): string | null {
+  const [, year, month, day] = /(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)/.exec(file) ?? [];
+  if (year === undefined) return null;
+  const text = `${year}-${month}-${day}`;
+  const time = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text) ? text : null;
+}
