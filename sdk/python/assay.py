@@ -2210,7 +2210,8 @@ class ExchangeRegistration(Model):
     jurisdiction: str
     authority: str
     status: ExchangeRegistrationStatus
-    #: The register’s own number; null if it has none.
+    #: The register’s own number of the firm, or its LEI if the register has no numbers. Null: the register has
+    #: neither, or the file that was read omits it.
     registration_id: Optional[str]
     #: The legal category, in the register’s own words.
     registered_as: str
@@ -2218,12 +2219,13 @@ class ExchangeRegistration(Model):
     lei: Optional[str]
     #: Id of the register.
     register: str
-    #: Importer that read it (esma, fincen, registers), or `shipped`.
+    #: Importer that read it (esma, fincen, registers, …), or `shipped`.
     source: str
     source_url: Optional[str]
     #: Day on which the register read so; of a shipped fact the day, month or year it was reported.
     as_of: str
-    #: False: ships with the product and was not checked against a file of the register.
+    #: A file of the register itself lists the firm with this status. False: ships with the product, and was read in a
+    #: copy of the register or was publicly reported.
     verified: bool
     registered_at: Optional[str]
     ended_at: Optional[str]
@@ -2288,9 +2290,9 @@ class ExchangeStatusData(Model):
     restricted_jurisdictions: List[str]
     #: Source and date of the exclusions; null if they are not known.
     restrictions: Optional[ExchangeStatusDataRestrictions]
-    #: Registers of which a file was read.
+    #: Every register of the requested jurisdictions, those with rows first.
     registers_checked: List[ExchangeStatusDataRegistersChecked]
-    #: Registers of which no file was read; their registrations are unknown.
+    #: Registers of which no row is known; their registrations are unknown.
     registers_not_read: List[str]
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
@@ -2376,15 +2378,25 @@ class ExchangeStatusDataRegistersChecked(Model):
 
     id: str
     jurisdiction: str
-    as_of: str
-    #: Rows of the newest file.
+    #: Day of the newest file or of the shipped rows; null: no row is known.
+    as_of: Optional[str]
+    #: Rows that are known.
     records: int
+    #: The rows are the whole register of that day. Only then is a firm without a row not on the register.
+    whole: bool
+    #: Importer of the newest file, or `shipped`; null: no row is known, search the register at its url.
+    source: Optional[str]
+    #: Page or file of the authority; null for your own register.
+    url: Optional[str]
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("id", "id", None, True),
         ("jurisdiction", "jurisdiction", None, True),
         ("asOf", "as_of", None, True),
         ("records", "records", None, True),
+        ("whole", "whole", None, True),
+        ("source", "source", None, True),
+        ("url", "url", None, True),
     )
 
 

@@ -153,7 +153,7 @@ export function* buildDirectory(
       jurisdiction: anywhere ?? '',
       asOf: newest.asOf,
       records: newest.records,
-      whole: lastWhole !== undefined,
+      whole: newest.whole,
       source: row.source,
       url: facts?.url ?? null,
     });
@@ -191,8 +191,12 @@ export function* buildDirectory(
         source: 'shipped',
         url: registers.find(({ id }) => id === register.id)?.url ?? null,
       });
-    // Together with the shipped rows of the whole register, a part of it is the whole register.
-    else checked[at] = { ...read, records: read.records + rows.length, whole: read.whole || register.whole };
+    else {
+      // The newer of the two says on which day the rows were the whole register, or that they are a part.
+      const isNewer = read.asOf === null || register.asOf > read.asOf;
+      const newest = isNewer ? { asOf: register.asOf, whole: register.whole } : {};
+      checked[at] = { ...read, ...newest, records: read.records + rows.length };
+    }
   }
   const order = new Map(registers.map(({ id }, index) => [id, index]));
   const rank = ({ id }: CheckedRegister): number => order.get(id) ?? registers.length;

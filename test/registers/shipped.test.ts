@@ -23,15 +23,27 @@ describe('rows that ship', () => {
       if (rows.some(({ verified }) => verified)) expect(id).toMatch(/^esma-/);
   });
 
-  it.each(['us-fincen-msb', 'ca-fintrac-msb', 'ae-vara', 'hk-sfc', 'sg-mas', 'jp-fsa', 'au-austrac', 'esma-casp'])(
-    'of %s all have their number',
-    (id) => {
-      const rows = shipped.find((register) => register.id === id)?.rows ?? [];
-      expect(rows.length).toBeGreaterThan(0);
-      expect(rows.filter(({ details }) => details.registrationId === null)).toEqual([]);
-      expect(registers.find((register) => register.id === id)?.idName).not.toBeNull();
-    },
-  );
+  it.each([
+    'us-fincen-msb',
+    'ca-fintrac-msb',
+    'ae-vara',
+    'hk-sfc',
+    'sg-mas',
+    'jp-fsa',
+    'au-austrac',
+    'esma-emt',
+  ])('of %s all have their number', (id) => {
+    const rows = shipped.find((register) => register.id === id)?.rows ?? [];
+    expect(rows.length).toBeGreaterThan(0);
+    expect(rows.filter(({ details }) => details.registrationId === null)).toEqual([]);
+    expect(registers.find((register) => register.id === id)?.idName).not.toBeNull();
+  });
+
+  it('of esma-casp have their LEI, except three that ESMA misprints', () => {
+    const rows = shipped.find(({ id }) => id === 'esma-casp')?.rows ?? [];
+    expect(rows.filter(({ details }) => details.registrationId === null)).toHaveLength(3);
+    for (const { details } of rows) expect(details.registrationId).toBe(details.lei);
+  });
 
   it('are validated', () => {
     const row = {
@@ -91,9 +103,12 @@ describe('a look-up among shipped rows', () => {
     expect(ask('FTX').closed).toMatchObject({ at: '2022-11-11' });
   });
 
-  it.each(['Bank', 'bank ltd', 'Bank Exchange', 'Coin', 'Exchange'])('does not correct %s to an exchange', (name) => {
-    expect(() => ask(name)).toThrowError(expect.objectContaining({ code: 'NOT_FOUND' }));
-  });
+  it.each(['Bank', 'bank ltd', 'Bank Exchange', 'Coin', 'Exchange'])(
+    'does not correct %s to an exchange',
+    (name) => {
+      expect(() => ask(name)).toThrowError(expect.objectContaining({ code: 'NOT_FOUND' }));
+    },
+  );
 });
 
 describe('a file of a register', () => {

@@ -332,11 +332,12 @@ const registerKey = ({ id }: Register): string => id;
 function Registers({ data }: { readonly data: Status }): ReactNode {
   const { t } = useI18n();
   const { registersChecked, registersNotRead } = data;
+  const read = useMemo(() => registersChecked.filter(({ source }) => source !== null), [registersChecked]);
   const columns = useMemo(
     (): readonly Column<Register>[] => [
       { id: 'id', header: t('exchanges.register'), value: ({ id }) => id },
       { id: 'jurisdiction', header: t('exchanges.country'), value: ({ jurisdiction }) => jurisdiction },
-      { id: 'asOf', header: t('coverage.asOf'), value: ({ asOf }) => asOf },
+      { id: 'asOf', header: t('coverage.asOf'), value: ({ asOf }) => asOf ?? '' },
       { id: 'records', header: t('exchanges.records'), value: ({ records }) => records, isNumber: true },
     ],
     [t],
@@ -347,7 +348,7 @@ function Registers({ data }: { readonly data: Status }): ReactNode {
         id="registers"
         caption={t('exchanges.read')}
         columns={columns}
-        rows={registersChecked}
+        rows={read}
         rowKey={registerKey}
         hasControls={false}
         empty={<p className="warning-line">{t('exchanges.noneRead')}</p>}
