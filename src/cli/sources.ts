@@ -15,7 +15,7 @@ export interface ListedSource {
   readonly feeds: readonly ('labels' | 'names' | 'registers' | 'prices')[];
   /** Sanctions lists that it publishes. */
   readonly lists: readonly string[];
-  /** Whether `assay sync` and a running server download it; otherwise its files are imported by hand. */
+  /** Whether `assay sync` downloads it; otherwise its files are imported by hand. */
   readonly automatic: boolean;
 }
 

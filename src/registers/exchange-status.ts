@@ -387,6 +387,44 @@ function registrationAnswer(
   };
 }
 
+/** The registers of a directory on one day. */
+interface Coverage {
+  readonly today: string;
+  /** Those with rows first. */
+  readonly all: readonly CheckedRegister[];
+  /** Ids of those without rows. */
+  readonly unread: readonly string[];
+}
+
+/** Every look-up needs the same 50 rows, so they are computed once for a directory and a day. */
+const coverages = new WeakMap<Directory, Coverage>();
+
+const isUnread = ({ source }: CheckedRegister): boolean => source === null;
+const idOf = ({ id }: CheckedRegister): string => id;
+
+function coverageOf(directory: Directory, registers: readonly RegisterFacts[], today: string): Coverage {
+  const known = coverages.get(directory);
+  if (known?.today === today) return known;
+  const read = new Set(directory.checked.map(idOf));
+  const unread = registers
+    // If a regime has ended, its register is not missing.
+    .filter(({ id, validUntil }) => !read.has(id) && !(validUntil !== undefined && validUntil < today))
+    .map(
+      ({ id, jurisdiction, url }): CheckedRegister => ({
+        id,
+        jurisdiction,
+        asOf: null,
+        records: 0,
+        whole: false,
+        source: null,
+        url,
+      }),
+    );
+  const coverage = { today, all: [...directory.checked, ...unread], unread: unread.map(idOf) };
+  coverages.set(directory, coverage);
+  return coverage;
+}
+
 /** Registers of the authority at the firm's own seat; other registers list firms, or warn of them, wherever they are based. */
 const HOME_REGISTERS: ReadonlySet<string> = new Set(['esma-casp', 'esma-emt', 'esma-art']);
 
@@ -425,23 +463,7 @@ function statusOf(
     );
   const covers = ({ jurisdiction }: { readonly jurisdiction: string }): boolean =>
     scope === null || registerCovers(jurisdiction, scope);
-  const read = new Set(directory.checked.map((register) => register.id));
-  const unread = registers
-    // If a regime has ended, its register is not missing.
-    .filter(
-      (one) => !read.has(one.id) && covers(one) && !(one.validUntil !== undefined && one.validUntil < today),
-    )
-    .map(
-      ({ id, jurisdiction, url }): CheckedRegister => ({
-        id,
-        jurisdiction,
-        asOf: null,
-        records: 0,
-        whole: false,
-        source: null,
-        url,
-      }),
-    );
+  const coverage = coverageOf(directory, registers, today);
   const restricted = identity?.restrictions ?? null;
   const details = registrations.flatMap((one) =>
     one.from === 'file'
@@ -496,7 +518,8 @@ function statusOf(
       restricted === null
         ? null
         : { sourceUrl: restricted.sourceUrl, asOf: restricted.asOf, verified: restricted.verified },
-    registersChecked: [...directory.checked.filter(covers), ...unread],
-    registersNotRead: unread.map(({ id }) => id),
+    registersChecked: scope === null ? coverage.all : coverage.all.filter(covers),
+    registersNotRead:
+      scope === null ? coverage.unread : coverage.all.filter(isUnread).filter(covers).map(idOf),
   };
 }
