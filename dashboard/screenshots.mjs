@@ -53,6 +53,8 @@ async function makeOperator({ world, server }, session) {
   const headers = { cookie: `assay_session=${session}` };
   const { data } = await (await fetch(`${server.url}/api/v1/auth/session`, { headers })).json();
   await world.run(['accounts', 'operator', data.account.id, '--on']);
+  // Three looks of every page, each with screenings and traces.
+  await world.run(['credits', 'grant', data.account.id, '1000', '--reason', 'pictures', '--pool', 'dashboard']);
 }
 
 /** Name, path, and what a person does before the picture. `open` pages have no session. */

@@ -10,6 +10,8 @@ describe('a cell of a CSV file', () => {
     ['\t=1', "'\uFFFD=1"],
     ['  =1', "'  =1"],
     ['＝1', "'＝1"],
+    ['harmless;=cmd|x!A1', `"harmless;'=cmd|x!A1"`],
+    ['|cmd', "'|cmd"],
   ])('makes the formula %j a text', (value, cell) => {
     expect(csvCell(value)).toBe(cell);
   });

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { detectChains } from '../../src/chains/address/parse.ts';
 import { recognise } from '../src/search/recognise.ts';
+import { entryOf } from '../src/search/table.ts';
 
 const found = (text: string) => recognise(text, detectChains);
 
@@ -39,10 +40,22 @@ describe('the search box', () => {
   it('recognises a list if one of its entries is an address, and each entry once', () => {
     const address = '0x28C6c06298d514Db089934071355E5743bf21d60';
     const btc = 'bc1qxy2kgdygjrsqtzq2n0yrf2493p83kkfjhx0wlh';
-    expect(found(`address,name\n${address},"Binance"\r\n${btc}\n${btc}`)).toEqual({
+    expect(found(`${address}\n${btc}, ${btc} nonsense`)).toEqual({
       kind: 'list',
-      texts: ['address', 'name', address, 'Binance', btc],
+      texts: [address, btc, `${btc} nonsense`],
     });
+  });
+
+  it('reads the addresses of a table, with their chains, and leaves the other columns out', () => {
+    const address = '0x28C6c06298d514Db089934071355E5743bf21d60';
+    const btc = 'bc1qxy2kgdygjrsqtzq2n0yrf2493p83kkfjhx0wlh';
+    const rows = [`Name;Chain;Address`, `"Binance; hot";base;${address}`, `Desk;BTC;${btc}`, `Desk;BTC;typo`];
+    expect(found(rows.join('\r\n'))).toEqual({ kind: 'list', texts: [`BASE:${address}`, `BTC:${btc}`, 'typo'] });
+    // Without a header, and without a column of chains.
+    expect(found(`${address}\tBinance\n${btc}\tDesk`)).toEqual({ kind: 'list', texts: [address, btc] });
+    expect(found(`address,name\n${address},"Binance"`)).toEqual({ kind: 'list', texts: [address] });
+    expect(entryOf(`BASE:${address}`, detectChains)).toEqual({ text: address, chain: 'BASE' });
+    expect(entryOf(`BTC:${address}`, detectChains)).toEqual({ text: `BTC:${address}`, chain: null });
   });
 
   it('takes everything else for a name, with a comma as well', () => {

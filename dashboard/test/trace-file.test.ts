@@ -45,6 +45,7 @@ it('opens what was saved: addresses, edges, notes, and the same places', () => {
   expect(read.picture.shown).toEqual(picture.shown);
   expect(read.picture.onPath).toEqual(picture.onPath);
   expect(read.picture.expanded).toEqual(picture.expanded);
+  expect(read.picture.collapsed).toEqual(picture.collapsed);
   const drawn = new Map([...read.picture.places].filter(([id]) => picture.nodes.has(id)));
   expect(hashPlaces(drawn)).toBe(
     hashPlaces(new Map([...picture.places].filter(([id]) => picture.nodes.has(id)))),

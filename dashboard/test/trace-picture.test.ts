@@ -7,9 +7,12 @@ import { CATEGORY_CODES, categoryCode } from '../src/pages/trace/codes.ts';
 import { firstStep, nextStep, redoStep, undoStep } from '../src/pages/trace/history.ts';
 import {
   annotate,
+  canCollapse,
+  collapse,
   edgeId,
   emptyPicture,
   grow,
+  open,
   type Picture,
   reveal,
   SHOWN_EACH_SIDE,
@@ -130,6 +133,47 @@ describe('counting nodes', () => {
   it('count what hangs behind a hidden address', () => {
     const deep = add(picture, [edge('p39', 'behind')], { at: 'p39' });
     expect([...groupsOf(deep).values()][0]?.members).toContain('behind');
+  });
+});
+
+describe('a collapsed address', () => {
+  const grown = add(
+    first([edge(START, 'a'), edge(START, 'b'), edge('a', 'c'), edge('c', 'd'), edge('a', 'bad')], {
+      nodes: [node('bad', { sanctioned: true })],
+    }),
+    [edge('b', 'e')],
+    { at: 'b' },
+  );
+  const folded = collapse(grown, 'a');
+
+  it('hides what is behind it, except sanctioned addresses, and moves nothing', () => {
+    expect([...folded.shown].sort()).toEqual(['a', 'b', 'bad', 'e', START]);
+    expect([...groupsOf(folded).values()].map(({ parent, members }) => [parent, [...members].sort()])).toEqual([
+      ['a', ['c', 'd']],
+    ]);
+    for (const { id } of viewOf(folded).nodes)
+      if (!isGroup(id)) expect([id, folded.places.get(id)]).toEqual([id, grown.places.get(id)]);
+    expect([canCollapse(folded, 'a'), canCollapse(folded, 'e'), canCollapse(folded, START)]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it('stays collapsed while the picture grows elsewhere, and opens with the same places', () => {
+    const more = add(folded, [edge('b', 'f')], { at: 'b' });
+    expect(more.shown.has('c')).toBe(false);
+    const opened = open(more, 'a');
+    for (const id of grown.shown) expect([id, opened.places.get(id)]).toEqual([id, grown.places.get(id)]);
+    const spots = [...opened.places.values()].map(({ column, row }) => `${column} ${row}`);
+    expect(new Set(spots).size).toBe(spots.length);
+    // Nothing that the person had not drawn appears.
+    expect([...open(folded, 'a').shown].sort()).toEqual([...grown.shown].sort());
+  });
+
+  it('opens if a member of its counting node is drawn', () => {
+    const [group] = groupsOf(folded).keys();
+    expect(reveal(folded, group ?? '', 1).collapsed.size).toBe(0);
   });
 });
 

@@ -190,6 +190,19 @@ export interface EntitySummary {
 
 export type ExposureCategory = Category | 'UNKNOWN';
 
+/** The label on which a row of exposure rests. */
+export interface ExposureLabel {
+  /** The labelled address with the greatest part of the value of the row. */
+  readonly address: string;
+  /** Source id. */
+  readonly source: string;
+  readonly sourceUrl: string | null;
+  /** ISO date on which the source last confirmed the label; null if it gives none. */
+  readonly date: string | null;
+  /** Confidence of the label, 0 to 1. */
+  readonly confidence: number;
+}
+
 export interface Exposure {
   readonly category: ExposureCategory;
   readonly entity: EntitySummary | null;
@@ -205,6 +218,8 @@ export interface Exposure {
   readonly priceDate: string | null;
   /** Evidence class of the label of the other side; null for UNKNOWN. */
   readonly class: EvidenceClass | null;
+  /** Null for UNKNOWN, and for a contract of a known bridge that has no label. */
+  readonly label: ExposureLabel | null;
   /** USD value of this part of the direction; null if `asset` has no price. */
   readonly valueUsd: number | null;
   readonly hops: number;

@@ -277,15 +277,11 @@ export function attribute(labels: readonly Label[], policy: RiskPolicy, asOf: st
   if (!now.sanctioned) return now;
   const later = laterDesignation(labels, asOf, now);
   if (later === null) return now;
-  const without = labels.map((label) => ({
-    ...label,
-    sanctions: label.sanctions.filter(({ matchType }) => matchType !== 'OWNER'),
-  }));
   return {
     ...now,
     until: {
       fromMs: Date.parse(later.listedAt),
-      before: { ...attributeNow(without, policy, asOf), designatedLater: later },
+      before: { ...attributeNow(withoutOwners(labels), policy, asOf), designatedLater: later },
     },
   };
 }
@@ -334,16 +330,55 @@ function namedEntity(first: Label, counted: Label, asOf: string | null): EntityS
   return { ...named, threatLevel: counted.threatLevel };
 }
 
-function attributeNow(labels: readonly Label[], policy: RiskPolicy, asOf: string | null): Attribution {
+/** The labels on which an attribution rests. */
+interface Basis {
+  /** A sanction in force names or owns the address. */
+  readonly isListed: boolean;
+  /** The label that names the entity. */
+  readonly first: Label;
+  readonly counted: CountedLabel;
+}
+
+function basisOf(labels: readonly Label[], policy: RiskPolicy, asOf: string | null): Basis | null {
   const listed = labels.find((label) => label.sanctions.some((entry) => isSanctionHit(entry, asOf)));
+  if (listed !== undefined) {
+    const counted = { label: listed, category: 'SANCTIONED_ENTITY', confidence: 1 } as const;
+    return { isListed: true, first: listed, counted };
+  }
   const current = labels.filter((label) => !isHistory(label, asOf));
-  const first = listed ?? current[0];
-  if (first === undefined) return UNATTRIBUTED;
-  const counted: CountedLabel =
-    listed === undefined
-      ? gravestLabel(first, current, policy)
-      : { label: listed, category: 'SANCTIONED_ENTITY', confidence: 1 };
-  const { label, category, confidence } = counted;
+  const [first] = current;
+  return first === undefined
+    ? null
+    : { isListed: false, first, counted: gravestLabel(first, current, policy) };
+}
+
+const withoutOwners = (labels: readonly Label[]): readonly Label[] =>
+  labels.map((label) => ({
+    ...label,
+    sanctions: label.sanctions.filter(({ matchType }) => matchType !== 'OWNER'),
+  }));
+
+/**
+ * Returns the label from which an attribution has its category.
+ *
+ * @param labels - of an address
+ * @param found - its attribution, or the one that applies before a designation
+ * @returns null if the address has no label that counts, as a contract of a known bridge
+ */
+export function countedLabelOf(
+  labels: readonly Label[],
+  { designatedLater }: Pick<Attribution, 'designatedLater'>,
+  { policy, asOf }: { readonly policy: RiskPolicy; readonly asOf: string | null },
+): Label | null {
+  const read = designatedLater === undefined ? labels : withoutOwners(labels);
+  return basisOf(read, policy, asOf)?.counted.label ?? null;
+}
+
+function attributeNow(labels: readonly Label[], policy: RiskPolicy, asOf: string | null): Attribution {
+  const basis = basisOf(labels, policy, asOf);
+  if (basis === null) return UNATTRIBUTED;
+  const { first, isListed } = basis;
+  const { label, category, confidence } = basis.counted;
   const points = score(labelEvidence(labels, policy, asOf), policy).riskScore;
   const isFirm = isFirmLabel({ class: label.class, confidence }, policy);
   const key = `${category} ${first.entity.id}`;
@@ -357,13 +392,13 @@ function attributeNow(labels: readonly Label[], policy: RiskPolicy, asOf: string
     confidence,
     class: label.class,
     isFirm,
-    sanctioned: listed !== undefined,
-    suspected: listed === undefined ? suspectedOwnerOf(labels, asOf) : undefined,
+    sanctioned: isListed,
+    suspected: isListed ? undefined : suspectedOwnerOf(labels, asOf),
     // A derived or weak label may be wrong about one of many addresses, so it never makes the address a service that ends walks.
     isService:
       policy.services.has(first.category) &&
       (label === first ? isFirm : isFirmLabel(ownershipEvidence(first), policy)),
-    isRisky: listed !== undefined || isRisky(category, policy),
+    isRisky: isListed || isRisky(category, policy),
     points,
     riskLevel: riskLevelOf(points, policy),
   };

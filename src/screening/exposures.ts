@@ -15,7 +15,7 @@ import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { Direction, Flow } from '../graph/transfers.ts';
 import type { Unfollowed, WalkBounds } from '../risk/reasons.ts';
 import type { ExposureEvidence } from '../risk/score.ts';
-import type { Exposure, ExposureCategory, ScreeningAnswer, StoppedFlow } from './answers.ts';
+import type { Exposure, ExposureCategory, ExposureLabel, ScreeningAnswer, StoppedFlow } from './answers.ts';
 import {
   type Attribution,
   type Attributions,
@@ -297,6 +297,8 @@ export interface ExposureNames {
   readonly shown: (asset: string) => string;
   /** Price status of the direction: the weakest among its priced assets. */
   readonly price: PriceShown;
+  /** Returns the label on which a row rests. */
+  readonly labelOf: (node: NodeId, attribution: Attribution) => ExposureLabel | null;
 }
 
 /**
@@ -327,6 +329,7 @@ function mergedRows(rows: readonly ExposureRow<Attribution>[]): ExposureRow<Attr
         ? row
         : {
             ...known,
+            largestNode: row.share > known.share ? row.largestNode : known.largestNode,
             hops: Math.min(known.hops, row.hops),
             share: known.share + row.share,
             valueUsd:
@@ -346,7 +349,7 @@ function weighedExposures(
   names: ExposureNames,
 ): Exposure[] {
   const rows = mergedRows(parts);
-  const { shown, price } = names;
+  const { shown, price, labelOf } = names;
   // Priced value that totals less than a cent is weighed by amount, and shown as 0.00.
   const isWorthless = basis.basis !== 'USD' && basis.unpriced.length === 0 && price.priceStatus !== 'NONE';
   const isInUsd = basis.basis === 'USD' || isWorthless;
@@ -354,7 +357,7 @@ function weighedExposures(
     ? { asset: null, ...price }
     : { asset: basis.asset === null ? null : shown(basis.asset), ...NO_PRICE };
   const known = rows.map(
-    ({ attribution, type, share, valueUsd, hops, transfers, unpricedTransfers }): Exposure => ({
+    ({ attribution, largestNode, type, share, valueUsd, hops, transfers, unpricedTransfers }): Exposure => ({
       category: attribution.category,
       entity: attribution.entity,
       direction,
@@ -362,6 +365,7 @@ function weighedExposures(
       percentage: twoDecimals(100 * share),
       ...of,
       class: attribution.class,
+      label: labelOf(largestNode, attribution),
       valueUsd: isWorthless ? 0 : valueUsd === null ? null : twoDecimals(valueUsd),
       hops,
       txCount: transfers,
@@ -381,6 +385,7 @@ function weighedExposures(
     percentage: twoDecimals(100 * unknownShare),
     ...of,
     class: null,
+    label: null,
     valueUsd: isWorthless ? 0 : isInUsd ? twoDecimals(value * unknownShare) : null,
     hops: 1,
     // Only transfers between the address itself and parties without a label.
@@ -397,7 +402,7 @@ function weighedExposures(
 function unpricedExposures(
   { direction, basis }: FollowedSide,
   unpriced: Side['unpriced'],
-  { shown }: ExposureNames,
+  { shown, labelOf }: ExposureNames,
 ): Exposure[] {
   return assetsNotFollowed(basis).flatMap((asset) => {
     const common = {
@@ -408,10 +413,21 @@ function unpricedExposures(
       valueUsd: null,
       hops: 1,
     } as const;
-    const groups = new Map<string, { attribution: Attribution; share: number; transfers: number }>();
+    const groups = new Map<
+      string,
+      { attribution: Attribution; share: number; transfers: number; node: NodeId; largest: number }
+    >();
     for (const { party, share, transfers } of unpriced.filter((one) => one.asset.asset === asset.asset)) {
       const { attribution } = party;
-      const known = groups.get(attribution.key) ?? { attribution, share: 0, transfers: 0 };
+      const { node } = party;
+      const known = groups.get(attribution.key) ?? {
+        attribution,
+        share: 0,
+        transfers: 0,
+        node,
+        largest: share,
+      };
+      if (share > known.largest) Object.assign(known, { node, largest: share });
       known.share += share;
       known.transfers += transfers;
       groups.set(attribution.key, known);
@@ -419,12 +435,13 @@ function unpricedExposures(
     const rows = [...groups.values()];
     const rest = 1 - rows.reduce((sum, { share }) => sum + share, 0);
     const known = rows.map(
-      ({ attribution, share, transfers }): Exposure => ({
+      ({ attribution, share, transfers, node }): Exposure => ({
         ...common,
         category: attribution.category,
         entity: attribution.entity,
         percentage: twoDecimals(100 * share),
         class: attribution.class,
+        label: labelOf(node, attribution),
         txCount: transfers,
         unpricedTxCount: transfers,
       }),
@@ -436,6 +453,7 @@ function unpricedExposures(
       entity: null,
       percentage: twoDecimals(100 * rest),
       class: null,
+      label: null,
       txCount: unknown,
       unpricedTxCount: unknown,
     };

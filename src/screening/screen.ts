@@ -3,12 +3,13 @@
  * says so.
  */
 import { isoTime } from '../base/clock.ts';
+import type { NodeId } from '../graph/graph.ts';
 import { createTaintReader } from '../graph/utxo/taint-reader.ts';
 import { labelToJson } from '../labels/label-json.ts';
 import { geographicRisk } from '../risk/geography.ts';
-import type { CoverageEntry, ScreeningAnswer } from './answers.ts';
+import type { CoverageEntry, ExposureLabel, ScreeningAnswer } from './answers.ts';
 import type { Assessment, Assessor } from './assess.ts';
-import { summaryOf } from './attribution.ts';
+import { type Attribution, countedLabelOf, summaryOf } from './attribution.ts';
 import { type BalanceReport, balanceCoverage, balanceSections } from './balances.ts';
 import { EXPOSURE_HOPS, TAINT_CHOICES, TAINT_DEFAULT } from './choices.ts';
 import {
@@ -37,7 +38,7 @@ import { readAsOf, readJurisdiction, readWhole, readWord } from './options.ts';
 import { weakestPrice } from './price-shown.ts';
 import type { SectionChoice } from './sections.ts';
 import { type Spoofing, spoofingOf } from './spoofable.ts';
-import { hasChecksum, parseSubject, shownAsset } from './subject.ts';
+import { hasChecksum, parseSubject, shownAsset, shownNode } from './subject.ts';
 import { taintMethods, taintSection } from './taint.ts';
 
 export interface ScreeningRequest extends SectionChoice {
@@ -100,8 +101,13 @@ const sharesOf = (
 
 /** Returns the sections that are read from transfers. */
 function transferSections(
-  { subject, place, totals, sides, followed, derived }: Assessment,
-  { transfers, assets }: Pick<ScreeningDeps, 'transfers' | 'assets'>,
+  { subject, place, totals, sides, followed, derived, reader }: Assessment,
+  {
+    transfers,
+    assets,
+    policy,
+    asOf,
+  }: Pick<ScreeningDeps, 'transfers' | 'assets' | 'policy'> & { readonly asOf: string | null },
 ): Pick<
   ScreeningAnswer,
   | 'flaggedTransactions'
@@ -123,10 +129,21 @@ function transferSections(
     const read = sides[at];
     return read === undefined ? side : withDustShown(side, read, derived);
   });
+  const labelOf = (node: NodeId, attribution: Attribution): ExposureLabel | null => {
+    if (place === null) return null;
+    const label = countedLabelOf(reader.lookup(place.graph.keyOf(node), chain), attribution, {
+      policy,
+      asOf,
+    });
+    if (label === null) return null;
+    const { source, sourceUrl, lastSeen, confidence } = label;
+    return { address: shownNode(place.graph, node), source, sourceUrl, date: lastSeen, confidence };
+  };
   const exposures = shown.flatMap((side, at) =>
     exposuresOf(side, sides[at]?.unpriced ?? [], {
       shown: (asset) => shownAsset(chain, asset),
       price: weakestPrice(side.flow, names),
+      labelOf,
     }),
   );
   const daily = transfers.daily(chain, key, SCREENING_LIMITS.dailyFlowsListed);
@@ -208,7 +225,7 @@ export function createAttestedScreening(
       entity: summaryOf(primary, asOf),
       entityLabels: labels.map(labelToJson),
       labelConflicts: labelConflicts(labels, asOf),
-      ...transferSections(assessment, { ...deps, transfers: transfersOf(asOf) }),
+      ...transferSections(assessment, { ...deps, transfers: transfersOf(asOf), asOf }),
       spoofableTransfers: spoofing.transfers,
       taint: taintSection(assessment, { methods, maxHops, asOf }, taintDeps),
       clusterAnalysis: asOf === null ? clusterAnalysis(assessment, deps) : NO_CLUSTER,

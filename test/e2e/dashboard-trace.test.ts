@@ -6,7 +6,14 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumProgram, startChromium } from '../setup/chromium.ts';
 import { AXE, COLLECT_VIOLATIONS, PATIENCE_MS } from './dashboard-page.ts';
-import { type DashboardWorld, HOSTILE, NOBODY, openDashboardWorld, SUBJECT } from './dashboard-world.ts';
+import {
+  type DashboardWorld,
+  HOSTILE,
+  largeTrace,
+  NOBODY,
+  openDashboardWorld,
+  SUBJECT,
+} from './dashboard-world.ts';
 
 /** Of the world: paid by the subject, and pays a darknet market. */
 const BETWEEN = `0x${'5'.repeat(40)}`;
@@ -19,6 +26,7 @@ interface SavedTrace {
     column?: number;
     row?: number;
     note?: string;
+    shown?: boolean;
   }[];
   readonly edges: readonly object[];
 }
@@ -168,6 +176,25 @@ describe.runIf(chromiumProgram !== null)('traces, names and exchanges in a brows
     await expect.poll(() => number('nodes')).toBe(7);
   });
 
+  it('collapses what is behind an address, and opens it again in the same places, by keyboard', async () => {
+    const before = placesIn(await savedTrace());
+    const row = page
+      .getByRole('table', { name: 'Addresses of the trace' })
+      .locator('tbody tr', { has: page.locator(`[title="${BETWEEN}"]`) });
+    await row.focus();
+    await page.keyboard.press('Enter');
+    await details().getByRole('button', { name: 'Collapse' }).waitFor();
+    await page.locator('#content').focus();
+    await page.keyboard.press('c');
+    // The market is in a node that counts it.
+    await details().getByRole('button', { name: 'Open again' }).waitFor();
+    expect((await savedTrace()).nodes.find(({ address }) => address === MARKET)).toMatchObject({ shown: false });
+    await page.locator('#content').focus();
+    await page.keyboard.press('c');
+    await details().getByRole('button', { name: 'Collapse' }).waitFor();
+    expect(placesIn(await savedTrace())).toEqual(before);
+  });
+
   it('selects what is under the pointer', async () => {
     const row = page
       .getByRole('table', { name: 'Addresses of the trace' })
@@ -285,53 +312,6 @@ describe.runIf(chromiumProgram !== null)('traces, names and exchanges in a brows
     await page.waitForURL(/[?&]from=file/);
     await page.getByText('This picture comes from a file').waitFor();
   });
-
-  /** Columns from -3 to 3; every address pays one or two of the next column. */
-  function largeTrace(): string {
-    const nodes = Array.from({ length: 5_000 }, (_, at) => ({
-      address: at === 0 ? SUBJECT : `n${at}`,
-      name: at % 7 === 0 ? `Name ${at}` : null,
-      category: 'UNKNOWN',
-      threatLevel: ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL', null][at % 5],
-      shown: true,
-    }));
-    // Chains of seven around the start, so that the columns are even.
-    const column = (at: number): number => (at === 0 ? 0 : ((at - 1) % 7) - 3);
-    const columns = new Map<number, string[]>();
-    for (const [at, { address }] of nodes.entries()) {
-      const known = columns.get(column(at)) ?? [];
-      columns.set(column(at), [...known, address]);
-    }
-    const edges = new Map<string, object>();
-    for (let at = 0; edges.size < 10_000; at++) {
-      const from = column(at % 5_000);
-      const next = columns.get(from + 1) ?? columns.get(-2) ?? [];
-      const pair = {
-        from: nodes[at % 5_000]?.address,
-        to: next[(at * 31 + Math.floor(at / 5_000)) % next.length],
-      };
-      if (pair.from === pair.to) continue;
-      const times = { firstSeen: '2026-01-01T00:00:00Z', lastSeen: '2026-02-01T00:00:00Z' };
-      edges.set(`${pair.from} ${pair.to}`, {
-        ...pair,
-        asset: 'ETH',
-        value: '1',
-        usd: at,
-        transfers: 1,
-        ...times,
-      });
-    }
-    return JSON.stringify({
-      format: 'assay-trace',
-      version: 1,
-      chain: 'ETH',
-      start: SUBJECT,
-      dataVersions: [],
-      tracedAt: '',
-      nodes,
-      edges: [...edges.values()],
-    });
-  }
 
   it('draws 5,000 addresses and 10,000 edges, the same in two runs, and finds what is under the pointer', async () => {
     await newPerson();

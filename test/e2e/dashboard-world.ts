@@ -105,6 +105,53 @@ export const TRANSACTIONS = {
   unknown: `0x${'9'.repeat(64)}`,
 } as const;
 
+/** A file with 5,000 addresses and 10,000 edges. Columns from -3 to 3; every address pays one or two of the next column. */
+export function largeTrace(): string {
+  const nodes = Array.from({ length: 5_000 }, (_, at) => ({
+    address: at === 0 ? SUBJECT : `n${at}`,
+    name: at % 7 === 0 ? `Name ${at}` : null,
+    category: 'UNKNOWN',
+    threatLevel: ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL', null][at % 5],
+    shown: true,
+  }));
+  // Chains of seven around the start, so that the columns are even.
+  const column = (at: number): number => (at === 0 ? 0 : ((at - 1) % 7) - 3);
+  const columns = new Map<number, string[]>();
+  for (const [at, { address }] of nodes.entries()) {
+    const known = columns.get(column(at)) ?? [];
+    columns.set(column(at), [...known, address]);
+  }
+  const edges = new Map<string, object>();
+  for (let at = 0; edges.size < 10_000; at++) {
+    const from = column(at % 5_000);
+    const next = columns.get(from + 1) ?? columns.get(-2) ?? [];
+    const pair = {
+      from: nodes[at % 5_000]?.address,
+      to: next[(at * 31 + Math.floor(at / 5_000)) % next.length],
+    };
+    if (pair.from === pair.to) continue;
+    const times = { firstSeen: '2026-01-01T00:00:00Z', lastSeen: '2026-02-01T00:00:00Z' };
+    edges.set(`${pair.from} ${pair.to}`, {
+      ...pair,
+      asset: 'ETH',
+      value: '1',
+      usd: at,
+      transfers: 1,
+      ...times,
+    });
+  }
+  return JSON.stringify({
+    format: 'assay-trace',
+    version: 1,
+    chain: 'ETH',
+    start: SUBJECT,
+    dataVersions: [],
+    tracedAt: '',
+    nodes,
+    edges: [...edges.values()],
+  });
+}
+
 export interface DashboardWorld {
   readonly world: World;
   readonly server: RunningServer;

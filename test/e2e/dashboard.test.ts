@@ -168,6 +168,15 @@ describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
     const score = Number(await page.locator('.verdict .score').textContent());
     expect(score).toBe(Math.min(sum, 100));
     await page.getByText('of what it received came directly from Mixer').waitFor();
+    // Every part of the sum names who says it, since when, and how sure that is.
+    const mixer = page
+      .getByRole('table', { name: 'How the score adds up' })
+      .getByRole('row')
+      .filter({ hasText: 'Example Mixer' });
+    for (const text of ['Published', 'own', '2026-10-01', '90%']) await mixer.getByText(text).first().waitFor();
+    const policies = page.getByRole('table', { name: 'Taint policies side by side' });
+    for (const policy of ['Poison', 'Haircut'])
+      await policies.getByRole('columnheader', { name: policy }).waitFor();
     await page.getByRole('img', { name: /^Flow of value/ }).waitFor();
     const shares = page.getByRole('table', { name: 'Exposure' });
     await shares.getByText('Example Market').waitFor();
@@ -285,6 +294,23 @@ describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
     await table.getByText('not an address of any chain').waitFor();
     await table.getByText('Sanctioned').first().waitFor();
     await check('addresses', 'Address list');
+  });
+
+  it('takes a pasted table for a list of its addresses, each on the chain of its row', async () => {
+    await page.goto(url);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    const rows = `Customer;Chain;Address\nDesk;BASE;${SUBJECT}\n"Smith; Ann";BTC;not an address`;
+    await page.evaluate(`(() => {
+      const clipboardData = new DataTransfer();
+      clipboardData.setData('text/plain', ${JSON.stringify(rows)});
+      const paste = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true });
+      document.querySelector('#search').dispatchEvent(paste);
+    })()`);
+    await page.waitForURL(`${url}/addresses`);
+    const table = page.getByRole('table', { name: 'Labels' });
+    await table.getByText('not an address of any chain').waitFor();
+    expect(await table.locator('tbody tr').count()).toBe(2);
+    await table.locator(`a[href="/screening/BASE/${SUBJECT}"]`).waitFor();
   });
 
   it('lists its shortcuts on ?, and closes the list on Escape', async () => {

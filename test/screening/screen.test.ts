@@ -152,6 +152,7 @@ describe('screening', () => {
       priceStatus: 'LAST_KNOWN',
       priceDate: '2026-01-01',
       class: 'published',
+      label: expect.objectContaining({ address: WALLETS.exchange, source: 'graphsense', confidence: 0.9 }),
       valueUsd: 2_000,
       hops: 1,
       txCount: 1,
@@ -194,7 +195,11 @@ describe('screening', () => {
     const answer = screen(WALLETS.unknown);
     expect(answer.exposureReceiving).toEqual({ MIXER: 100 });
     expect(answer.exposures).toMatchObject([
-      { category: 'MIXER', type: 'INDIRECT', direction: 'in', percentage: 100, hops: 2, valueUsd: 6_000 },
+      {
+        ...{ category: 'MIXER', type: 'INDIRECT', direction: 'in', percentage: 100, hops: 2, valueUsd: 6_000 },
+        // The label of the address at which the money began, not of one that it passed.
+        label: { address: WALLETS.mixer },
+      },
     ]);
     expect(answer.scoreBreakdown).toMatchObject([
       { factor: 'INDIRECT_EXPOSURE', category: 'MIXER', riskType: 'INDIRECT', hops: 2, percentage: 100 },

@@ -8,6 +8,7 @@ import { PATHS } from '../paths.ts';
 import { keepList, keptList, LIST_MAX } from '../search/list.ts';
 import { recognise } from '../search/recognise.ts';
 import { likelyChain } from '../search/SearchForm.tsx';
+import { entryOf } from '../search/table.ts';
 import { Address } from '../ui/Address.tsx';
 import { Button } from '../ui/Button.tsx';
 import { type Column, DataTable } from '../ui/DataTable.tsx';
@@ -67,8 +68,10 @@ async function readLabels(lines: readonly Line[], signal: AbortSignal): Promise<
 /** Gives each text the chain on which it is an address. */
 async function linesOf(texts: readonly string[]): Promise<readonly Line[]> {
   const { detectChains } = await import('assay:addresses');
-  return texts.map((text) => {
+  return texts.map((entry) => {
+    const { text, chain } = entryOf(entry, detectChains);
     const chains = detectChains(text);
+    if (chain !== null && chains.includes(chain)) return { text, chain };
     return { text, chain: chains.length === 0 ? null : likelyChain(chains) };
   });
 }

@@ -1,6 +1,13 @@
 /** The search box: one for addresses, names, hashes and pasted lists. It says what it has recognised before it goes there. */
 import { useNavigate } from '@tanstack/react-router';
-import { type ClipboardEvent, type FormEvent, type ReactNode, useEffect, useState } from 'react';
+import {
+  type ClipboardEvent,
+  type DragEvent,
+  type FormEvent,
+  type ReactNode,
+  useEffect,
+  useState,
+} from 'react';
 import { useI18n } from '../i18n/index.tsx';
 import { PATHS } from '../paths.ts';
 import { chainOf } from '../ui/Address.tsx';
@@ -78,21 +85,36 @@ export function SearchForm({ isCompact = false }: SearchFormProps): ReactNode {
   };
   // A field of one line would join the lines of a pasted list.
   const paste = (event: ClipboardEvent<HTMLInputElement>): void => {
-    const pasted = event.clipboardData.getData('text/plain');
-    if (!pasted.trim().includes('\n')) return;
+    const pasted = event.clipboardData.getData('text/plain').trim();
+    if (!pasted.includes('\n')) return;
     event.preventDefault();
-    const next = pasted.trim().replace(/\s*[\r\n]+\s*/g, ', ');
-    change(next);
-    void loadParser().then((detect) => {
-      setParser(() => detect);
-      const recognised = recognise(next, detect);
-      if (recognised.kind === 'list') void go(recognised, null);
-    });
+    change(pasted.replace(/\s*[\r\n]+\s*/g, ', '));
+    void takeList(pasted);
+  };
+  /** Opens a list. Its rows are read before they become one line. */
+  const takeList = async (pasted: string): Promise<void> => {
+    const detect = parser ?? (await loadParser());
+    setParser(() => detect);
+    const recognised = recognise(pasted, detect);
+    if (recognised.kind === 'list') await go(recognised, null);
+  };
+  const drop = (event: DragEvent<HTMLElement>): void => {
+    const [file] = event.dataTransfer.files;
+    if (file === undefined) return;
+    event.preventDefault();
+    // The page of bulk jobs takes files up to 1 GB.
+    if (file.size > CHARS_MAX) void navigate({ to: PATHS.bulk });
+    else void file.text().then(takeList);
   };
 
   return (
     <search>
-      <form className={isCompact ? 'search is-compact' : 'search'} onSubmit={(event) => void submit(event)}>
+      <form
+        className={isCompact ? 'search is-compact' : 'search'}
+        onSubmit={(event) => void submit(event)}
+        onDragOver={(event) => event.preventDefault()}
+        onDrop={drop}
+      >
         <div className="search-box">
           <Icon name="search" />
           <input

@@ -1,4 +1,5 @@
 /** What a text in the search box is: an address, a name, a hash of a transaction, or a list. */
+import { entriesOfTable, entryOf } from './table.ts';
 
 export type Recognised =
   | { readonly kind: 'nothing' }
@@ -25,12 +26,14 @@ const ENS = /^[^\s.]+(?:\.[^\s.]+)*\.eth$/i;
 
 /** A list has texts of which at least one is an address: "Smith, John" is a name. */
 function listIn(text: string, chainsOf: (text: string) => readonly string[]): readonly string[] | null {
+  const entries = entriesOfTable(text, chainsOf);
+  if (entries !== null) return [...new Set(entries)];
   const texts = text
     .split(SEPARATORS)
     .map((part) => part.trim())
     .filter((part) => part !== '');
   if (texts.length < 2) return null;
-  return texts.some((part) => chainsOf(part).length > 0) ? [...new Set(texts)] : null;
+  return texts.some((part) => chainsOf(entryOf(part, chainsOf).text).length > 0) ? [...new Set(texts)] : null;
 }
 
 /**

@@ -27,33 +27,37 @@ function useFocusAfterNavigation(): React.RefObject<HTMLElement | null> {
   return main;
 }
 
-/** Returns the pages that this person may open. */
-function useNavigation(): readonly NavigationEntry[] {
+/** Returns the pages that this person may open, in their groups. */
+function useNavigation(): readonly (readonly NavigationEntry[])[] {
   const { data: session } = useQuery(sessionQuery);
-  return NAVIGATION.filter(({ isForOperators }) => isForOperators !== true || session?.operator === true);
+  return NAVIGATION.map((group) =>
+    group.filter(({ isForOperators }) => isForOperators !== true || session?.operator === true),
+  );
 }
 
 function Navigation({ onFollow }: { readonly onFollow?: () => void }): ReactNode {
   const { t } = useI18n();
-  const entries = useNavigation();
+  const groups = useNavigation();
   return (
     <>
       <nav aria-label={t('nav.pages')}>
-        <ul>
-          {entries.map(({ to, label, icon }) => (
-            <li key={to}>
-              <Link
-                to={to}
-                className="nav-link"
-                activeOptions={{ exact: to === PATHS.home }}
-                onClick={onFollow}
-              >
-                <Icon name={icon} />
-                {t(label)}
-              </Link>
-            </li>
-          ))}
-        </ul>
+        {groups.map((entries) => (
+          <ul key={entries[0]?.to} className="nav-group">
+            {entries.map(({ to, label, icon }) => (
+              <li key={to}>
+                <Link
+                  to={to}
+                  className="nav-link"
+                  activeOptions={{ exact: to === PATHS.home }}
+                  onClick={onFollow}
+                >
+                  <Icon name={icon} />
+                  {t(label)}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        ))}
       </nav>
       <section className="nav-end" aria-label={t('nav.more')}>
         <ul>
@@ -105,13 +109,13 @@ export function Layout(): ReactNode {
   const { t } = useI18n();
   const main = useFocusAfterNavigation();
   const [isHelpOpen, setHelpOpen] = useState(false);
-  const entries = useNavigation();
+  const groups = useNavigation();
   const isHome = useRouterState({ select: ({ location }) => location.pathname === PATHS.home });
   useShortcut('?', 'help.open', () => setHelpOpen(true));
   useShortcut('/', 'help.search', () => document.querySelector<HTMLElement>('#search')?.focus());
   return (
     <div className="app">
-      {entries.map((entry) => (
+      {groups.flat().map((entry) => (
         <PageShortcut key={entry.to} {...entry} />
       ))}
       <a href="#content" className="skip-link">

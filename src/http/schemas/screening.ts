@@ -169,6 +169,17 @@ export const ScoreFactor = Type.Object(
   },
 );
 
+const ExposureLabel = Type.Object(
+  {
+    address: text(),
+    source: text('Source id.'),
+    sourceUrl: nullable(Type.String()),
+    date: nullable(Type.String(), 'ISO date on which the source last confirmed the label.'),
+    confidence: number('0 to 1.'),
+  },
+  { title: 'ExposureLabel' },
+);
+
 const Exposure = Type.Object(
   {
     category: ExposureCategorySchema,
@@ -182,6 +193,10 @@ const Exposure = Type.Object(
     class: nullable(
       EvidenceClassSchema,
       'How the label of the other side came to be known; null for UNKNOWN.',
+    ),
+    label: nullable(
+      ExposureLabel,
+      'The label on which the row rests: that of the address with the greatest part of the value. Null for UNKNOWN, and for a contract of a known bridge without a label.',
     ),
     valueUsd: money(),
     hops: count(),

@@ -7,6 +7,7 @@ import { queries } from '../../api/session.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { keptList } from '../../search/list.ts';
 import { likelyChain } from '../../search/SearchForm.tsx';
+import { entryOf } from '../../search/table.ts';
 import { Button } from '../../ui/Button.tsx';
 import { Choice } from '../../ui/Field.tsx';
 import { Section } from '../../ui/Page.tsx';
@@ -40,8 +41,10 @@ type Source =
 /** Returns the pasted list as a file. An address that is not one of the chosen chain gets its own. */
 async function fileOfList(texts: readonly string[], chosen: string): Promise<Blob> {
   const { detectChains } = await import('assay:addresses');
-  const lines = texts.map((text) => {
+  const lines = texts.map((entry) => {
+    const { text, chain } = entryOf(entry, detectChains);
     const chains = detectChains(text);
+    if (chain !== null && chains.includes(chain)) return JSON.stringify({ address: text, chain });
     const own = chains.length === 0 || chains.includes(chosen) ? {} : { chain: likelyChain(chains) };
     return JSON.stringify({ address: text, ...own });
   });

@@ -4,9 +4,11 @@ import { useI18n } from '../../i18n/index.tsx';
 import { type Column, DataTable } from '../../ui/DataTable.tsx';
 import { Section } from '../../ui/Page.tsx';
 import { RiskBadge } from '../../ui/RiskBadge.tsx';
+import { Source } from '../../ui/Source.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { Money, Name, Percent } from '../../ui/values.tsx';
+import { Money, Name, Percent, Time } from '../../ui/values.tsx';
 import type { Screening } from './ask.ts';
+import { type Basis, basisOf } from './basis.ts';
 
 type Factor = NonNullable<Screening['scoreBreakdown']>[number];
 
@@ -18,7 +20,7 @@ const EVIDENCE_SHOWN = 3;
 /** A number with its sign. */
 const signed = (points: number): string => (points < 0 ? `−${-points}` : `+${points}`);
 
-function useColumns(): readonly Column<Factor>[] {
+function useColumns(data: Screening): readonly Column<Factor>[] {
   const { t, word, percent } = useI18n();
   return useMemo(
     () => [
@@ -84,10 +86,10 @@ function useColumns(): readonly Column<Factor>[] {
         id: 'evidence',
         header: t('score.evidence'),
         value: ({ evidence }) => evidence.join('; '),
-        cell: ({ evidence }) => <Evidence names={evidence} />,
+        cell: (factor) => <Evidence bases={basisOf(factor, data)} />,
       },
     ],
-    [t, word, percent],
+    [t, word, percent, data],
   );
 }
 
@@ -102,18 +104,36 @@ function NotApplicable(): ReactNode {
   );
 }
 
-function Evidence({ names }: { readonly names: readonly string[] }): ReactNode {
+/** Who says so, since when, and with what confidence. */
+function Evidence({ bases }: { readonly bases: readonly Basis[] }): ReactNode {
   const { t } = useI18n();
-  const more = names.length - EVIDENCE_SHOWN;
+  const more = bases.length - EVIDENCE_SHOWN;
   return (
     <>
-      {names.slice(0, EVIDENCE_SHOWN).map((name, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: two sources may give the same name, and the order is fixed
-        <span key={index}>
-          {index > 0 ? ', ' : ''}
-          <Name text={name} />
-        </span>
-      ))}
+      <ul className="bases">
+        {bases.slice(0, EVIDENCE_SHOWN).map(({ text, source, sourceUrl, date, confidence }, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: two sources may give the same name, and the order is fixed
+          <li key={index}>
+            <Name text={text} />
+            {source === null ? null : (
+              <span className="basis muted">
+                <Source name={source} url={sourceUrl} />
+                {' · '}
+                <Time iso={date} />
+                {confidence === null ? null : (
+                  <>
+                    {' · '}
+                    <span title={t('label.confidence')}>
+                      <span className="visually-hidden">{t('label.confidence')} </span>
+                      <Percent value={confidence * 100} />
+                    </span>
+                  </>
+                )}
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
       {more > 0 ? <span className="muted"> {t('ui.more', { count: more })}</span> : null}
     </>
   );
@@ -124,7 +144,7 @@ const factorKey = (_: Factor, index: number): string => String(index);
 /** Shows the sum. */
 export function Arithmetic({ data }: { readonly data: Screening }): ReactNode {
   const { t } = useI18n();
-  const columns = useColumns();
+  const columns = useColumns(data);
   const factors = data.scoreBreakdown ?? [];
   const sum = factors.reduce((total, { points }) => total + points, 0);
   return (

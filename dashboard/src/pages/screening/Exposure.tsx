@@ -5,8 +5,9 @@ import { Address } from '../../ui/Address.tsx';
 import { type Column, DataTable } from '../../ui/DataTable.tsx';
 import { Section } from '../../ui/Page.tsx';
 import { RiskBadge } from '../../ui/RiskBadge.tsx';
+import { Source } from '../../ui/Source.tsx';
 import { Empty, Loading } from '../../ui/states.tsx';
-import { Money, Name, Percent } from '../../ui/values.tsx';
+import { Money, Name, Percent, Time } from '../../ui/values.tsx';
 import type { Screening } from './ask.ts';
 
 type Row = NonNullable<Screening['exposures']>[number];
@@ -17,7 +18,7 @@ const Sankey = lazy(async () => ({ default: (await import('./Sankey.tsx')).Sanke
 const exposureKey = (_: Row, index: number): string => String(index);
 const stopKey = (stop: Stop, index: number): string => `${stop.address} ${index}`;
 
-function useColumns(): readonly Column<Row>[] {
+function useColumns(chain: string): readonly Column<Row>[] {
   const { t, word } = useI18n();
   return useMemo(
     () => [
@@ -83,20 +84,48 @@ function useColumns(): readonly Column<Row>[] {
         value: (row) => (row.class === null ? null : word('class', row.class)),
       },
       {
+        id: 'source',
+        header: t('label.source'),
+        value: ({ label }) => label?.source ?? null,
+        hasFilter: true,
+        cell: ({ label }) => (label === null ? '' : <Source name={label.source} url={label.sourceUrl} />),
+      },
+      {
+        id: 'date',
+        header: t('label.date'),
+        value: ({ label }) => label?.date ?? null,
+        cell: ({ label }) => (label === null ? '' : <Time iso={label.date} />),
+        isHidden: true,
+      },
+      {
+        id: 'confidence',
+        header: t('label.confidence'),
+        value: ({ label }) => label?.confidence ?? null,
+        isNumber: true,
+        cell: ({ label }) => (label === null ? '' : <Percent value={label.confidence * 100} />),
+      },
+      {
+        id: 'via',
+        header: t('exposure.at'),
+        value: ({ label }) => label?.address ?? null,
+        cell: ({ label }) => (label === null ? '' : <Address address={label.address} chain={chain} />),
+        isHidden: true,
+      },
+      {
         id: 'price',
         header: t('exposure.price'),
         value: ({ priceStatus }) => word('price', priceStatus),
         isHidden: true,
       },
     ],
-    [t, word],
+    [t, word, chain],
   );
 }
 
 /** Shows the exposure in both directions. */
 export function Exposure({ data }: { readonly data: Screening }): ReactNode {
   const { t } = useI18n();
-  const columns = useColumns();
+  const columns = useColumns(data.chain);
   const exposures = data.exposures ?? [];
   const isRead = data.coverage.graph.status !== 'NONE';
   return (

@@ -10,7 +10,7 @@ import { chainOf } from '../../ui/Address.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { Choice, Field } from '../../ui/Field.tsx';
 import { useUrlState } from '../../ui/url-state.ts';
-import { HOPS, TAINT_METHODS } from './ask.ts';
+import { HOPS, STANDARD_TAINT, TAINT_METHODS } from './ask.ts';
 
 interface OptionsFormProps {
   readonly chain: string;
@@ -20,7 +20,6 @@ interface OptionsFormProps {
 /** Policies that follow single outputs, which only these chains have. */
 const OUTPUTS_ONLY: ReadonlySet<string> = new Set(['fifo', 'lifo', 'tiho']);
 const STANDARD_HOPS = '3';
-const STANDARD_TAINT = 'haircut';
 const STANDARD_JURISDICTION = 'CH';
 
 /** The form. */

@@ -15,6 +15,9 @@ export const HOPS = [1, 2, 3, 4, 5] as const;
 const isTaint = (text: string | undefined): text is (typeof TAINT_METHODS)[number] =>
   TAINT_METHODS.some((method) => method === text);
 
+/** Beside each other, the policies say how much depends on the choice. It costs the same as one. */
+export const STANDARD_TAINT = 'all';
+
 /** Reads the options of the URL. What is not valid is left out, and the default applies. */
 export function optionsIn(search: Search): Options {
   const { asOf, jurisdiction, taint } = search;
@@ -22,7 +25,7 @@ export function optionsIn(search: Search): Options {
   return {
     ...(asOf !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(asOf) ? { asOf } : {}),
     ...(jurisdiction !== undefined && /^[A-Z]{2}$/.test(jurisdiction) ? { jurisdiction } : {}),
-    ...(isTaint(taint) ? { taint } : {}),
+    taint: isTaint(taint) ? taint : STANDARD_TAINT,
     ...(HOPS.some((hops) => hops === maxHops) ? { maxHops } : {}),
   };
 }

@@ -11,7 +11,7 @@ import { Failure } from '../../ui/states.tsx';
 import { Money, Name, Time } from '../../ui/values.tsx';
 import { CREDITS } from './answer.ts';
 import { NOTE_MAX } from './file.ts';
-import type { Picture } from './picture.ts';
+import { canCollapse, type Picture } from './picture.ts';
 import type { View, ViewEdge, ViewNode } from './view.ts';
 
 export interface DetailsProps {
@@ -23,6 +23,8 @@ export interface DetailsProps {
   readonly onExpand: (address: string) => void;
   readonly onReveal: (group: string, count: number) => void;
   readonly onNote: (id: string, text: string) => void;
+  /** Hides or draws what is behind an address. */
+  readonly onFold: (id: string) => void;
 }
 
 /** Addresses that one press draws of those that are counted. */
@@ -46,7 +48,7 @@ export function Details(props: DetailsProps): ReactNode {
 
 function OfNode(props: DetailsProps & { readonly node: ViewNode }): ReactNode {
   const { t, word } = useI18n();
-  const { picture, node: shown, isBusy, onExpand, onReveal, onNote } = props;
+  const { picture, node: shown, isBusy, onExpand, onReveal, onNote, onFold } = props;
   const { node, id, count } = shown;
   if (node === null)
     return (
@@ -79,6 +81,11 @@ function OfNode(props: DetailsProps & { readonly node: ViewNode }): ReactNode {
             {t('trace.expand', { credits: CREDITS.graph })}
           </Button>
         )}
+        {picture.collapsed.has(id) || canCollapse(picture, id) ? (
+          <Button aria-keyshortcuts="c" onClick={() => onFold(id)}>
+            {t(picture.collapsed.has(id) ? 'trace.open' : 'trace.collapse')}
+          </Button>
+        ) : null}
         {id === picture.start ? null : (
           <Link className="button plain" to={PATHS.trace} params={{ chain: picture.chain, address: id }}>
             {t('trace.startHere', { credits: CREDITS.graph })}

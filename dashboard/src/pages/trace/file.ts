@@ -42,7 +42,7 @@ class Refusal extends Error {
 
 /** Returns the file of a picture. */
 export function writeFile(picture: Picture, savedAt: string): string {
-  const { chain, start, dataVersions, tracedAt, notes, shown, places, onPath, expanded } = picture;
+  const { chain, start, dataVersions, tracedAt, notes, shown, places, onPath, expanded, collapsed } = picture;
   const nodes = [...picture.nodes.values()].map(({ id, name, ...node }) => {
     const place = places.get(id);
     return {
@@ -51,6 +51,7 @@ export function writeFile(picture: Picture, savedAt: string): string {
       ...node,
       shown: shown.has(id),
       expanded: expanded.has(id),
+      ...(collapsed.has(id) ? { collapsed: true } : {}),
       onPath: onPath.has(id),
       ...(place === undefined ? {} : place),
       ...(notes.has(id) ? { note: notes.get(id) } : {}),
@@ -150,7 +151,12 @@ function pictureOf(file: Fields): Picture {
   const places = new Map<string, { column: number; row: number }>();
   const taken = new Set<string>();
   const notes = new Map<string, string>();
-  const sets = { shown: new Set<string>(), expanded: new Set<string>(), onPath: new Set<string>() };
+  const sets = {
+    shown: new Set<string>(),
+    expanded: new Set<string>(),
+    onPath: new Set<string>(),
+    collapsed: new Set<string>(),
+  };
   const noteOf = (id: string, row: Fields, at: string): void => {
     if (row.note !== undefined) notes.set(id, textOf(row.note, `${at}.note`, NOTE_MAX));
   };
@@ -160,7 +166,7 @@ function pictureOf(file: Fields): Picture {
     const node = nodeOf(row, at);
     if (nodes.has(node.id)) throw new Refusal('twice', `${at}.address`);
     nodes.set(node.id, node);
-    for (const name of ['shown', 'expanded', 'onPath'] as const)
+    for (const name of ['shown', 'expanded', 'onPath', 'collapsed'] as const)
       if (flagOf(row[name], `${at}.${name}`)) sets[name].add(node.id);
     if (row.row !== undefined) {
       const place = {

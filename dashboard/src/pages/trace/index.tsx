@@ -32,7 +32,16 @@ import { isUndo, keepImported, keepNotes, keptNotes, takeImported } from './keep
 import { Legend, legendOf } from './Legend.tsx';
 import { FilterForm, OptionsForm } from './Options.tsx';
 import { usePalette } from './palette.ts';
-import { annotate, emptyPicture, grow, type Picture, reveal, type TraceEdge } from './picture.ts';
+import {
+  annotate,
+  collapse,
+  emptyPicture,
+  grow,
+  open,
+  type Picture,
+  reveal,
+  type TraceEdge,
+} from './picture.ts';
 import { svgOf } from './svg.ts';
 import { Tables } from './Tables.tsx';
 import { Toolbar } from './Toolbar.tsx';
@@ -182,6 +191,8 @@ function Workbench({ first, isFile }: WorkbenchProps): ReactNode {
     },
   });
   const onNote = (id: string, text: string): void => change((before) => annotate(before, id, text));
+  const fold = (id: string): void =>
+    change((before) => (before.collapsed.has(id) ? open(before, id) : collapse(before, id)));
   // The notes of a file are in the file, and are not those of the person.
   useEffect(() => {
     if (!isFile) keepNotes(picture);
@@ -218,6 +229,7 @@ function Workbench({ first, isFile }: WorkbenchProps): ReactNode {
   useShortcut('u', 'trace.undo', undo);
   useShortcut('r', 'trace.redo', redo);
   useShortcut('Escape', 'trace.deselect', () => setSelected(null), selected !== null);
+  useShortcut('c', 'trace.fold', () => selected !== null && fold(selected), selected !== null);
   useShortcut('f', 'trace.fit', () => board.current?.fit());
 
   const more = useCallback((count: number) => t('trace.more', { count }), [t]);
@@ -277,6 +289,7 @@ function Workbench({ first, isFile }: WorkbenchProps): ReactNode {
               onExpand={(id) => expand.mutate(id)}
               onReveal={(group, count) => change((before) => reveal(before, group, count))}
               onNote={onNote}
+              onFold={fold}
             />
             <Legend rows={legend} />
           </div>

@@ -60,6 +60,8 @@ export interface Picture {
   readonly onPath: ReadonlySet<string>;
   /** Addresses whose next hop has been added. */
   readonly expanded: ReadonlySet<string>;
+  /** Addresses behind which nothing is drawn, except sanctioned addresses and paths. */
+  readonly collapsed: ReadonlySet<string>;
   /** Versions of the data of all answers. */
   readonly dataVersions: readonly string[];
   /** Time of the last answer. */
@@ -95,6 +97,7 @@ export function emptyPicture(chain: string, start: string): Picture {
     notes: new Map(),
     onPath: new Set(),
     expanded: new Set(),
+    collapsed: new Set(),
     dataVersions: [],
     tracedAt: '',
   };
@@ -156,10 +159,22 @@ function rankOf({ id, sanctioned, threatLevel }: TraceNode, usd: ReadonlyMap<str
   };
 }
 
+/** Returns the addresses that are drawn in any case, sanctioned ones and those of paths, with the addresses that lead to them. */
+function alwaysShown({ nodes, branches, onPath }: Picture): ReadonlySet<string> {
+  const kept = new Set<string>();
+  const keep = (id: string): void => {
+    for (let at: string | null = id; at !== null && !kept.has(at); at = branches.get(at)?.parent ?? null)
+      kept.add(at);
+  };
+  for (const id of onPath) keep(id);
+  for (const { id, sanctioned } of nodes.values()) if (sanctioned) keep(id);
+  return kept;
+}
+
 /** Chooses the addresses to draw: those that were drawn stay. */
 function choose(picture: Picture, limit: number): ReadonlySet<string> {
-  const { nodes, branches, onPath } = picture;
-  const shown = new Set(picture.shown);
+  const { nodes, branches, collapsed } = picture;
+  const shown = new Set([...picture.shown, ...alwaysShown(picture)]);
   const usd = new Map<string, number>();
   for (const edge of picture.edges.values())
     for (const id of [edge.from, edge.to]) usd.set(id, (usd.get(id) ?? 0) + (edge.usd ?? 0));
@@ -172,12 +187,11 @@ function choose(picture: Picture, limit: number): ReadonlySet<string> {
     if (known === undefined) children.set(key, [node]);
     else known.push(node);
   }
-  for (const id of onPath)
-    for (let at: string | null = id; at !== null && !shown.has(at); at = branches.get(at)?.parent ?? null)
-      shown.add(at);
+  const closed = new Set<string>();
   // A parent comes before its children, because it was reached first.
-  for (const parent of branches.keys()) {
-    if (!shown.has(parent)) continue;
+  for (const [parent, branch] of branches) {
+    if (collapsed.has(parent) || (branch.parent !== null && closed.has(branch.parent))) closed.add(parent);
+    if (!shown.has(parent) || closed.has(parent)) continue;
     for (const side of [1, -1]) {
       const all = children.get(`${side} ${parent}`) ?? [];
       const hidden = all
@@ -193,12 +207,19 @@ function choose(picture: Picture, limit: number): ReadonlySet<string> {
   return shown;
 }
 
-/** Places what is drawn and has no place. What has one stays there. */
+/** Places what is drawn and has no place. What has one stays there, also while a collapsed address hides it. */
 function withPlaces(picture: Picture): Picture {
   const { nodes, edges } = viewOf(picture);
-  const places = layOut(nodes, edges, picture.places);
+  const drawn = new Set(nodes.map(({ id }) => id));
+  const hidden = [...picture.places].flatMap(([id, { column }]) =>
+    drawn.has(id) || !picture.nodes.has(id) ? [] : [{ id, column, weight: 0 }],
+  );
+  const places = layOut([...nodes, ...hidden], edges, picture.places);
   return { ...picture, places };
 }
+
+const without = (ids: ReadonlySet<string>, id: string): ReadonlySet<string> =>
+  new Set([...ids].filter((each) => each !== id));
 
 /** An address that one answer passed is no end, although it may be the last hop of another answer. */
 function stopOf(node: TraceNode, known: TraceNode | undefined, expanded: string): string | null {
@@ -230,6 +251,7 @@ export function grow(
     branches: branchesOf(picture.branches, nodes, edges.values(), picture.start),
     onPath,
     expanded: new Set([...picture.expanded, growth.expanded]),
+    collapsed: without(picture.collapsed, growth.expanded),
     dataVersions: [...new Set([...picture.dataVersions, growth.dataVersion])],
     tracedAt: growth.tracedAt,
   };
@@ -245,8 +267,10 @@ export function reveal(picture: Picture, group: string, count: number): Picture 
     const branch = picture.branches.get(id);
     return branch?.parent === parent && branch.side === side;
   }).length;
+  const collapsed = without(picture.collapsed, parent);
   const only: Picture = {
     ...picture,
+    collapsed,
     branches: new Map(
       [...picture.branches].map(([id, branch]) =>
         branch.parent === parent && branch.side === side ? [id, branch] : [id, { ...branch, parent: null }],
@@ -254,7 +278,42 @@ export function reveal(picture: Picture, group: string, count: number): Picture 
     ),
   };
   const shown = choose(only, drawn + count);
-  return withPlaces({ ...picture, shown });
+  return withPlaces({ ...picture, collapsed, shown });
+}
+
+/** Returns the addresses that were reached over an address. */
+function behind({ branches }: Picture, id: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const [each, { parent }] of branches)
+    if (parent !== null && each !== id && (parent === id || found.has(parent))) found.add(each);
+  return found;
+}
+
+/** Returns whether anything is drawn behind an address that collapsing it would hide. */
+export function canCollapse(picture: Picture, id: string): boolean {
+  if (id === picture.start || picture.collapsed.has(id)) return false;
+  const kept = alwaysShown(picture);
+  return [...behind(picture, id)].some((each) => picture.shown.has(each) && !kept.has(each));
+}
+
+/** Hides what is drawn behind an address; counting nodes count it. Sanctioned addresses and paths stay, and nothing else moves. */
+export function collapse(picture: Picture, id: string): Picture {
+  if (!canCollapse(picture, id)) return picture;
+  const kept = alwaysShown(picture);
+  const hidden = behind(picture, id);
+  const shown = new Set([...picture.shown].filter((each) => kept.has(each) || !hidden.has(each)));
+  return withPlaces({ ...picture, shown, collapsed: new Set([...picture.collapsed, id]) });
+}
+
+/** Draws what was drawn behind an address before it was collapsed, in the same places. */
+export function open(picture: Picture, id: string): Picture {
+  const opened: Picture = { ...picture, collapsed: without(picture.collapsed, id) };
+  const shown = new Set(picture.shown);
+  const hidden = behind(picture, id);
+  for (const [each, { parent }] of picture.branches)
+    if (hidden.has(each) && picture.places.has(each) && parent !== null && shown.has(parent))
+      if (!opened.collapsed.has(parent)) shown.add(each);
+  return withPlaces({ ...opened, shown: choose({ ...opened, shown }, SHOWN_EACH_SIDE) });
 }
 
 /** Builds a picture from its parts, such as those of a file. What has no place gets one. */

@@ -1,6 +1,7 @@
 /** Reads a CSV file of wallets in the browser. Every line becomes a row: one that cannot be added says why, and none is left out. */
 
 import { cellText } from '../../ui/csv.ts';
+import { parseCsv } from '../../ui/csv-read.ts';
 
 /** Columns of a file, with the other names that they may have. */
 const COLUMNS = {
@@ -56,58 +57,6 @@ export interface WalletFile {
   readonly rows: readonly WalletRow[];
   /** Rows after the last one that is read. */
   readonly cut: number;
-}
-
-interface Line {
-  readonly line: number;
-  readonly cells: readonly string[];
-}
-
-/** Returns the separator of a file: the most frequent one in its first line. */
-function separatorOf(text: string): string {
-  const [first = ''] = text.split(/\r?\n/, 1);
-  const counted = [',', ';', '\t'].map((mark) => ({ mark, count: first.split(mark).length }));
-  return counted.toSorted((a, b) => b.count - a.count)[0]?.mark ?? ',';
-}
-
-/** Splits a file into cells (RFC 4180), with commas, semicolons or tabs. Empty lines are no records. */
-export function parseCsv(text: string): readonly Line[] {
-  const content = text.replace(/^\uFEFF/, '');
-  const separator = separatorOf(content);
-  const lines: Line[] = [];
-  let cells: string[] = [];
-  let cell = '';
-  let isQuoted = false;
-  let line = 1;
-  let began = 1;
-  const endRecord = (): void => {
-    cells.push(cell);
-    if (cells.some((one) => one.trim() !== '')) lines.push({ line: began, cells });
-    cells = [];
-    cell = '';
-  };
-  for (let at = 0; at < content.length; at++) {
-    const char = content[at] as string;
-    if (char === '\n') line++;
-    if (isQuoted) {
-      if (char !== '"') cell += char;
-      else if (content[at + 1] === '"') {
-        cell += '"';
-        at++;
-      } else isQuoted = false;
-    } else if (char === '"' && cell.trim() === '') {
-      cell = '';
-      isQuoted = true;
-    } else if (char === separator) {
-      cells.push(cell);
-      cell = '';
-    } else if (char === '\n') {
-      endRecord();
-      began = line;
-    } else if (char !== '\r') cell += char;
-  }
-  endRecord();
-  return lines;
 }
 
 const plain = (text: string): string => text.toLowerCase().replace(/[^a-z]/g, '');
