@@ -21,7 +21,9 @@ const RUNS = 7;
 const LOOK = { viewport: { width: 1280, height: 800 }, locale: 'en-GB' };
 const out = (line) => process.stdout.write(`${line}\n`);
 const say = (name, runs, goal) =>
-  out(`${name}: ${runs.map(Math.round).join(', ')} ms; fastest ${Math.round(Math.min(...runs))} ms, goal ${goal} ms`);
+  out(
+    `${name}: ${runs.map(Math.round).join(', ')} ms; fastest ${Math.round(Math.min(...runs))} ms, goal ${goal} ms`,
+  );
 
 /** Runs in the page: notes when the verdict is shown, and when the tab that is then pressed has changed. */
 const NOTE_TIMES = `new MutationObserver((_, observer) => {
@@ -116,7 +118,9 @@ async function measureOracle() {
   const loadAll = () =>
     Promise.all(
       files.map(({ path }) =>
-        fetch(withIt.url + path, { headers: { 'accept-encoding': 'br' } }).then((response) => response.arrayBuffer()),
+        fetch(withIt.url + path, { headers: { 'accept-encoding': 'br' } }).then((response) =>
+          response.arrayBuffer(),
+        ),
       ),
     ).catch(() => undefined);
   for (let round = 0; round < RUNS; round++) {
@@ -124,12 +128,16 @@ async function measureOracle() {
     const idle = await oracleRate(withIt, keys[1], null);
     const busy = await oracleRate(withIt, keys[1], loadAll);
     ratios.push({ idle: idle / bare, busy: busy / bare });
-    out(`oracle ${Math.round(bare)}/s without, ${Math.round(idle)}/s with, ${Math.round(busy)}/s while files are loaded`);
+    out(
+      `oracle ${Math.round(bare)}/s without, ${Math.round(idle)}/s with, ${Math.round(busy)}/s while files are loaded`,
+    );
   }
   await Promise.all([without.close(), withIt.close()]);
   const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
   for (const name of ['idle', 'busy'])
-    out(`oracle with the dashboard, ${name}: ${median(ratios.map((ratio) => ratio[name])).toFixed(3)} of that without it`);
+    out(
+      `oracle with the dashboard, ${name}: ${median(ratios.map((ratio) => ratio[name])).toFixed(3)} of that without it`,
+    );
 }
 
 const [wanted] = process.argv.slice(2);

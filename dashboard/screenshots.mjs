@@ -1,10 +1,11 @@
 /**
  * Takes pictures of all pages, light, dark and 360 pixels wide, of a server with data of its own. It needs `npm run build` of the project
- * and Debian's chromium, which it unpacks itself.
+ * and Debian's chromium, which it unpacks itself. With `--docs`, it writes the pictures of the guide: small ones of what a screen shows.
  *
  * Usage: node dashboard/screenshots.mjs <folder> [part of a name]
+ *        node dashboard/screenshots.mjs --docs
  */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import {
   NOBODY,
@@ -54,7 +55,16 @@ async function makeOperator({ world, server }, session) {
   const { data } = await (await fetch(`${server.url}/api/v1/auth/session`, { headers })).json();
   await world.run(['accounts', 'operator', data.account.id, '--on']);
   // Three looks of every page, each with screenings and traces.
-  await world.run(['credits', 'grant', data.account.id, '1000', '--reason', 'pictures', '--pool', 'dashboard']);
+  await world.run([
+    'credits',
+    'grant',
+    data.account.id,
+    '1000',
+    '--reason',
+    'pictures',
+    '--pool',
+    'dashboard',
+  ]);
 }
 
 /** Name, path, and what a person does before the picture. `open` pages have no session. */
@@ -142,7 +152,10 @@ const PAGES = [
     async act(page) {
       await page.getByLabel('Name', { exact: true }).fill('Wladimir Putin');
       await page.keyboard.press('Enter');
-      await page.getByRole('heading', { name: /match/ }).first().waitFor();
+      await page
+        .getByRole('heading', { name: /^(\d+ match|No match: )/ })
+        .first()
+        .waitFor();
     },
   },
   { name: 'alerts', path: '/alerts' },
@@ -169,36 +182,76 @@ const LOOKS = [
   { name: '360', colorScheme: 'light', viewport: { width: 360, height: 740 } },
 ];
 
+/** Pictures of the guide are for orientation: three quarters of the size, and 3 MB in all. */
+const DOCS = {
+  folder: join(import.meta.dirname, '..', 'docs', 'images', 'dashboard'),
+  scale: 0.75,
+  quality: 55,
+};
+/** Pages of which a variant shows nothing else in the guide. */
+const NOT_IN_DOCS = new Set([
+  'search',
+  'screening-saved',
+  'billing-cancel',
+  'transaction-several',
+  'confirm',
+  'help',
+]);
+
 const [target, wanted = ''] = process.argv.slice(2);
 if (target === undefined) {
-  process.stderr.write('usage: node dashboard/screenshots.mjs <folder> [part of a name]\n');
+  process.stderr.write('usage: node dashboard/screenshots.mjs <folder> [part of a name] | --docs\n');
   process.exit(2);
 }
-const folder = resolve(target);
+const isForDocs = target === '--docs';
+const folder = isForDocs ? DOCS.folder : resolve(target);
 mkdirSync(folder, { recursive: true });
+
+/** Saves what the page shows. */
+async function save(page, name) {
+  if (!isForDocs) return page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+  const session = await page.context().newCDPSession(page);
+  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: DOCS.quality });
+  await session.detach();
+  writeFileSync(join(folder, `${name}.webp`), Buffer.from(data, 'base64'));
+}
+
 const world = await openDashboardWorld();
 const browser = await startChromium();
+const failed = [];
 try {
   const { url } = world.server;
   const first = await world.person();
   await fillAccount(url, first);
   await makeOperator(world, first);
   for (const { name: look, ...options } of LOOKS) {
-    const context = await browser.newContext({ ...options, locale: 'en-GB', reducedMotion: 'reduce' });
+    const scale = isForDocs ? { deviceScaleFactor: DOCS.scale } : {};
+    const context = await browser.newContext({
+      ...options,
+      ...scale,
+      locale: 'en-GB',
+      reducedMotion: 'reduce',
+    });
     // A session for each look: the requests of a minute are counted by session.
     const session = await world.login();
     // One tab for all: it asks for its session once.
     const page = await context.newPage();
-    page.setDefaultTimeout(30_000);
-    for (const { name, path, act, open = false } of PAGES.filter((each) => each.name.includes(wanted))) {
-      await context.clearCookies();
-      if (!open) await context.addCookies([{ name: 'assay_session', value: session, url, httpOnly: true }]);
-      await page.goto(url + path);
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      await page.waitForLoadState('networkidle');
-      await act?.(page);
-      await page.waitForLoadState('networkidle');
-      await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: true });
+    page.setDefaultTimeout(60_000);
+    const pages = PAGES.filter(({ name }) => name.includes(wanted) && !(isForDocs && NOT_IN_DOCS.has(name)));
+    for (const { name, path, act, open = false } of pages) {
+      try {
+        await context.clearCookies();
+        if (!open) await context.addCookies([{ name: 'assay_session', value: session, url, httpOnly: true }]);
+        await page.goto(url + path);
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await page.waitForLoadState('networkidle');
+        await act?.(page);
+        await page.waitForLoadState('networkidle');
+        await save(page, `${name}-${look}`);
+      } catch (error) {
+        // The other pictures are taken anyway.
+        failed.push(`${name}-${look}: ${String(error).split('\n', 1)[0]}`);
+      }
     }
     await context.close();
   }
@@ -206,3 +259,5 @@ try {
   await browser.close();
   await world.end();
 }
+for (const line of failed) process.stderr.write(`${line}\n`);
+process.exitCode = failed.length > 0 ? 1 : 0;

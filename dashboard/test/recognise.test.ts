@@ -50,7 +50,10 @@ describe('the search box', () => {
     const address = '0x28C6c06298d514Db089934071355E5743bf21d60';
     const btc = 'bc1qxy2kgdygjrsqtzq2n0yrf2493p83kkfjhx0wlh';
     const rows = [`Name;Chain;Address`, `"Binance; hot";base;${address}`, `Desk;BTC;${btc}`, `Desk;BTC;typo`];
-    expect(found(rows.join('\r\n'))).toEqual({ kind: 'list', texts: [`BASE:${address}`, `BTC:${btc}`, 'typo'] });
+    expect(found(rows.join('\r\n'))).toEqual({
+      kind: 'list',
+      texts: [`BASE:${address}`, `BTC:${btc}`, 'typo'],
+    });
     // Without a header, and without a column of chains.
     expect(found(`${address}\tBinance\n${btc}\tDesk`)).toEqual({ kind: 'list', texts: [address, btc] });
     expect(found(`address,name\n${address},"Binance"`)).toEqual({ kind: 'list', texts: [address] });

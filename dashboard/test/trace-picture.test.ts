@@ -148,9 +148,9 @@ describe('a collapsed address', () => {
 
   it('hides what is behind it, except sanctioned addresses, and moves nothing', () => {
     expect([...folded.shown].sort()).toEqual(['a', 'b', 'bad', 'e', START]);
-    expect([...groupsOf(folded).values()].map(({ parent, members }) => [parent, [...members].sort()])).toEqual([
-      ['a', ['c', 'd']],
-    ]);
+    expect(
+      [...groupsOf(folded).values()].map(({ parent, members }) => [parent, [...members].sort()]),
+    ).toEqual([['a', ['c', 'd']]]);
     for (const { id } of viewOf(folded).nodes)
       if (!isGroup(id)) expect([id, folded.places.get(id)]).toEqual([id, grown.places.get(id)]);
     expect([canCollapse(folded, 'a'), canCollapse(folded, 'e'), canCollapse(folded, START)]).toEqual([

@@ -1,8 +1,8 @@
 /** Files of wallets: every line becomes a row, and one that cannot be added says why. */
 import { describe, expect, it } from 'vitest';
 import { ROWS_MAX, readWallets } from '../src/pages/wallets/wallet-csv.ts';
-import { parseCsv } from '../src/ui/csv-read.ts';
 import { csvText } from '../src/ui/csv.ts';
+import { parseCsv } from '../src/ui/csv-read.ts';
 
 const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
 const facts = {

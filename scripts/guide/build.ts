@@ -1,13 +1,13 @@
 /** Builds the guide: every file that the server sends below `/docs/guide`, and `/llms.txt`. The same sources give the same bytes. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { buildSync } from 'esbuild';
 import type { GuideManifest } from '../../src/http/guide.ts';
 import { pageDocument, type Section, type Site, startDocument } from './layout.ts';
 import { llmsText } from './llms.ts';
-import { Links, pageHtml, parsePage, twinOf } from './markdown.ts';
+import { imagesOf, Links, type ParsedPage, pageHtml, parsePage, twinOf } from './markdown.ts';
 import { GUIDE, guideSections } from './pages.ts';
 import { searchIndex } from './search-index.ts';
 
@@ -18,7 +18,9 @@ export interface BuiltFile {
   readonly contentType: string;
   /** The path contains a hash of the content. */
   readonly isImmutable: boolean;
+  /** Empty for a picture. */
   readonly content: string;
+  readonly bytes?: Uint8Array;
 }
 
 const HTML = 'text/html; charset=utf-8';
@@ -44,7 +46,7 @@ function bundled(root: string, name: string): string {
   return outputFiles[0]?.text ?? '';
 }
 
-const hashOf = (content: string): string =>
+const hashOf = (content: string | Uint8Array): string =>
   createHash('sha256').update(content).digest('base64url').slice(0, 16);
 
 /** A file whose name has a hash of its content, so that caches may keep it forever. */
@@ -62,6 +64,18 @@ const page = (path: string, contentType: string, content: string): BuiltFile => 
   content,
 });
 
+/** Reads the pictures of the pages: a file for each, by its path relative to the project. */
+function picturesOf(root: string, pages: readonly ParsedPage[]): ReadonlyMap<string, BuiltFile> {
+  const files = new Set(pages.flatMap(imagesOf));
+  return new Map(
+    [...files].map((file): [string, BuiltFile] => {
+      const bytes = readFileSync(join(root, file));
+      const path = `${GUIDE}/${basename(file, '.webp')}-${hashOf(bytes)}.webp`;
+      return [file, { path, contentType: 'image/webp', isImmutable: true, content: '', bytes }];
+    }),
+  );
+}
+
 /**
  * Renders the guide.
  *
@@ -74,7 +88,8 @@ export function buildGuide(root: string): readonly BuiltFile[] {
     pages: pages.map((source) => parsePage(source, readFileSync(join(root, source.file), 'utf8'))),
   }));
   const pages = sections.flatMap((section) => section.pages);
-  const links = new Links(pages);
+  const pictures = picturesOf(root, pages);
+  const links = new Links(pages, new Map([...pictures].map(([file, { path }]) => [file, path])));
   const css = hashed('guide', 'css', 'text/css; charset=utf-8', bundled(root, 'guide.css'));
   const script = hashed('search', 'js', 'text/javascript; charset=utf-8', bundled(root, 'search.ts'));
   const index = hashed('search', 'json', 'application/json', searchIndex(pages));
@@ -86,6 +101,7 @@ export function buildGuide(root: string): readonly BuiltFile[] {
     css,
     script,
     index,
+    ...pictures.values(),
     ...pages.flatMap((one) => [
       page(`${GUIDE}/${one.slug}`, HTML, pageDocument(site, one, pageHtml(one, links))),
       page(`${GUIDE}/${one.slug}.md`, MARKDOWN, twinOf(one, links)),
@@ -108,7 +124,7 @@ export function writeGuide(files: readonly BuiltFile[], folder: string): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   for (const file of files) {
-    const bytes = Buffer.from(file.content);
+    const bytes = file.bytes ?? Buffer.from(file.content);
     const params = {
       [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
       [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
@@ -120,7 +136,7 @@ export function writeGuide(files: readonly BuiltFile[], folder: string): void {
     path: file.path,
     file: nameOf(file),
     contentType: file.contentType,
-    hash: hashOf(file.content),
+    hash: hashOf(file.bytes ?? file.content),
     isImmutable: file.isImmutable,
   }));
   writeFileSync(join(folder, 'manifest.json'), `${JSON.stringify(manifest, null, 1)}\n`);

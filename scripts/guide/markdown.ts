@@ -50,6 +50,8 @@ rules.fence = (tokens, at) => {
 /** The environment of a rendering. */
 interface RenderEnv {
   readonly targetOf: (href: string) => Target;
+  /** Returns the path of a picture below the guide. */
+  readonly imageOf: (src: string) => string;
 }
 
 const hrefOf = (token: Token | undefined): string => token?.attrGet('href') ?? '';
@@ -71,6 +73,13 @@ rules.link_close = (tokens, at, _options, { targetOf }: RenderEnv) => {
     .map(({ content }) => content)
     .join('');
   return text === target.path ? '' : ` (<code>${escapeHtml(target.path)}</code>)`;
+};
+
+/** Pictures are loaded when they come into view. */
+rules.image = (tokens, at, _options, { imageOf }: RenderEnv) => {
+  const token = tokens[at] as Token;
+  const src = imageOf(token.attrGet('src') ?? '');
+  return `<img src="${escapeHtml(src)}" alt="${escapeHtml(token.content)}" loading="lazy" decoding="async">`;
 };
 
 /** Returns the text of an inline token without its marks. */
@@ -171,12 +180,40 @@ export type Target =
   /** `path` is relative to the project. */
   | { readonly kind: 'outside'; readonly path: string };
 
+/** Returns the file of a picture, relative to the project. */
+const fileOfImage = (from: PageSource, src: string): string => posix.join(posix.dirname(from.file), src);
+
+/** Returns the files of the pictures of a page, relative to the project. */
+export const imagesOf = (page: ParsedPage): readonly string[] =>
+  page.tokens.flatMap(({ children }) =>
+    (children ?? [])
+      .filter(({ type }) => type === 'image')
+      .map((child) => fileOfImage(page, child.attrGet('src') ?? '')),
+  );
+
 /** Resolves the links of pages. */
 export class Links {
   readonly #pages: ReadonlyMap<string, ParsedPage>;
+  readonly #images: ReadonlyMap<string, string>;
 
-  constructor(pages: readonly ParsedPage[]) {
+  /**
+   * @param images - path below the guide of each picture, by its file relative to the project
+   */
+  constructor(pages: readonly ParsedPage[], images: ReadonlyMap<string, string> = new Map()) {
     this.#pages = new Map(pages.map((page) => [page.file, page]));
+    this.#images = images;
+  }
+
+  /**
+   * Returns the path of a picture.
+   *
+   * @param src - as it is in the Markdown of `from`
+   * @throws if the guide does not have it
+   */
+  image(from: PageSource, src: string): string {
+    const path = this.#images.get(fileOfImage(from, src));
+    if (path === undefined) throw new Error(`${from.file}: there is no picture ${src}.`);
+    return path;
   }
 
   /**
@@ -205,7 +242,10 @@ export const linksOf = ({ tokens }: ParsedPage): readonly string[] =>
 
 /** Returns the HTML of a page below its title. */
 export function pageHtml(page: ParsedPage, links: Links): string {
-  const env: RenderEnv = { targetOf: (href) => links.resolve(page, href) };
+  const env: RenderEnv = {
+    targetOf: (href) => links.resolve(page, href),
+    imageOf: (src) => links.image(page, src),
+  };
   return md.renderer.render(page.tokens, md.options, env);
 }
 
@@ -214,7 +254,10 @@ export function pageHtml(page: ParsedPage, links: Links): string {
  */
 export function twinOf(page: ParsedPage, links: Links): string {
   const hrefs = new Set(linksOf(page));
-  return page.markdown.replace(/\[([^\]]*)\]\(([^()\s]+)\)/g, (whole, text: string, href: string) => {
+  const images = new Set(imagesOf(page));
+  return page.markdown.replace(/!?\[([^\]]*)\]\(([^()\s]+)\)/g, (whole, text: string, href: string) => {
+    if (whole.startsWith('!'))
+      return images.has(fileOfImage(page, href)) ? `![${text}](${links.image(page, href)})` : whole;
     // Code may look like a link.
     if (!hrefs.has(href)) return whole;
     const target = links.resolve(page, href);

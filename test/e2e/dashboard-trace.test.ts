@@ -188,7 +188,9 @@ describe.runIf(chromiumProgram !== null)('traces, names and exchanges in a brows
     await page.keyboard.press('c');
     // The market is in a node that counts it.
     await details().getByRole('button', { name: 'Open again' }).waitFor();
-    expect((await savedTrace()).nodes.find(({ address }) => address === MARKET)).toMatchObject({ shown: false });
+    expect((await savedTrace()).nodes.find(({ address }) => address === MARKET)).toMatchObject({
+      shown: false,
+    });
     await page.locator('#content').focus();
     await page.keyboard.press('c');
     await details().getByRole('button', { name: 'Collapse' }).waitFor();

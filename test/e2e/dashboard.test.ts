@@ -173,7 +173,8 @@ describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
       .getByRole('table', { name: 'How the score adds up' })
       .getByRole('row')
       .filter({ hasText: 'Example Mixer' });
-    for (const text of ['Published', 'own', '2026-10-01', '90%']) await mixer.getByText(text).first().waitFor();
+    for (const text of ['Published', 'own', '2026-10-01', '90%'])
+      await mixer.getByText(text).first().waitFor();
     const policies = page.getByRole('table', { name: 'Taint policies side by side' });
     for (const policy of ['Poison', 'Haircut'])
       await policies.getByRole('columnheader', { name: policy }).waitFor();

@@ -45,6 +45,19 @@ describe('a page', () => {
     expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
   });
 
+  it('shows pictures of its own, and refuses one that does not exist', () => {
+    const page = parsePage(
+      { slug: 'here', file: 'docs/guides/here.md' },
+      '# Title\n\n![a <b>](../images/a.webp)',
+    );
+    const links = new Links([page], new Map([['docs/images/a.webp', '/docs/guide/a-1.webp']]));
+    expect(pageHtml(page, links)).toContain(
+      '<img src="/docs/guide/a-1.webp" alt="a &lt;b&gt;" loading="lazy" decoding="async">',
+    );
+    expect(twinOf(page, links)).toContain('![a <b>](/docs/guide/a-1.webp)');
+    expect(() => pageHtml(page, new Links([page]))).toThrow('there is no picture ../images/a.webp');
+  });
+
   it('points links at pages and their headings, and makes text of links to other files', () => {
     const { html, twin } = render(
       'See [one](../other.md), [two](../other.md#there), [three](../../SECURITY.md), [docs/x.json](../x.json), [four](https://example.org/a?b=1&c).',

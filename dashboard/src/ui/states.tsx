@@ -2,6 +2,7 @@
 import type { ReactNode } from 'react';
 import { ApiError, isPassing } from '../api/errors.ts';
 import { useI18n } from '../i18n/index.tsx';
+import { PATHS } from '../paths.ts';
 import { Button } from './Button.tsx';
 import { Icon } from './icons.tsx';
 import { ServerText } from './values.tsx';
@@ -79,6 +80,11 @@ export function Failure({ error, onRetry }: FailureProps): ReactNode {
             {t('error.requestId')} <code>{requestId}</code>
           </p>
         )}
+        {error instanceof ApiError && error.status === 402 ? (
+          <p>
+            <a href={PATHS.usage}>{t('usage.title')}</a> · <a href={PATHS.billing}>{t('usage.buy')}</a>
+          </p>
+        ) : null}
         {onRetry !== undefined && isPassing(error) ? (
           <Button onClick={onRetry}>{t('error.retry')}</Button>
         ) : null}

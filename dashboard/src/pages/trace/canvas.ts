@@ -254,7 +254,7 @@ export class TraceCanvas {
       marks.fillText(codeOf(node), x, y + (level === 'MEDIUM' ? radius * 0.15 : 0.5));
     }
     if (!hasNames && !isMarked) return;
-    marks.font = `${node.id === selected ? 600 : 400} 12px ${font}`;
+    marks.font = `${node.id === selected ? 600 : 400} 11px ${font}`;
     marks.textAlign = isLeft ? 'right' : 'left';
     marks.textBaseline = 'middle';
     const text = `${labelOf(node, more)}${noted.has(node.id) ? ' ✎' : ''}`;
