@@ -156,6 +156,15 @@ describe('a comparison of two screenings', () => {
     expect(labels).toMatchObject({ added: [], removed: [label('own', 'A')], changed: [] });
   });
 
+  it('does not take the label of an exposure, which answers of earlier versions lack, for a difference', () => {
+    const labelled = (source: string) =>
+      ANSWER.exposures.map((row) => ({ ...row, label: { address: '0x2', source, date: null } }));
+    const later = compareAnswers(side(), side({ exposures: labelled('own') }));
+    expect([later.isChanged, later.exposures]).toEqual([false, { added: [], removed: [], changed: [] }]);
+    const other = compareAnswers(side({ exposures: labelled('own') }), side({ exposures: labelled('ofac') }));
+    expect(other.exposures?.changed.map(({ fields }) => fields)).toEqual([['label'], ['label']]);
+  });
+
   it('says whether exposure changed with or without new transfers', () => {
     const exposures = [exposure('MIXER', 50), exposure('EXCHANGE', 50)];
     const relabelled = compareAnswers(side(), side({ exposures }));

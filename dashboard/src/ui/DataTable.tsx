@@ -14,7 +14,8 @@ import {
   useTable,
 } from '@tanstack/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, type ReactNode, useMemo, useRef } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { useI18n } from '../i18n/index.tsx';
 import { Button } from './Button.tsx';
 import { type CsvValue, csvText } from './csv.ts';
@@ -63,6 +64,8 @@ const VIRTUAL_FROM = 150;
 const ROW_PX = 37;
 /** Rows that are kept above and below the visible ones. */
 const OVERSCAN = 12;
+/** Rows of a table on paper: 25 pages. The CSV file has all. */
+const PRINTED_MAX = 1_000;
 
 interface Indexed<Row> {
   readonly row: Row;
@@ -131,10 +134,27 @@ function useSelectedRows<Row>(
   });
 }
 
+/** Whether the page is being printed: paper has no scroll bar, so a table shows its rows at once. */
+function useIsPrinting(): boolean {
+  const [isPrinting, setPrinting] = useState(false);
+  useEffect(() => {
+    // The browser takes the picture right after the event.
+    const begin = (): void => flushSync(() => setPrinting(true));
+    const end = (): void => setPrinting(false);
+    addEventListener('beforeprint', begin);
+    addEventListener('afterprint', end);
+    return () => {
+      removeEventListener('beforeprint', begin);
+      removeEventListener('afterprint', end);
+    };
+  }, []);
+  return isPrinting;
+}
+
 /** Shows a table. */
 export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
   const { id, caption, columns, rows, empty, hasControls = true, onOpen, footer } = props;
-  const { t } = useI18n();
+  const { t, number } = useI18n();
   const hiddenAtFirst = useMemo(
     () => columns.filter(({ isHidden }) => isHidden === true).map((column) => column.id),
     [columns],
@@ -147,7 +167,8 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
     readonly original: Indexed<Row>;
   }[];
   const shown = columns.filter((column) => !state.hidden.includes(column.id));
-  const isVirtual = selected.length > VIRTUAL_FROM;
+  const isPrinting = useIsPrinting();
+  const isVirtual = selected.length > VIRTUAL_FROM && !isPrinting;
   const virtualizer = useVirtualizer({
     count: isVirtual ? selected.length : 0,
     getScrollElement: () => frame.current,
@@ -160,7 +181,9 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
   const first = items?.[0];
   const last = items?.at(-1);
   const visible =
-    items === null ? selected : items.map(({ index }) => selected[index] as (typeof selected)[0]);
+    items === null
+      ? selected.slice(0, isPrinting ? PRINTED_MAX : undefined)
+      : items.map(({ index }) => selected[index] as (typeof selected)[0]);
   const before = first?.start ?? 0;
   const after = last === undefined ? 0 : virtualizer.getTotalSize() - last.end;
 
@@ -202,6 +225,9 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
           </tbody>
           {footer === undefined ? null : <tfoot>{footer}</tfoot>}
         </table>
+        {isPrinting && selected.length > PRINTED_MAX ? (
+          <p className="muted">{t('table.someRows', { shown: number(PRINTED_MAX), count: selected.length })}</p>
+        ) : null}
         {selected.length === 0 ? <p className="no-rows muted">{t('table.noMatch')}</p> : null}
       </div>
     </div>

@@ -52,6 +52,8 @@ export interface Comparison {
 const LABEL_FIELDS = ['source', 'chain', 'entityId', 'name'];
 const ENTRY_FIELDS = ['list', 'entityId', 'matchType'];
 const EXPOSURE_FIELDS = ['direction', 'type', 'category', 'entity', 'asset'];
+/** Answers of earlier versions do not name the label of an exposure, which is no difference. */
+const EXPOSURE_LABEL = 'label';
 const FLAG_FIELDS = ['code', 'party', 'direction', 'category', 'riskType', 'entity'];
 
 const REASON_FIELDS = ['code', 'category', 'source'];
@@ -69,6 +71,16 @@ const listsOf = (answer: JsonObject) => ({
   flags: rowsOf(answer.flags),
   reasons: rowsOf(answer.reasons),
 });
+
+function exposureChanges(
+  before: readonly JsonObject[] | null,
+  after: readonly JsonObject[] | null,
+): RowChanges | null {
+  const isNamed = [...(before ?? []), ...(after ?? [])].every((row) => EXPOSURE_LABEL in row);
+  const bare = ({ [EXPOSURE_LABEL]: _, ...row }: JsonObject): JsonObject => row;
+  const rows = (all: readonly JsonObject[] | null) => (isNamed || all === null ? all : all.map(bare));
+  return rowChanges(rows(before), rows(after), EXPOSURE_FIELDS);
+}
 
 /** Totals of the transfers, as flat fields; null if the answer has none of them. */
 function transfersOf(answer: JsonObject): JsonObject | null {
@@ -236,7 +248,7 @@ export function compareAnswers(first: SavedSide, second: SavedSide): Comparison 
     sanctions: rowChanges(old.sanctions, current.sanctions, ENTRY_FIELDS),
     lists: listChanges(first.screening.lists, second.screening.lists),
     labels: rowChanges(old.labels, current.labels, LABEL_FIELDS),
-    exposures: rowChanges(old.exposures, current.exposures, EXPOSURE_FIELDS),
+    exposures: exposureChanges(old.exposures, current.exposures),
     transfers: flatChanges(transfersOf(first.answer), transfersOf(second.answer)),
     flags: rowChanges(old.flags, current.flags, FLAG_FIELDS),
     parties: flatChanges(partiesOf(first.answer), partiesOf(second.answer)),

@@ -15,6 +15,9 @@ type Stop = NonNullable<Screening['stoppedAt']>[number];
 
 const Sankey = lazy(async () => ({ default: (await import('./Sankey.tsx')).Sankey }));
 
+/** Answers that were kept before rows had labels have none. */
+const labelOf = (row: Row): Row['label'] => row.label ?? null;
+
 const exposureKey = (_: Row, index: number): string => String(index);
 const stopKey = (stop: Stop, index: number): string => `${stop.address} ${index}`;
 
@@ -86,29 +89,41 @@ function useColumns(chain: string): readonly Column<Row>[] {
       {
         id: 'source',
         header: t('label.source'),
-        value: ({ label }) => label?.source ?? null,
+        value: (row) => labelOf(row)?.source ?? null,
         hasFilter: true,
-        cell: ({ label }) => (label === null ? '' : <Source name={label.source} url={label.sourceUrl} />),
+        cell: (row) => {
+          const label = labelOf(row);
+          return label === null ? '' : <Source name={label.source} url={label.sourceUrl} />;
+        },
       },
       {
         id: 'date',
         header: t('label.date'),
-        value: ({ label }) => label?.date ?? null,
-        cell: ({ label }) => (label === null ? '' : <Time iso={label.date} />),
+        value: (row) => labelOf(row)?.date ?? null,
+        cell: (row) => {
+          const label = labelOf(row);
+          return label === null ? '' : <Time iso={label.date} />;
+        },
         isHidden: true,
       },
       {
         id: 'confidence',
         header: t('label.confidence'),
-        value: ({ label }) => label?.confidence ?? null,
+        value: (row) => labelOf(row)?.confidence ?? null,
         isNumber: true,
-        cell: ({ label }) => (label === null ? '' : <Percent value={label.confidence * 100} />),
+        cell: (row) => {
+          const label = labelOf(row);
+          return label === null ? '' : <Percent value={label.confidence * 100} />;
+        },
       },
       {
         id: 'via',
         header: t('exposure.at'),
-        value: ({ label }) => label?.address ?? null,
-        cell: ({ label }) => (label === null ? '' : <Address address={label.address} chain={chain} />),
+        value: (row) => labelOf(row)?.address ?? null,
+        cell: (row) => {
+          const label = labelOf(row);
+          return label === null ? '' : <Address address={label.address} chain={chain} />;
+        },
         isHidden: true,
       },
       {

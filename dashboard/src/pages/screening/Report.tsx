@@ -50,7 +50,7 @@ const TABS: readonly TabRow[] = [
 
 /** The parts of the answer. */
 export function Report({ data }: { readonly data: Screening }): ReactNode {
-  const { t } = useI18n();
+  const { t, time } = useI18n();
   const [{ tab = 'exposure' }, change] = useUrlState();
   const chosen = TABS.some(({ id }) => id === tab) ? tab : 'exposure';
   return (
@@ -77,6 +77,9 @@ export function Report({ data }: { readonly data: Screening }): ReactNode {
           </Tabs.Panel>
         ))}
       </Tabs.Root>
+      <p className="only-print muted">
+        {t('screening.printed', { time: time(data.screenedAt), url: location.href })}
+      </p>
     </>
   );
 }
