@@ -16,6 +16,7 @@ import {
   TRANSACTIONS,
 } from '../dist/test/e2e/dashboard-world.js';
 import { startChromium } from '../dist/test/setup/chromium.js';
+import { writePicturesPage } from './pictures-page.mjs';
 
 async function chooseFile(page) {
   const buffer = Buffer.from(`address,chain\n${SUBJECT},ETH\n${SANCTIONED},ETH\n${NOBODY},ETH\n`);
@@ -259,5 +260,6 @@ try {
   await browser.close();
   await world.end();
 }
+if (isForDocs) writePicturesPage();
 for (const line of failed) process.stderr.write(`${line}\n`);
 process.exitCode = failed.length > 0 ? 1 : 0;

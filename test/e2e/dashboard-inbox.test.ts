@@ -206,6 +206,13 @@ describe.runIf(chromiumProgram !== null)('alerts, cases and wallets in a browser
 
   it('changes several alerts at once, with an assignee and a note', async () => {
     const form = page.getByRole('form', { name: 'Change the selected alerts' });
+    const download = page.waitForEvent('download');
+    await form.getByRole('button', { name: 'CSV' }).click();
+    const lines = readFileSync(await (await download).path(), 'utf8').split('\r\n').slice(0, -1);
+    expect(lines).toHaveLength(3);
+    // The counterparty of payment 3 is a formula.
+    expect(lines.join('\n')).toContain(`'=HYPERLINK`);
+    expect(lines.join('\n')).not.toMatch(/(^|,|")=HYPERLINK/m);
     await form.getByLabel('Status').selectOption('DISMISSED');
     await form.getByLabel('Assignee').fill('bob');
     await form.getByLabel('Note').fill(HOSTILE_NAMES[0]);

@@ -18,11 +18,13 @@ interface BulkProps {
   readonly isBusy: boolean;
   readonly onChange: (change: AlertChange) => void;
   readonly onCase: () => void;
+  /** Saves the alerts as a file. */
+  readonly onSave: () => void;
   readonly onClear: () => void;
 }
 
 /** The form for the selected alerts. */
-export function Bulk({ ids, isBusy, onChange, onCase, onClear }: BulkProps): ReactNode {
+export function Bulk({ ids, isBusy, onChange, onCase, onSave, onClear }: BulkProps): ReactNode {
   const { t, word } = useI18n();
   const count = ids.length;
   const [status, setStatus] = useState('');
@@ -74,6 +76,9 @@ export function Bulk({ ids, isBusy, onChange, onCase, onClear }: BulkProps): Rea
           <AddToCase help={t('alerts.caseHelp')} links={() => ids.map((id) => ({ type: 'ALERT', id }))} />
         </>
       ) : null}
+      <Button kind="quiet" icon="download" onClick={onSave}>
+        CSV
+      </Button>
       <Button kind="quiet" onClick={onClear}>
         {t('alerts.clear')}
       </Button>

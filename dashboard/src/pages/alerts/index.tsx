@@ -5,6 +5,7 @@ import { useI18n } from '../../i18n/index.tsx';
 import { PATHS } from '../../paths.ts';
 import { useShortcut } from '../../shell/shortcuts.ts';
 import { Page } from '../../ui/Page.tsx';
+import { saveFile } from '../../ui/save-file.ts';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { useUrlState } from '../../ui/url-state.ts';
 import { type NewCase, useOpenCase } from '../case/open.ts';
@@ -12,6 +13,7 @@ import { titleText } from '../case/title.ts';
 import { AlertTable } from './AlertTable.tsx';
 import { NEXT_STATUS, useAlertChanges, useOwnName } from './actions.ts';
 import { Bulk, CASE_LINKS_MAX, ChangeProgress } from './Bulk.tsx';
+import { alertsCsv } from './csv.ts';
 import { Details } from './Details.tsx';
 import { AlertFilters, NotFollowedChains, StreamMark } from './Filters.tsx';
 import type { Alert } from './inbox.ts';
@@ -126,6 +128,13 @@ export function AlertsPage(): ReactNode {
           isBusy={isBusy || openCase.isPending}
           onChange={(body) => void change([...checked], () => body).then(() => setChecked(new Set()))}
           onCase={() => openCaseOf([...checked].flatMap((id) => inbox.byId(id) ?? []))}
+          onSave={() =>
+            saveFile(
+              'alerts.csv',
+              'text/csv;charset=utf-8',
+              alertsCsv([...checked].flatMap((id) => inbox.byId(id) ?? [])),
+            )
+          }
           onClear={() => setChecked(new Set())}
         />
       )}
