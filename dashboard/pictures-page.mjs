@@ -3,7 +3,11 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const docs = join(import.meta.dirname, '..', 'docs');
-const LOOKS = { light: 'light', dark: 'dark', 360: 'on a telephone' };
+const LOOKS = [
+  ['light', 'light'],
+  ['dark', 'dark'],
+  ['360', 'on a telephone'],
+];
 
 /** Headings of the page, and the first parts of the names of their pictures, in the order of the navigation. */
 const PARTS = [
@@ -31,7 +35,7 @@ export function writePicturesPage() {
   const files = new Set(readdirSync(join(docs, 'images', 'dashboard')));
   const sections = PARTS.flatMap(([title, names]) => {
     const lines = names.flatMap((name) =>
-      Object.entries(LOOKS).flatMap(([look, word]) =>
+      LOOKS.flatMap(([look, word]) =>
         files.has(`${name}-${look}.webp`)
           ? [`![${name.replaceAll('-', ' ')}, ${word}](../images/dashboard/${name}-${look}.webp)`]
           : [],

@@ -101,8 +101,8 @@ const PAGES = [
     },
   },
   { name: 'saved', path: '/saved' },
-  { name: 'screening-counterparties', path: `/screening/ETH/${SUBJECT}?tab=counterparties` },
-  { name: 'screening-law', path: `/screening/ETH/${SUBJECT}?tab=legal` },
+  { name: 'screening-counterparties', path: `/screening/ETH/${SUBJECT}?tab=counterparties`, isTab: true },
+  { name: 'screening-law', path: `/screening/ETH/${SUBJECT}?tab=legal`, isTab: true },
   { name: 'screening-sanctioned', path: `/screening/ETH/${SANCTIONED}` },
   { name: 'screening-nobody', path: `/screening/ETH/${NOBODY}?tab=coverage` },
   { name: 'bulk', path: '/bulk' },
@@ -145,7 +145,7 @@ const PAGES = [
   { name: 'transaction', path: `/transactions/${TRANSACTIONS.mixer}` },
   { name: 'transaction-several', path: `/transactions/${TRANSACTIONS.several}` },
   { name: 'transaction-unknown', path: `/transactions/${TRANSACTIONS.unknown}` },
-  { name: 'screening-transfers', path: `/screening/ETH/${SUBJECT}?tab=transfers` },
+  { name: 'screening-transfers', path: `/screening/ETH/${SUBJECT}?tab=transfers`, isTab: true },
   { name: 'exchanges', path: '/exchanges?name=Kraken' },
   {
     name: 'names',
@@ -183,11 +183,11 @@ const LOOKS = [
   { name: '360', colorScheme: 'light', viewport: { width: 360, height: 740 } },
 ];
 
-/** Pictures of the guide are for orientation: three quarters of the size, and 3 MB in all. */
+/** Pictures of the guide are for orientation: smaller than a screen, and 3 MB in all. */
 const DOCS = {
   folder: join(import.meta.dirname, '..', 'docs', 'images', 'dashboard'),
-  scale: 0.75,
-  quality: 55,
+  scales: { light: 0.75, dark: 0.5, 360: 0.75 },
+  quality: 38,
 };
 /** Pages of which a variant shows nothing else in the guide. */
 const NOT_IN_DOCS = new Set([
@@ -226,7 +226,7 @@ try {
   await fillAccount(url, first);
   await makeOperator(world, first);
   for (const { name: look, ...options } of LOOKS) {
-    const scale = isForDocs ? { deviceScaleFactor: DOCS.scale } : {};
+    const scale = isForDocs ? { deviceScaleFactor: DOCS.scales[look] } : {};
     const context = await browser.newContext({
       ...options,
       ...scale,
@@ -239,7 +239,7 @@ try {
     const page = await context.newPage();
     page.setDefaultTimeout(60_000);
     const pages = PAGES.filter(({ name }) => name.includes(wanted) && !(isForDocs && NOT_IN_DOCS.has(name)));
-    for (const { name, path, act, open = false } of pages) {
+    for (const { name, path, act, open = false, isTab = false } of pages) {
       try {
         await context.clearCookies();
         if (!open) await context.addCookies([{ name: 'assay_session', value: session, url, httpOnly: true }]);
@@ -248,6 +248,10 @@ try {
         await page.waitForLoadState('networkidle');
         await act?.(page);
         await page.waitForLoadState('networkidle');
+        // What a screen shows of a tab begins with the tabs.
+        if (isForDocs && isTab)
+          await page.evaluate(`document.querySelector('[role=tablist]').scrollIntoView({ block: 'start' })
+            ?? scrollBy(0, -64)`);
         await save(page, `${name}-${look}`);
       } catch (error) {
         // The other pictures are taken anyway.
