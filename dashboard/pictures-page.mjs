@@ -27,7 +27,10 @@ const PARTS = [
   ['Usage and credits', ['usage', 'billing']],
   ['People, your account and the audit log', ['people', 'account', 'account-totp', 'audit']],
   ['Channels and status', ['channels', 'status']],
-  ['The installation', ['health', 'labels', 'chains', 'queues', 'nodes', 'imports'].map((tab) => `operator-${tab}`)],
+  [
+    'The installation',
+    ['health', 'labels', 'chains', 'queues', 'nodes', 'imports'].map((tab) => `operator-${tab}`),
+  ],
 ];
 
 /** Writes the page. */

@@ -208,7 +208,9 @@ describe.runIf(chromiumProgram !== null)('alerts, cases and wallets in a browser
     const form = page.getByRole('form', { name: 'Change the selected alerts' });
     const download = page.waitForEvent('download');
     await form.getByRole('button', { name: 'CSV' }).click();
-    const lines = readFileSync(await (await download).path(), 'utf8').split('\r\n').slice(0, -1);
+    const lines = readFileSync(await (await download).path(), 'utf8')
+      .split('\r\n')
+      .slice(0, -1);
     expect(lines).toHaveLength(3);
     // The counterparty of payment 3 is a formula.
     expect(lines.join('\n')).toContain(`'=HYPERLINK`);

@@ -179,7 +179,9 @@ describe('the guide', () => {
     for (const { path, content } of files.filter(isHtml)) {
       // Code of the pages is escaped, so every match is markup.
       expect(
-        content.match(/<style|<[a-z][^>]* (style|on[a-z]+)=|<script(?! src="\/)|<iframe|<img(?! src="\/docs\/guide\/)/g),
+        content.match(
+          /<style|<[a-z][^>]* (style|on[a-z]+)=|<script(?! src="\/)|<iframe|<img(?! src="\/docs\/guide\/)/g,
+        ),
         path,
       ).toBeNull();
       expect(content.match(/<h1>/g), path).toHaveLength(1);

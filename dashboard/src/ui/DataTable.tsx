@@ -226,7 +226,9 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
           {footer === undefined ? null : <tfoot>{footer}</tfoot>}
         </table>
         {isPrinting && selected.length > PRINTED_MAX ? (
-          <p className="muted">{t('table.someRows', { shown: number(PRINTED_MAX), count: selected.length })}</p>
+          <p className="muted">
+            {t('table.someRows', { shown: number(PRINTED_MAX), count: selected.length })}
+          </p>
         ) : null}
         {selected.length === 0 ? <p className="no-rows muted">{t('table.noMatch')}</p> : null}
       </div>

@@ -3,8 +3,28 @@ import type { Schemas } from '../../api/client.ts';
 import { csvText } from '../../ui/csv.ts';
 
 const COLUMNS = [
-  ...['sequence', 'id', 'created_at', 'status', 'severity', 'rule', 'title', 'message', 'category', 'assignee'],
-  ...['wallet', 'wallet_chain', 'wallet_label', 'direction', 'counterparty', 'counterparty_name', 'hash', 'time'],
+  ...[
+    'sequence',
+    'id',
+    'created_at',
+    'status',
+    'severity',
+    'rule',
+    'title',
+    'message',
+    'category',
+    'assignee',
+  ],
+  ...[
+    'wallet',
+    'wallet_chain',
+    'wallet_label',
+    'direction',
+    'counterparty',
+    'counterparty_name',
+    'hash',
+    'time',
+  ],
   ...['amount', 'asset', 'usd', 'final', 'reorged'],
 ];
 
