@@ -249,9 +249,11 @@ try {
         await act?.(page);
         await page.waitForLoadState('networkidle');
         // What a screen shows of a tab begins with the tabs.
-        if (isForDocs && isTab)
-          await page.evaluate(`document.querySelector('[role=tablist]').scrollIntoView({ block: 'start' })
-            ?? scrollBy(0, -64)`);
+        if (isForDocs && isTab) {
+          await page.getByRole('tablist').waitFor();
+          await page.evaluate(`document.querySelector('[role=tablist]').scrollIntoView({ block: 'start' })`);
+          await page.mouse.wheel(0, -64);
+        }
         await save(page, `${name}-${look}`);
       } catch (error) {
         // The other pictures are taken anyway.
