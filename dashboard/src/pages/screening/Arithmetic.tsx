@@ -104,7 +104,7 @@ function NotApplicable(): ReactNode {
   );
 }
 
-/** Who says so, since when, and with what confidence. */
+/** The statements with source, date and confidence. */
 function Evidence({ bases }: { readonly bases: readonly Basis[] }): ReactNode {
   const { t } = useI18n();
   const more = bases.length - EVIDENCE_SHOWN;

@@ -1,4 +1,4 @@
-/** What each part of the score rests on: who says it, since when, and how sure that is. */
+/** The statements behind each part of the score, with source, date and confidence. */
 import type { Screening } from './ask.ts';
 
 type Factor = NonNullable<Screening['scoreBreakdown']>[number];
@@ -7,7 +7,7 @@ type Factor = NonNullable<Screening['scoreBreakdown']>[number];
 export interface Basis {
   /** The text of the server: an entity, a list and a party, or a source and an entity. */
   readonly text: string;
-  /** Null if the answer does not say who states it. */
+  /** Null if the answer names no source. */
   readonly source: string | null;
   readonly sourceUrl: string | null;
   readonly date: string | null;
