@@ -1,4 +1,4 @@
-/** What the dashboard keeps in the tab over a reload. It belongs to the person who is logged in, so it is cleared with the session. */
+/** The state that the dashboard keeps in the tab over a reload. It belongs to the person who is logged in, so it is cleared with the session. */
 
 const PREFIX = 'assay.';
 /** Texts that the storage has no room for (5 MB in most browsers). They last until the page is loaded again. */

@@ -25,7 +25,7 @@ const ROWS = 100;
 
 const keyOf = ({ id }: Delivery): string => id;
 
-/** What the last attempt says; null before the first. */
+/** The result of the last attempt; null before the first. */
 function lastResult({ attempts }: Delivery): string | null {
   const last = attempts.at(-1);
   if (last === undefined) return null;

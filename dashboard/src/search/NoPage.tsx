@@ -1,4 +1,4 @@
-/** What the search box answers itself, because no page of the dashboard does. */
+/** Answers of the search box to inputs that no page of the dashboard handles. */
 import { useMutation } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';

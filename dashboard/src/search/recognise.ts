@@ -1,4 +1,4 @@
-/** What a text in the search box is: an address, a name, a hash of a transaction, or a list. */
+/** Determines the kind of a text in the search box: an address, a name, a hash of a transaction, or a list. */
 import { entriesOfTable, entryOf } from './table.ts';
 
 export type Recognised =

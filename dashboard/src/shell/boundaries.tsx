@@ -1,4 +1,4 @@
-/** What is shown while a page loads, if it fails, and if there is none. */
+/** The states of a page: loading, failed, and not found. */
 import { type ErrorComponentProps, Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useI18n } from '../i18n/index.tsx';

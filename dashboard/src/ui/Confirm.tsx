@@ -8,9 +8,9 @@ import { Failure } from './states.tsx';
 interface ConfirmProps {
   readonly label: string;
   readonly title: string;
-  /** What happens, and what it costs. */
+  /** The effect of the action and its cost. */
   readonly text: string;
-  /** What has happened. Without it, the dialog closes at once. */
+  /** The result of the action. Without it, the dialog closes at once. */
   readonly done?: string;
   readonly error?: Error | null;
   readonly isBusy?: boolean;

@@ -44,7 +44,7 @@ export interface Column<Row> {
 export interface DataTableProps<Row> {
   /** Unique on the page; the parameters in the URL begin with it. */
   readonly id: string;
-  /** What the table contains, for screen readers and as the name of the file. */
+  /** The subject of the table, for screen readers and as the name of the file. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];

@@ -1,9 +1,9 @@
-/** Money, numbers and times. What is not known is a word, never a zero and never empty. */
+/** Money, numbers and times. An unknown value is a word, never a zero and never empty. */
 import type { ReactNode } from 'react';
 import { useI18n } from '../i18n/index.tsx';
 import { plainText } from './plain-text.ts';
 
-/** What is not known. */
+/** The word for an unknown value. */
 export function NotKnown(): ReactNode {
   const { t } = useI18n();
   return <span className="not-known">{t('ui.notKnown')}</span>;

@@ -1,4 +1,4 @@
-/** What a person does with several alerts at once. */
+/** Actions on several alerts at once. */
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useI18n } from '../../i18n/index.tsx';
 import { Button } from '../../ui/Button.tsx';

@@ -127,7 +127,7 @@ export class Inbox {
 
   /** Stores an alert as it is now: a response, or an event of the stream. */
   receive(alert: Alert): void {
-    // What arrives before the first page is in it, or comes again with the next event.
+    // An event that arrives before the first page is in it, or comes again with the next event.
     if (this.#newest === null) {
       this.#alerts.set(alert.id, alert);
       return;

@@ -10,7 +10,7 @@ export const SEVERITIES = ['CRITICAL', 'HIGH', 'MEDIUM', 'LOW'] as const;
 /** The list is read after the stream is open, so that no alert falls between them; but a proxy without streams must not prevent it. */
 const STREAM_WAIT_MS = 2_000;
 
-/** Reads the filters of the URL. What is not valid is left out. */
+/** Reads the filters of the URL. Invalid filters are left out. */
 export function filtersIn({ status, severity, wallet, address }: Search): Filters {
   const knownStatus = STATUSES.find((known) => known === status);
   const knownSeverity = SEVERITIES.find((known) => known === severity);

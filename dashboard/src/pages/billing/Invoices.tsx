@@ -24,7 +24,7 @@ export function Invoices(): ReactNode {
   );
 }
 
-/** What happened after the payment: refunds and disputes. */
+/** Events after the payment: refunds and disputes. */
 function Since({ invoice }: { readonly invoice: Invoice }): ReactNode {
   const { t, word, usd } = useI18n();
   const { refunded, dispute, reason } = invoice;

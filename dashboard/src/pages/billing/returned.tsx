@@ -51,7 +51,7 @@ export function PaidPage(): ReactNode {
   );
 }
 
-/** What has become of the payment. */
+/** The outcome of the payment. */
 function Outcome({ invoice }: { readonly invoice: Invoice }): ReactNode {
   const { t, word, number, usd } = useI18n();
   const { state, credits, price, pool, reason } = invoice;

@@ -139,7 +139,7 @@ interface OptionsProps {
   readonly onSent: () => void;
 }
 
-/** What to ask about the lines, what that costs, and the upload. */
+/** The operation for the lines, its cost, and the upload. */
 function Options({ source, onForget, onSent }: OptionsProps): ReactNode {
   const { t, word } = useI18n();
   const [kind, setKind] = useState<Kind>('labels');
@@ -255,7 +255,7 @@ function SourceView({ source }: { readonly source: Source }): ReactNode {
   );
 }
 
-/** What the lines will take, beside what is there. */
+/** The cost of the lines beside the balance. */
 function Cost({ kind, lines }: { readonly kind: Kind; readonly lines: number | null }): ReactNode {
   const { t } = useI18n();
   const usage = useQuery(usageQuery);

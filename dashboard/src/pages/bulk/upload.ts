@@ -13,7 +13,7 @@ export const isOpen = ({ state }: Pick<Job, 'state'>): boolean =>
 /** `JOB_KINDS` of the server; the types compare them. */
 export const KINDS = ['labels', 'sanctions', 'screening', 'kyt'] as const satisfies readonly Kind[];
 
-/** What the lines of a kind are paid with. */
+/** The balance or quota that pays for the lines of a kind. */
 export const unitOf = (kind: Kind): Job['cost']['unit'] =>
   kind === 'labels' || kind === 'sanctions' ? 'intel' : 'credits';
 
@@ -30,7 +30,7 @@ const LINE_FEED = 10;
 /** A line that names the column of addresses. */
 const HEADER = /(?:^|[,;])\s*"?address"?\s*(?:[,;]|$)/i;
 
-/** What can be said about a file before it is sent. */
+/** Facts about a file that are known before it is sent. */
 export interface FileFacts {
   readonly format: Format;
   /** The first lines. */

@@ -1,4 +1,4 @@
-/** What a case refers to: alerts, wallets, addresses, screenings, transactions, names. */
+/** References of a case: alerts, wallets, addresses, screenings, transactions, names. */
 import { CHAINS } from 'assay:chains';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';

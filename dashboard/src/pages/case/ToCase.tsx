@@ -1,4 +1,4 @@
-/** What a page offers about its subject: open a case, or add it to a case that is not closed. */
+/** Actions of a page on its subject: open a case, or add it to a case that is not closed. */
 import { Dialog } from '@base-ui/react/dialog';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
@@ -18,7 +18,7 @@ const CASES_MAX = 100;
 interface ToCaseProps {
   /** Title of a new case. */
   readonly title: string;
-  /** What a case would keep, as a sentence. */
+  /** Describes in a sentence the content that a case would keep. */
   readonly help: string;
   /** Called when the person decides: an answer may be large. */
   readonly links: () => readonly NewLink[];

@@ -69,7 +69,7 @@ interface PasswordDialogProps {
   readonly error: Error | null;
   readonly onConfirm: (password: string) => void;
   readonly onClose: () => void;
-  /** What happens. */
+  /** The effect of the action. */
   readonly children: ReactNode;
 }
 

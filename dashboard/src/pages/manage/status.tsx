@@ -259,7 +259,7 @@ function Nodes({ leases }: { readonly leases: Ready['leases'] }): ReactNode {
   );
 }
 
-/** What waits in the queues of the account. Those of other accounts are theirs. */
+/** Work that waits in the queues of the account. Other accounts are not shown. */
 function Queues(): ReactNode {
   const { t } = useI18n();
   const queues = useQuery({

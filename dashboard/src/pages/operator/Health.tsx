@@ -1,4 +1,4 @@
-/** What was checked, what is wrong, and what to do. */
+/** Health checks: their subject, result and remedy. */
 import './operator.css';
 import { type ReactNode, useMemo } from 'react';
 import { useI18n } from '../../i18n/index.tsx';

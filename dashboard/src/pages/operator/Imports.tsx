@@ -1,4 +1,4 @@
-/** What was imported, and the last imports, syncs and builds with their errors. */
+/** Imported data, and the last imports, syncs and builds with their errors. */
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo } from 'react';
 import { call } from '../../api/client.ts';

@@ -1,4 +1,4 @@
-/** What a person does with a screening: screen again, open a case, watch the address, print the report. */
+/** Actions on a screening: screen again, open a case, watch the address, print the report. */
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useI18n } from '../../i18n/index.tsx';

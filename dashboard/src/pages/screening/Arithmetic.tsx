@@ -93,7 +93,7 @@ function useColumns(data: Screening): readonly Column<Factor>[] {
   );
 }
 
-/** What the address itself is has no transfers, and so no share and no value. */
+/** A factor of the address itself has no transfers, and so no share and no value. */
 function NotApplicable(): ReactNode {
   const { t } = useI18n();
   return (

@@ -1,4 +1,4 @@
-/** What the verdict rests on, and what was not read. */
+/** The data behind the verdict, and the data that was not read. */
 import { type ReactNode, useMemo } from 'react';
 import { useI18n } from '../../i18n/index.tsx';
 import { Address } from '../../ui/Address.tsx';

@@ -1,4 +1,4 @@
-/** What sources say about the address itself: sanctions, labels, contradictions, and the other reasons. */
+/** Statements of sources about the address itself: sanctions, labels, contradictions, and the other reasons. */
 import { type ReactNode, useMemo } from 'react';
 import { useI18n } from '../../i18n/index.tsx';
 import { type Column, DataTable } from '../../ui/DataTable.tsx';

@@ -1,4 +1,4 @@
-/** What the law of a country says about a verdict like this, and its sources. */
+/** Legal requirements of a country for a verdict like this, and their sources. */
 import { type ReactNode, useMemo } from 'react';
 import { useI18n } from '../../i18n/index.tsx';
 import { type Column, DataTable } from '../../ui/DataTable.tsx';

@@ -7,7 +7,7 @@ import { RISK_SHAPES, riskShape } from '../../ui/RiskBadge.tsx';
 import type { Screening } from './ask.ts';
 import { exposureFlow, type FlowNode, WIDTH } from './sankey-graph.ts';
 
-/** What is not attributed has no level: it is neither safe nor dangerous. */
+/** An unattributed share has no level: it is neither safe nor dangerous. */
 const levelOf = (category: string): string =>
   category === 'UNKNOWN' ? 'UNKNOWN' : (THREAT_LEVELS[category] ?? 'UNKNOWN');
 

@@ -18,7 +18,7 @@ const isTaint = (text: string | undefined): text is (typeof TAINT_METHODS)[numbe
 /** Beside each other, the policies say how much depends on the choice. It costs the same as one. */
 export const STANDARD_TAINT = 'all';
 
-/** Reads the options of the URL. What is not valid is left out, and the default applies. */
+/** Reads the options of the URL. Invalid options are left out, and the default applies. */
 export function optionsIn(search: Search): Options {
   const { asOf, jurisdiction, taint } = search;
   const maxHops = Number(search.hops);

@@ -1,4 +1,4 @@
-/** What is selected in the picture: its facts, what can be done with it, and its note. */
+/** The selection in the picture: its facts, its actions and its note. */
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useId, useState } from 'react';
 import { useI18n } from '../../i18n/index.tsx';

@@ -1,4 +1,4 @@
-/** What an answer says beside its graph: the paths to a target, crossings of bridges, what was not read. */
+/** The parts of an answer beside its graph: paths to a target, crossings of bridges, and gaps in the data. */
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useI18n } from '../../i18n/index.tsx';

@@ -1,4 +1,4 @@
-/** What shapes, letters and lines mean, for what the picture contains. */
+/** Explains the shapes, letters and lines that the picture contains. */
 import type { ReactNode } from 'react';
 import { useI18n } from '../../i18n/index.tsx';
 import { RISK_SHAPES, type RiskLevel } from '../../ui/RiskBadge.tsx';

@@ -21,7 +21,7 @@ const isOneOf = <T extends string>(values: readonly T[], text: string | undefine
 
 export type TraceOptions = Omit<TraceBody, 'address' | 'chain'>;
 
-/** Reads the options of the URL. What is not valid is left out, and the default applies. */
+/** Reads the options of the URL. Invalid options are left out, and the default applies. */
 export function optionsIn(search: Search): TraceOptions {
   const { direction, hops, target, depth, inTime, bridges } = search;
   return {

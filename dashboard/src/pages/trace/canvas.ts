@@ -109,7 +109,7 @@ export class TraceCanvas {
     });
   }
 
-  /** Draws a picture. What was on the screen stays where it was. */
+  /** Draws a picture. Nodes that were on the screen keep their place. */
   show(view: View, places: Places, look: Look): void {
     this.view = view;
     this.places = places;

@@ -1,4 +1,4 @@
-/** What a trace keeps in the tab: notes over a reload, and a file on its way to its page. */
+/** The state that a trace keeps in the tab: notes over a reload, and a file on its way to its page. */
 import { readTab, removeTab, whenTabCleared, writeTab } from '../../api/tab-storage.ts';
 import type { Picture } from './picture.ts';
 

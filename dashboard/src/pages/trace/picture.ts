@@ -38,7 +38,7 @@ export interface Branch {
   readonly column: number;
 }
 
-/** What one answer adds. */
+/** The additions of one answer. */
 export interface Growth {
   readonly nodes: readonly TraceNode[];
   readonly edges: readonly TraceEdge[];
@@ -316,7 +316,7 @@ export function open(picture: Picture, id: string): Picture {
   return withPlaces({ ...opened, shown: choose({ ...opened, shown }, SHOWN_EACH_SIDE) });
 }
 
-/** Builds a picture from its parts, such as those of a file. What has no place gets one. */
+/** Builds a picture from its parts, such as those of a file. Nodes without a place get one. */
 export function restore(parts: Omit<Picture, 'branches'>): Picture {
   const { nodes, edges, start } = parts;
   const root: Branch = { parent: null, side: 0, column: 0 };

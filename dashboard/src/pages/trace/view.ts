@@ -1,4 +1,4 @@
-/** What of a picture is drawn: shown addresses, nodes that count the others, and one edge for each pair. */
+/** The visible part of a picture: shown addresses, nodes that count the others, and one edge for each pair. */
 import type { LayoutEdge, LayoutNode } from './layout.ts';
 import type { Branch, Picture, TraceEdge, TraceNode } from './picture.ts';
 

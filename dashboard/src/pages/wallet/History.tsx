@@ -1,4 +1,4 @@
-/** What has happened to a wallet: its alerts and its monitored transactions. */
+/** History of a wallet: its alerts and its monitored transactions. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';

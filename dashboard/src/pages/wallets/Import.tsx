@@ -15,7 +15,7 @@ import { Name } from '../../ui/values.tsx';
 import { addWallet, type WalletBody } from './add.ts';
 import { readWallets, type WalletFile, type WalletRow } from './wallet-csv.ts';
 
-/** What became of a row. */
+/** The outcome of a row. */
 type Result = { readonly state: 'ready' | 'added' } | { readonly state: 'failed'; readonly message: string };
 
 interface Entry {

@@ -37,7 +37,7 @@ interface SettingsProps {
   readonly onChange: (settings: Settings) => void;
 }
 
-/** What is sent, how often, and where to. */
+/** Rules of a wallet: which alerts are sent, how often, and where to. */
 export function SettingFields({ settings, onChange }: SettingsProps): ReactNode {
   const { t, word } = useI18n();
   return (

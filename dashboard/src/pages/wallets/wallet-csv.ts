@@ -74,7 +74,7 @@ function columnsIn(cells: readonly string[]): Readonly<Partial<Record<ColumnName
 
 const isOneOf = (text: string, known: readonly string[]): boolean => text === '' || known.includes(text);
 
-/** What the reader needs to know about chains. */
+/** Facts about chains that the reader needs. */
 export interface ChainFacts {
   /** Whether wallets of the chain can be watched. */
   readonly isMonitored: (chain: string) => boolean;
