@@ -26,10 +26,7 @@ export function entryOf(text: string, chainsOf: ChainsOf): ListEntry {
  * @param chainsOf - returns the chains on which a text is a valid address
  * @returns null if the text is no table with a column of addresses
  */
-export function entriesOfTable(
-  text: string,
-  chainsOf: ChainsOf,
-): readonly string[] | null {
+export function entriesOfTable(text: string, chainsOf: ChainsOf): readonly string[] | null {
   const rows = parseCsv(text).map(({ cells }) => cells.map((cell) => cell.trim()));
   const width = rows[0]?.length ?? 0;
   if (rows.length < 2 || width < 2 || rows.some((cells) => cells.length !== width)) return null;
@@ -44,7 +41,8 @@ export function entriesOfTable(
   const body = isAddress(rows[0]?.[column]) ? rows : rows.slice(1);
   const isChain = (cells: readonly string[], at: number): boolean =>
     chainsOf(cells[column] ?? '').includes(cells[at]?.toUpperCase() ?? '');
-  const isUnset = (cells: readonly string[], at: number): boolean => cells[at] === '' || !isAddress(cells[column]);
+  const isUnset = (cells: readonly string[], at: number): boolean =>
+    cells[at] === '' || !isAddress(cells[column]);
   const chainColumn = Array.from({ length: width }, (_, at) => at).find(
     (at) => at !== column && body.every((cells) => isUnset(cells, at) || isChain(cells, at)),
   );
