@@ -14,6 +14,7 @@ import { loadTaxonomy } from '../src/labels/categories.ts';
 import { openFreshness } from '../src/labels/freshness.ts';
 import { openSnapshotSet } from '../src/labels/index/snapshot-set.ts';
 import { createPool } from '../src/pool/pool.ts';
+import { ReceiptBatches } from '../src/receipts/batches.ts';
 import { createReceipts } from '../src/receipts/receipts.ts';
 import { openReceiptStore } from '../src/receipts/store-lmdb.ts';
 import { createExchangeStatuses } from '../src/registers/exchange-status.ts';
@@ -128,10 +129,15 @@ async function serve(settings: BenchServerSettings): Promise<void> {
       lists: () => listStates(deps.freshness()),
       issuer: () => 'urn:assay:bench',
       log: null,
+      verdictKey: () => Promise.reject(new Error('no key of verdicts')),
       clock: systemClock,
       random: systemRandom,
     },
   );
+  const batches = new ReceiptBatches({
+    receipts: () => receipts,
+    ...{ clock: systemClock, random: systemRandom, log },
+  });
   const app = createHttpApp(
     {
       backend: 'uws',
@@ -174,6 +180,7 @@ async function serve(settings: BenchServerSettings): Promise<void> {
         cases: missing('Cases are not part of this benchmark.'),
         receiptLog: missing('The transparency log is not part of this benchmark.'),
         receipts: () => receipts,
+        receiptBatches: () => batches,
         savedScreenings: missing('Saved screenings are not part of this benchmark.'),
         oracleTrees: {
           root: () => Promise.reject(new Error('Roots are not part of this benchmark.')),

@@ -14,9 +14,11 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = join(root, 'dashboard');
 const output = join(root, 'dist', 'dashboard', 'manifest.json');
 
-/** What the build reads: also the parser of addresses of the server, and facts of its data. */
+/** What the build reads: also the parser of addresses of the server, facts of its data, and the verification of the client. */
 const SOURCES = [
   'dashboard/src',
+  'sdk/typescript/src/receipts.ts',
+  'sdk/typescript/src/receipt-proofs.ts',
   'data/categories.json',
   'data/jurisdictions.json',
   'src/chains/address',

@@ -945,6 +945,87 @@ def verify_receipt(
     return dict(receipt)
 
 
+def _merkle_root(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> Optional[bytes]:
+    """Returns the root that a proof of inclusion leads to (RFC 9162, section 2.1.3.2); None if it does not fit the tree."""
+    if not 0 <= index < size:
+        return None
+    node, last, digest = index, size - 1, leaf
+    for sibling in path:
+        if last == 0 or len(sibling) != 32:
+            return None
+        if node % 2 == 1 or node == last:
+            digest = hashlib.sha256(b"\x01" + sibling + digest).digest()
+            while node % 2 == 0 and node != 0:
+                node, last = node // 2, last // 2
+        else:
+            digest = hashlib.sha256(b"\x01" + digest + sibling).digest()
+        node, last = node // 2, last // 2
+    return digest if last == 0 else None
+
+
+def verify_line(receipt: Mapping[str, Any], line: int, salt: str, path: Sequence[str], text: str) -> None:
+    """Verifies that a receipt of a bulk job or a batch binds a line.
+
+    :param receipt: the result of `verify_receipt`
+    :param line: number of the line, from 0
+    :param salt: of `client.jobs.line`, or `batch.salt` of an answer of the oracle
+    :param path: of `client.jobs.line` or `client.receipts.line`
+    :param text: the line without its line break; of an answer of the oracle, its JSON without `batch`, in the order and spelling of the response
+    :raises ReceiptError: if it does not
+    """
+    lines = receipt.get("lines")
+    if lines is None:
+        raise ReceiptError("receipt: binds no lines.")
+    try:
+        leaf = hashlib.sha256(b"\x00" + bytes.fromhex(salt) + text.encode()).digest()
+        siblings = [bytes.fromhex(each) for each in path]
+    except ValueError:
+        raise ReceiptError("path: must be hexadecimal.") from None
+    root = _merkle_root(leaf, line, lines["count"], siblings)
+    if len(salt) != 32 or root is None or root.hex() != lines["root"]:
+        raise ReceiptError(f"line: the receipt does not bind this text as line {line}.")
+
+
+def verify_log_proof(proof: str, jws: str, key: str) -> Dict[str, Any]:
+    """Verifies that a receipt is in the transparency log, and returns `origin`, `index` and `size`. It needs the package `cryptography`.
+
+    :param proof: `client.receipts.proof(id)`: the text of a `.tlog-proof`
+    :param jws: the receipt; `verify_receipt` verifies it
+    :param key: key of the log, NAME+ID+KEY, from its operator and not from the log
+    :raises ReceiptError: if the proof does not show it
+    """
+    head, _, checkpoint = proof.partition("\n\n")
+    signed, _, signatures = checkpoint.rpartition("\n\n")
+    signed += "\n"
+    try:
+        name, key_id, encoded = key.strip().split("+", 2)
+        raw = base64.b64decode(encoded, validate=True)
+        first, *lines = head.split("\n")
+        lines = [line for line in lines if not line.startswith("extra ")]
+        if first != "c2sp.org/tlog-proof@v1" or not lines[0].startswith("index "):
+            raise ReceiptError("proof: must be a .tlog-proof.")
+        index = int(lines[0][6:])
+        path = [base64.b64decode(line, validate=True) for line in lines[1:]]
+        origin, size_text, root = signed.split("\n")[:3]
+        size = int(size_text)
+        signers = [line.split(" ") for line in signatures.split("\n") if line.startswith("\u2014 ")]
+        own = [base64.b64decode(parts[2], validate=True) for parts in signers if parts[1] == name]
+        root_bytes = base64.b64decode(root, validate=True)
+    except (ValueError, IndexError, binascii.Error):
+        raise ReceiptError("proof: must be a .tlog-proof, and the key NAME+ID+KEY.") from None
+    if raw[:1] != b"\x01" or hashlib.sha256(f"{name}\n".encode() + raw).digest()[:4].hex() != key_id:
+        raise ReceiptError("key: must be the key of a log, NAME+ID+KEY.")
+    if origin != name or not any(
+        one[:4].hex() == key_id and _ed25519_verifies(raw[1:], one[4:], signed.encode()) for one in own
+    ):
+        raise ReceiptError("checkpoint: has no valid signature of the log.")
+    entry = hashlib.sha256(_base64url((jws.split(".") + [""])[1])).digest()
+    leaf = hashlib.sha256(b"\x00" + entry).digest()
+    if _merkle_root(leaf, index, size, path) != root_bytes:
+        raise ReceiptError("proof: does not show that the receipt is in the log.")
+    return {"origin": origin, "index": index, "size": size}
+
+
 def unwrap_webhook(
     body: Union[bytes, str],
     headers: Mapping[str, str],

@@ -10,6 +10,7 @@ export const PATHS = {
   forgot: '/forgot',
   reset: '/reset',
   invite: '/invite',
+  verify: '/verify',
   addresses: '/addresses',
   bulk: '/bulk',
   keys: '/keys',

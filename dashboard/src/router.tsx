@@ -65,6 +65,11 @@ const openPages = [
     path: PATHS.invite,
     component: page(() => import('./pages/invite.tsx'), 'InvitePage'),
   }),
+  createRoute({
+    getParentRoute: () => open,
+    path: PATHS.verify,
+    component: page(() => import('./pages/verify/index.tsx'), 'VerifyPage'),
+  }),
 ];
 
 const insidePages = [

@@ -10,7 +10,7 @@ struct Verdict {
     /// keccak256 of the CAIP-2 id of the screened chain, for example keccak256("eip155:1").
     bytes32 chain;
     address subject;
-    /// 1 safe, 2 warning, 3 danger. 0 is never signed.
+    /// 1 safe, 2 warning, 3 danger. 0 unrated: the address was compared with the sanctions lists only, so only `sanctioned` counts.
     uint8 verdict;
     /// 0 to 100.
     uint16 score;

@@ -11,12 +11,13 @@ import { RECEIPT_LIMITS } from '../receipts/limits.ts';
 import type { ReceiptListState } from '../receipts/receipt.ts';
 import { createReceipts, type ReceiptsDeps } from '../receipts/receipts.ts';
 import type { Receipts } from '../receipts/service.ts';
+import { openVerdictKeys, verdictKeyPath } from '../receipts/verdict-key.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import { LISTS } from '../sources/lists.ts';
 import type { AccountServices } from './account-services.ts';
 
 export interface ReceiptServicesDeps {
-  readonly accounts: Pick<AccountServices, 'receiptStore' | 'access' | 'publicUrl'>;
+  readonly accounts: Pick<AccountServices, 'receiptStore' | 'access' | 'publicUrl' | 'openEncryption'>;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -40,18 +41,23 @@ export const receiptsOf = (
     freshness,
     policy,
     log,
+    dataDir,
   }: {
     readonly version: string;
+    readonly dataDir: string;
     readonly freshness: () => ListFreshness;
     readonly policy: RiskPolicy;
     readonly log: ReceiptsDeps['log'];
   },
   { accounts, clock, random }: ReceiptServicesDeps,
-): Receipts =>
-  createReceipts(
+): Receipts => {
+  const encryption = () => accounts.openEncryption();
+  const verdictKeys = openVerdictKeys(verdictKeyPath(dataDir), { clock, random, encryption });
+  return createReceipts(
     { softwareVersion: version },
     {
       store: accounts.receiptStore(),
+      verdictKey: () => verdictKeys.open(),
       policy,
       lists: () => listStates(freshness()),
       issuer: () => accounts.publicUrl ?? NO_HOST,
@@ -60,6 +66,7 @@ export const receiptsOf = (
       random,
     },
   );
+};
 
 /** Returns the service for the commands of an operator: changes are recorded in the audit log. */
 export function auditedReceipts(receipts: Receipts, audit: () => AuditLog): Receipts {
@@ -67,7 +74,9 @@ export function auditedReceipts(receipts: Receipts, audit: () => AuditLog): Rece
   const write = (action: AuditAction, accountId: string, subject: string, detail: string | null) =>
     audit().write({ ...OPERATOR, action, accountId, subject, detail });
   return {
-    issue: (client, answer) => receipts.issue(client, answer),
+    issue: (client, answer, target) => receipts.issue(client, answer, target),
+    issueBatch: (batch) => receipts.issueBatch(batch),
+    batchProof: (id, line) => receipts.batchProof(id, line),
     one: (id, accountId) => receipts.one(id, accountId),
     async erase(id) {
       const erased = await receipts.erase(id);

@@ -26,6 +26,7 @@ import { createPool, type WorkerPool } from '../pool/pool.ts';
 import { poolUseCases } from '../pool/routing.ts';
 import { type GraphUseCases, TASKS } from '../pool/tasks/index.ts';
 import type { WorkerSettings } from '../pool/worker-services.ts';
+import { ReceiptBatches } from '../receipts/batches.ts';
 import type { ReceiptLog } from '../receipts/log/log.ts';
 import { OracleTrees, oracleFolderOf } from '../receipts/oracle/trees.ts';
 import type { Receipts } from '../receipts/service.ts';
@@ -110,6 +111,7 @@ export class Server {
   #receiptLog: ReceiptLog | null = null;
   #logPublishing: LogPublishing | null = null;
   #receipts: Receipts | null = null;
+  #receiptBatches: ReceiptBatches | null = null;
   readonly #retentions: Retention[] = [];
   /** Ends the completion of interrupted purchases of screenings. */
   readonly #stopped = new AbortController();
@@ -296,6 +298,7 @@ export class Server {
       billing: accounts.billing,
       receiptLog: () => this.#requireReceiptLog(),
       receipts: () => this.#openReceipts(),
+      receiptBatches: () => this.#openReceiptBatches(),
       jobs: () => this.#openJobs(serving),
     };
   }
@@ -438,6 +441,7 @@ export class Server {
     this.#receipts ??= receiptsOf(
       {
         version,
+        dataDir: this.#config.dataDir,
         freshness: labels.freshness,
         policy: screening.policy(),
         log: () => this.#requireReceiptLog(),
@@ -445,6 +449,12 @@ export class Server {
       this.#deps,
     );
     return this.#receipts;
+  }
+
+  #openReceiptBatches(): ReceiptBatches {
+    const { clock, random, log } = this.#deps;
+    this.#receiptBatches ??= new ReceiptBatches({ receipts: () => this.#openReceipts(), clock, random, log });
+    return this.#receiptBatches;
   }
 
   /** Creates the first signing key, so that a verifier that is set up before the first receipt has it, and deletes what is due. */
@@ -569,6 +579,8 @@ export class Server {
         this.#stopped.abort();
         return this.#finishing;
       },
+      // After the last request, and before the log that it appends to.
+      () => this.#receiptBatches?.stop(),
       () => this.#logPublishing?.stop(),
       () => this.#receiptLog?.close(),
       () => this.#monitoring?.close(),

@@ -202,7 +202,13 @@ export function createServices(config: Config, version: string): Services {
       () =>
         auditedReceipts(
           receiptsOf(
-            { version, freshness: labels.freshness, policy: screening.policy(), log: null },
+            {
+              version,
+              dataDir: config.dataDir,
+              freshness: labels.freshness,
+              policy: screening.policy(),
+              log: null,
+            },
             { accounts, clock, random: systemRandom },
           ),
           () => access().audit(),

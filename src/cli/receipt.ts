@@ -7,10 +7,13 @@ import { canonicalSha256 } from '../receipts/canonical.ts';
 import { parseJwks, type ReceiptJwks, type VerifiedReceipt, verifyJws } from '../receipts/jws.ts';
 import { jwksOf, type SigningKey } from '../receipts/keys.ts';
 import { RECEIPT_LIMITS } from '../receipts/limits.ts';
+import { parseVkey } from '../receipts/log/note.ts';
+import { parseProof, verifyProof } from '../receipts/log/proof.ts';
 import { answerOf, type Receipt, receiptHash } from '../receipts/receipt.ts';
 import { type ReplayReport, replay } from '../receipts/replay.ts';
 import type { ReceiptContent } from '../receipts/store.ts';
 import { answer, type Terminal, table } from './context.ts';
+import { answerLine, isBound, isLine, isResultOf } from './receipt-lines.ts';
 import type { Services } from './services.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -45,6 +48,12 @@ function parsed(path: string, text: string): unknown {
 const objectOf = (value: unknown): Values =>
   typeof value === 'object' && value !== null ? (value as Values) : {};
 
+/** Returns a response without its envelope. */
+function dataOf(value: unknown): Values {
+  const whole = objectOf(value);
+  return 'data' in whole ? objectOf(whole.data) : whole;
+}
+
 /** What a file holds: a JWS, or a response with one, in its envelope or without it. */
 interface ReceiptFile {
   readonly jws: string;
@@ -55,8 +64,7 @@ interface ReceiptFile {
 function readReceipt(path: string): ReceiptFile {
   const text = readText(path).trim();
   if (!text.startsWith('{')) return { jws: text, data: null };
-  const whole = objectOf(parsed(path, text));
-  const data = 'data' in whole ? objectOf(whole.data) : whole;
+  const data = dataOf(parsed(path, text));
   // That of an answer first: a record of a receipt beside an answer must not hide that another answer was signed.
   const jws = objectOf(data.receipt).jws ?? data.jws;
   if (typeof jws === 'string') return { jws, data };
@@ -106,13 +114,27 @@ interface VerifyReport {
   readonly isAnswerEqual: boolean | null;
   /** Whether the evidence and the policy in the file are those of the receipt; null if the file is not a record of a receipt. */
   readonly isRecordEqual: boolean | null;
+  /** Whether the receipt binds the line in the file; null if the file is not a line with its proof. */
+  readonly isLineBound: boolean | null;
+  /** Whether the receipt binds the whole result; null without `--lines`. */
+  readonly isResultEqual: boolean | null;
+  /** The place of the receipt in the transparency log; null without `--proof`. */
+  readonly logged: { readonly origin: string; readonly index: number; readonly size: number } | null;
 }
+
+/** What `assay receipt verify` checks beside the signature. */
+type LineChecks = Pick<VerifyReport, 'isLineBound' | 'isResultEqual' | 'logged'>;
 
 const secondsTime = (seconds: number): string => isoTime(seconds * 1000);
 
-function reportOf({ receipt, kid }: VerifiedReceipt, data: Values | null, nowMs: number): VerifyReport {
+function reportOf(
+  { receipt, kid }: VerifiedReceipt,
+  data: Values | null,
+  { nowMs, checks }: { readonly nowMs: number; readonly checks: LineChecks },
+): VerifyReport {
   const record = data !== null && isRecord(data) ? data : null;
-  const answered = record === null ? data : null;
+  // Beside the receipt of lines is a line, and never an answer.
+  const answered = record === null && data !== null && !isLine(data) ? data : null;
   return {
     id: receipt.id,
     kind: receipt.kind,
@@ -130,6 +152,7 @@ function reportOf({ receipt, kid }: VerifiedReceipt, data: Values | null, nowMs:
     sha256: receiptHash(receipt).toString('hex'),
     isAnswerEqual: answered === null ? null : canonicalSha256(answerOf(answered)) === receipt.answerSha256,
     isRecordEqual: record === null ? null : isRecordOf(record, receipt),
+    ...checks,
   };
 }
 
@@ -161,7 +184,77 @@ function verifyLines(report: VerifyReport): readonly string[] {
             ? 'The evidence and the policy in the file are those of the receipt.'
             : 'The evidence or the policy in the file is NOT that of the receipt.',
         ]),
+    ...proofLines(report),
   ];
+}
+
+/** Checks that may fail, and what is then said. */
+const FAILURES = {
+  isAnswerEqual: 'the answer is not the one that was signed',
+  isRecordEqual: 'the evidence or the policy is not that of the receipt',
+  isLineBound: 'the line is not one that the receipt binds',
+  isResultEqual: 'the result is not the one that the receipt binds',
+} as const;
+
+/** Lines about the proofs in the files of the command. */
+function proofLines({ isLineBound, isResultEqual, logged }: VerifyReport): readonly string[] {
+  const said = (is: boolean | null, yes: string, no: string): readonly string[] =>
+    is === null ? [] : [is ? yes : no];
+  return [
+    ...said(
+      isLineBound,
+      'The receipt binds the line in the file.',
+      'The receipt does NOT bind the line in the file.',
+    ),
+    ...said(
+      isResultEqual,
+      'The receipt binds the whole result.',
+      'The result is NOT the one that the receipt binds.',
+    ),
+    ...(logged === null
+      ? []
+      : [`The receipt is entry ${logged.index} of ${logged.size} in the log ${logged.origin}.`]),
+  ];
+}
+
+interface VerifyOptions extends JwksOption {
+  readonly lines?: string;
+  readonly answer?: string;
+  readonly proof?: string;
+  readonly logKey?: string;
+}
+
+/** Verifies the proofs that the options and the file name. */
+async function lineChecks(
+  file: string,
+  { receipt }: VerifiedReceipt,
+  data: Values | null,
+  { lines, answer: answerFile, proof, logKey }: VerifyOptions,
+): Promise<LineChecks> {
+  if ((proof === undefined) !== (logKey === undefined))
+    throw new AssayError('INVALID_REQUEST', '--proof and --log-key: must be given together.');
+  const added =
+    answerFile === undefined ? {} : answerLine(dataOf(parsed(answerFile, readText(answerFile))), answerFile);
+  const hasLine = data !== null && isLine(data);
+  if (answerFile !== undefined && !hasLine)
+    throw new AssayError(
+      'INVALID_FILE',
+      `${file}: must be a response of GET /receipts/{id}/lines/{line} for --answer.`,
+    );
+  return {
+    isLineBound: hasLine ? isBound(receipt, data, added, file) : null,
+    isResultEqual:
+      lines === undefined
+        ? null
+        : await isResultOf(receipt, objectOf(data?.evidence), { result: lines, record: file }),
+    logged: proof === undefined || logKey === undefined ? null : loggedOf(receipt, proof, logKey),
+  };
+}
+
+function loggedOf(receipt: Receipt, path: string, logKey: string): LineChecks['logged'] {
+  const text = readText(path);
+  const { origin, size } = verifyProof(text, receiptHash(receipt), parseVkey(logKey, '--log-key', 'log'));
+  return { origin, size, index: parseProof(text).index };
 }
 
 /** The content that `assay receipt replay` scores: of a file, or of the store. */
@@ -184,7 +277,7 @@ function contentOf(target: string, jwks: () => ReceiptJwks, services: () => Serv
 function replayLines({ id, isEqual, isScored, differences, otherVersion }: ReplayReport): readonly string[] {
   const scored = isScored
     ? 'The evidence gives the result of the receipt'
-    : 'The evidence is that of the receipt; names are not matched again';
+    : 'The evidence is that of the receipt; names and lines are not scored again';
   return [
     isEqual ? `${id}: equal. ${scored}.` : `${id}: DIFFERENT.`,
     ...differences.map(({ field, receipt, replay: now }) => `  ${field}: signed ${receipt}, replayed ${now}`),
@@ -222,21 +315,31 @@ export function addReceiptCommand(
 
   receipt
     .command('verify')
-    .description('verify the signature of a receipt, and that an answer beside it is the one that was signed')
-    .argument('<file>', 'a JWS, or a response with a receipt')
+    .description(
+      'verify the signature of a receipt, and that an answer, a line or a result is one that it binds',
+    )
+    .argument('<file>', 'a JWS, or a response with a receipt or a proof')
     .option('--jwks <file>', 'keys of the issuer (default: those of this installation)')
+    .option(
+      '--lines <file>',
+      'result of a bulk job; the file must be the record of its receipt (GET /receipts/{id})',
+    )
+    .option(
+      '--answer <file>',
+      'answer of the oracle with receipt=batch; the file must be the proof of its line',
+    )
+    .option('--proof <file>', '.tlog-proof of the receipt: verify that it is in the transparency log')
+    .option('--log-key <key>', 'key of the log, NAME+ID+KEY, for --proof')
     .option('--json', 'answer as JSON')
-    .action((file: string, options: JwksOption) => {
+    .action(async (file: string, options: VerifyOptions) => {
       const { jws, data } = readReceipt(file);
-      const report = reportOf(verifyJws(jws, keysOf(options)), data, terminal.clock.now());
+      const verified = verifyJws(jws, keysOf(options));
+      const checks = await lineChecks(file, verified, data, options);
+      const report = reportOf(verified, data, { nowMs: terminal.clock.now(), checks });
       answer(terminal, options.json ?? false, report, verifyLines);
-      if (report.isAnswerEqual === false)
-        throw new AssayError('INVALID_FILE', `${file}: the answer is not the one that was signed.`);
-      if (report.isRecordEqual === false)
-        throw new AssayError(
-          'INVALID_FILE',
-          `${file}: the evidence or the policy is not that of the receipt.`,
-        );
+      for (const [check, failure] of Object.entries(FAILURES))
+        if (report[check as keyof typeof FAILURES] === false)
+          throw new AssayError('INVALID_FILE', `${file}: ${failure}.`);
     });
 
   receipt

@@ -14,6 +14,7 @@ import type { ListCheckMethod } from '../labels/freshness.ts';
 import type { MonitoringService } from '../monitoring/service.ts';
 import type { ClearedStore } from '../names/cleared.ts';
 import type { NameRequest } from '../names/screen-names.ts';
+import type { ReceiptBatches } from '../receipts/batches.ts';
 import type { ReceiptLog } from '../receipts/log/log.ts';
 import type { OracleTrees } from '../receipts/oracle/trees.ts';
 import type { Receipts } from '../receipts/service.ts';
@@ -84,6 +85,7 @@ export interface UseCases {
   billing(): Billing;
   receiptLog(): ReceiptLog;
   receipts(): Receipts;
+  receiptBatches(): Pick<ReceiptBatches, 'write'>;
   /** Opened on first use. */
   jobs(): BulkJobs;
 }

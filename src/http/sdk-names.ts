@@ -25,6 +25,7 @@ export const SDK_NAMES: Readonly<Record<string, string>> = {
   compareScreenings: 'savedScreenings.compare',
   receiptProof: 'receipts.proof',
   oneReceipt: 'receipts.get',
+  receiptLine: 'receipts.line',
   jwks: 'receipts.jwks',
   trace: 'trace.create',
   transaction: 'transactions.get',
@@ -97,6 +98,7 @@ export const SDK_NAMES: Readonly<Record<string, string>> = {
   listJobs: 'jobs.list',
   oneJob: 'jobs.get',
   jobResult: 'jobs.result',
+  jobLine: 'jobs.line',
   cancelJob: 'jobs.cancel',
 };
 

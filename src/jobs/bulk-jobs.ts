@@ -55,6 +55,40 @@ export interface JobView {
   };
   /** A sentence that says why a FAILED job ended. */
   readonly error: string | null;
+  /** Only of a job whose results a receipt binds. */
+  readonly receipt?: JobReceipt;
+}
+
+/** Results, and the root of their Merkle tree (salted-lines.ts), hexadecimal. */
+export interface ResultLines {
+  readonly count: number;
+  readonly root: string;
+}
+
+/** The receipt of a job as a client sees it. */
+export interface JobReceipt {
+  /** Null until the job has ended and was read. */
+  readonly id: string | null;
+  /** Null until the job has ended. */
+  readonly lines: ResultLines | null;
+}
+
+/** What a receipt of a job binds. */
+export interface ReceiptSubject {
+  readonly lines: ResultLines;
+  /** Secret of the salts of the results, hexadecimal. */
+  readonly secret: string;
+}
+
+/** A proof that a line is in the result that a receipt binds. */
+export interface ResultProof {
+  /** Position in the result, from 0. */
+  readonly line: number;
+  readonly text: string;
+  /** Hexadecimal. */
+  readonly salt: string;
+  /** Hashes from the sibling of the leaf to the child of the root, hexadecimal. */
+  readonly path: readonly string[];
 }
 
 export interface JobRequest {
@@ -66,6 +100,8 @@ export interface JobRequest {
   readonly chain: ChainId | null;
   /** Adds the verdict of the oracle to each label set; only for the kind `labels`. Default: false. */
   readonly verdict?: boolean;
+  /** Whether a receipt binds the results. Default: false. */
+  readonly hasReceipt?: boolean;
   /**
    * Idempotency key of the request within the account: a request that is repeated with it within 24 hours is the same job.
    * Default: each request is a new job.
@@ -138,6 +174,18 @@ export interface BulkJobs {
    * @throws INVALID_REQUEST if its files were removed
    */
   result(accountId: string, id: string): Awaitable<JobResult | null>;
+  /**
+   * Returns what the receipt of a job has to bind; null if it has none to issue: it was issued, was not requested, or the job has not ended.
+   */
+  unissued(accountId: string, id: string): ReceiptSubject | null;
+  /** Records the receipt of a job, unless it has one. Resolves with the view of the job. */
+  setReceipt(accountId: string, id: string, receiptId: string): Promise<JobView | null>;
+  /**
+   * Returns a line of an ended job with the proof that the receipt binds it; null if the job does not exist.
+   *
+   * @throws INVALID_REQUEST if the job has no receipt, its files were removed, or it has no such line
+   */
+  proof(accountId: string, id: string, line: number): Promise<ResultProof | null>;
   /** Stops a job, or removes one that has ended. Answered lines are kept and charged. Null if the job does not exist. */
   cancel(accountId: string, id: string): Promise<JobView | null>;
 }

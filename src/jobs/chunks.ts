@@ -18,6 +18,8 @@ export interface ChunkTask {
   readonly columns: readonly string[] | null;
   /** Adds the verdict of the oracle to each label set. Default: false. */
   readonly verdict?: boolean;
+  /** Set if a receipt binds the results: the secret of their salts, hexadecimal, and the position of the first one in the result. */
+  readonly receipt?: { readonly secret: string; readonly line: number };
   /** Consists of whole lines. */
   readonly input: FilePart;
   /** Line number of the first line in the input, counted from 1, for error messages. */
@@ -39,6 +41,8 @@ export interface ChunkDone {
   readonly bytes: number;
   /** CRC-32 of the output file. Absent if a worker of an earlier version answered. */
   readonly crc32?: number;
+  /** Hashes of the perfect subtrees of the results (`MerkleRange`), hexadecimal, one after another. Set if a receipt binds the results. */
+  readonly subtrees?: string;
 }
 
 /** Processes chunks, in this process or on other nodes. */

@@ -9,12 +9,23 @@ import { RECEIPT_LIMITS } from './limits.ts';
 const refuse = (what: string): AssayError =>
   new AssayError('INVALID_REQUEST', `A JSON value has no canonical form (RFC 8785): ${what}.`);
 
-/** A surrogate without its pair: with the flag `u`, a pair is one character. */
-const LONE_SURROGATE = /\p{Surrogate}/u;
+/** ES2024: Node 20 has it, and the library of the compiler's target has not. */
+interface WellFormed {
+  isWellFormed(): boolean;
+}
 
 function textOf(text: string): string {
-  if (LONE_SURROGATE.test(text)) throw refuse('a string has a surrogate without its pair');
+  if (!(text as unknown as WellFormed).isWellFormed())
+    throw refuse('a string has a surrogate without its pair');
   return JSON.stringify(text);
+}
+
+/** Texts of objects that many values share and nobody changes. */
+const shared = new WeakMap<object, string>();
+
+/** Keeps the canonical text of an object that many values share, such as the state of the lists. It must not change from now on. */
+export function shareCanonical(value: object): void {
+  shared.set(value, canonicalJson(value));
 }
 
 function numberText(value: number): string {
@@ -28,14 +39,22 @@ function write(value: unknown, depth: number): string {
   if (value === null || value === true || value === false) return String(value);
   if (typeof value === 'string') return textOf(value);
   if (typeof value === 'number') return numberText(value);
-  if (Array.isArray(value)) return `[${value.map((item) => write(item, depth + 1)).join(',')}]`;
   if (typeof value !== 'object') throw refuse(`it contains a ${typeof value}`);
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    // Sorting by code units is what RFC 8785 requires; a locale must not change it.
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, member]) => `${textOf(name)}:${write(member, depth + 1)}`);
-  return `{${members.join(',')}}`;
+  const known = shared.get(value);
+  if (known !== undefined) return known;
+  let text = '';
+  if (Array.isArray(value)) {
+    for (const item of value) text += `${text === '' ? '' : ','}${write(item, depth + 1)}`;
+    return `[${text}]`;
+  }
+  const members = value as Readonly<Record<string, unknown>>;
+  // Without a function, names are sorted by code units, which is what RFC 8785 requires.
+  for (const name of Object.keys(members).sort()) {
+    const member = members[name];
+    if (member === undefined) continue;
+    text += `${text === '' ? '' : ','}${textOf(name)}:${write(member, depth + 1)}`;
+  }
+  return `{${text}}`;
 }
 
 /**

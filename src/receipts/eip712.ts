@@ -16,8 +16,11 @@ import { parseAddress } from '../chains/address/parse.ts';
 import { type ChainId, chainOf, isEvm } from '../chains/registry.ts';
 import { ORACLE_LIMITS } from './oracle/limits.ts';
 
-/** The numbers of verdicts on chain. 0 is never signed, so that an empty verdict opens nothing. */
-export const VERDICT_NUMBERS = { safe: 1, warning: 2, danger: 3 } as const;
+/**
+ * The numbers of verdicts on chain. `unrated`: the address was compared with the sanctions lists and nothing else, so a guard that asks for
+ * `safe` or `warning` refuses it, as it refuses an empty verdict.
+ */
+export const VERDICT_NUMBERS = { unrated: 0, safe: 1, warning: 2, danger: 3 } as const;
 export type VerdictWord = keyof typeof VERDICT_NUMBERS;
 
 /** `Verdict` of EIP-712, in the order of its encoding. AssayVerifier.sol has the same type. */
@@ -106,9 +109,26 @@ export interface SignedVerdict {
 }
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
+/** CAIP-10 of a contract. A chain id has at most 15 digits here, so that it is an exact number. */
+const VERIFIER = /^eip155:([1-9]\d{0,14}):(0x[0-9a-fA-F]{40})$/;
 const CONTRACT = /^0x[0-9a-fA-F]{40}$/;
 
 const sha256 = (text: string): string => `0x${createHash('sha256').update(text).digest('hex')}`;
+
+/**
+ * Parses the CAIP-10 id of the contract that verifies a verdict, such as `eip155:1:0x28c6…`.
+ *
+ * @throws INVALID_REQUEST naming the field `verifier`
+ */
+export function parseVerifier(text: string): VerdictTarget {
+  const [, chainId, verifyingContract] = VERIFIER.exec(text) ?? [];
+  if (chainId === undefined || verifyingContract === undefined)
+    throw refuse(
+      'verifier',
+      'the CAIP-10 id of the contract that verifies the verdict: eip155:<chain id>:0x<40 digits>',
+    );
+  return { chainId: Number(chainId), verifyingContract };
+}
 
 /** Returns `chain` of a verdict: the keccak-256 of the CAIP-2 id. */
 export const chainHash = (chain: ChainId): string =>

@@ -12,6 +12,12 @@ export const RECEIPT_LIMITS = {
   pieceBytes: 64 * 1024,
   /** Nesting of a JSON value with a canonical form: a call for each level. Answers and bodies have 12 at most. */
   canonicalDepthMax: 64,
+  /** A batch is signed this long after its first answer. */
+  batchMs: 1_000,
+  /** Answers of a batch: the largest second of one node. A proof hashes all of its leaves again: 20 ms for 16,384. */
+  batchLinesMax: 16_384,
+  /** Batches that wait because the store or the log is not ready: 8 MB. More answers are refused rather than lost. */
+  batchesWaitingMax: 16,
   /** Addresses of a receipt: the sender and the receiver of a transfer. */
   subjectsMax: 2,
   /** Lists of a receipt: 20 are known today. */

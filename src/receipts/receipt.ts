@@ -10,13 +10,18 @@ import { type ChainId, chainOf } from '../chains/registry.ts';
 import { canonicalJson } from './canonical.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
 
-/** The operation of the answer. BULK: a job; its receipt binds all lines of its result by a Merkle root. */
-export const RECEIPT_KINDS = ['SCREENING', 'KYT', 'ORACLE', 'SANCTIONS', 'NAMES', 'BULK'] as const;
+/**
+ * The operation of the answer. BULK: a job; its receipt binds all lines of its result by a Merkle root. BATCH: answers of the oracle of about
+ * a second, bound in the same way.
+ */
+export const RECEIPT_KINDS = ['SCREENING', 'KYT', 'ORACLE', 'SANCTIONS', 'NAMES', 'BULK', 'BATCH'] as const;
 export type ReceiptKind = (typeof RECEIPT_KINDS)[number];
 
 /** Form of a receipt in a response. */
 export const RECEIPT_FORMS = ['none', 'jws', 'eip712'] as const;
-export type ReceiptForm = (typeof RECEIPT_FORMS)[number];
+/** Form of a receipt in a response of the oracle. batch: one signature a second for all answers; the proof is fetched later. */
+export const ORACLE_RECEIPT_FORMS = [...RECEIPT_FORMS, 'batch'] as const;
+export type ReceiptForm = (typeof ORACLE_RECEIPT_FORMS)[number];
 
 /** Version of the format. A change of any field or of its meaning needs a new one. */
 export const RECEIPT_VERSION = 1;
@@ -59,7 +64,7 @@ export const ReceiptSchema = Type.Object(
     /** ULID. */
     id: Type.String({ pattern: '^[0-9a-hjkmnp-tv-z]{26}$' }),
     kind: Type.Enum([...RECEIPT_KINDS]),
-    /** CAIP-10 of the address; of KYT with two parties, the sender, then the receiver. Empty for NAMES and BULK. */
+    /** CAIP-10 of the address; of KYT with two parties, the sender, then the receiver. Empty for NAMES, BULK and BATCH. */
     subject: Type.Array(text(), { maxItems: RECEIPT_LIMITS.subjectsMax }),
     /** SHA-256 of the canonical JSON of the request without `receipt` and `save`. */
     requestSha256: sha256(),
@@ -69,14 +74,14 @@ export const ReceiptSchema = Type.Object(
     evidenceSha256: sha256(),
     /** Of ORACLE: safe, warning or danger; of KYT: ALLOW, REVIEW or BLOCK; null for the others. */
     verdict: nullableText(),
-    /** Whole points from 0 to 100, not scaled; null for SANCTIONS, NAMES and BULK. */
+    /** Whole points from 0 to 100, not scaled; null for SANCTIONS, NAMES, BULK and BATCH. */
     score: Type.Union([Type.Integer({ minimum: 0, maximum: 100 }), Type.Null()]),
     riskLevel: nullableText(),
-    /** Null for NAMES and BULK. */
+    /** Null for NAMES, BULK and BATCH. */
     sanctioned: Type.Union([Type.Boolean(), Type.Null()]),
     /** Codes of the reasons, then of the flags, in the order of the answer, each once. */
     reasonCodes: Type.Array(text(), { maxItems: RECEIPT_LIMITS.reasonCodesMax }),
-    /** Whether anything is known about the subject; null for NAMES and BULK. */
+    /** Whether anything is known about the subject; null for NAMES, BULK and BATCH. */
     assessed: Type.Union([Type.Boolean(), Type.Null()]),
     /** ISO date of a request about an earlier day; null for now. */
     asOf: Type.Union([Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' }), Type.Null()]),
@@ -102,7 +107,7 @@ export const ReceiptSchema = Type.Object(
     issuer: text(),
     /** 16 random bytes, hexadecimal: without them, the hash of a receipt would reveal a guessed subject. */
     salt: Type.String({ pattern: '^[0-9a-f]{32}$' }),
-    /** Of BULK: lines of the result, and the root of their Merkle tree (RFC 6962), hexadecimal; null for the others. */
+    /** Of BULK and BATCH: the lines, and the root of their Merkle tree (RFC 6962), hexadecimal; null for the others. */
     lines: Type.Union([Type.Object({ count: seconds(), root: sha256() }, closed), Type.Null()]),
   },
   { ...closed, title: 'Receipt' },
@@ -129,7 +134,16 @@ export function parseReceipt(value: unknown): Receipt {
 }
 
 /** Returns the canonical bytes of a receipt: the payload of its signature, and the input of its hash. */
-export const receiptBytes = (receipt: Receipt): Buffer => Buffer.from(canonicalJson(receipt), 'utf8');
+export function receiptBytes(receipt: Receipt): Buffer {
+  const known = bytesOf.get(receipt);
+  if (known !== undefined) return known;
+  const bytes = Buffer.from(canonicalJson(receipt), 'utf8');
+  bytesOf.set(receipt, bytes);
+  return bytes;
+}
+
+/** Bytes of receipts that are in use: issuing one needs them three times. No receipt changes. */
+const bytesOf = new WeakMap<Receipt, Buffer>();
 
 /** Returns the SHA-256 of a receipt: its leaf in a transparency log, and `receipt` of its EIP-712 form. It is salted. */
 export const receiptHash = (receipt: Receipt): Buffer =>

@@ -4,11 +4,20 @@ import { AssayError } from '../base/errors.ts';
 import { createIds } from '../base/ids.ts';
 import type { Random } from '../base/random.ts';
 import { parseAddress } from '../chains/address/parse.ts';
-import { type ChainId, chainOf } from '../chains/registry.ts';
+import { type ChainId, chainOf, isEvm } from '../chains/registry.ts';
 import { type PolicyJson, policyToJson, type RiskPolicy } from '../risk/policy.ts';
 import { DIRECTION_DEFAULT, EXPOSURE_HOPS } from '../screening/choices.ts';
-import { codesOf, type Judgement, rescore } from '../screening/rescore.ts';
-import { canonicalJson, canonicalSha256 } from './canonical.ts';
+import type { Evidence } from '../screening/evidence.ts';
+import { codesOf, type Judgement, rescore, verdictOfEvidence } from '../screening/rescore.ts';
+import { batchPath } from './batches.ts';
+import { canonicalSha256, shareCanonical } from './canonical.ts';
+import {
+  type SignedVerdict,
+  signVerdict,
+  type VerdictFacts,
+  type VerdictKey,
+  type VerdictTarget,
+} from './eip712.ts';
 import { compactJws, signReceipt } from './jws.ts';
 import type { SigningKeys } from './keys.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
@@ -21,10 +30,19 @@ import {
   type ReceiptListState,
   receiptHash,
 } from './receipt.ts';
-import type { AnswerToAttest, IssuedReceipt, Receipts, ReceiptView } from './service.ts';
+import type {
+  AnswerToAttest,
+  BatchProof,
+  ClosedBatch,
+  IssuedReceipt,
+  Receipts,
+  ReceiptView,
+} from './service.ts';
 import type { ReceiptStore, StoredReceipt } from './store.ts';
 
 const SALT_BYTES = 16;
+/** Account of receipts that bind answers to several accounts. No account has this id: they begin with `acc_` or are `local`. */
+const BATCH_ACCOUNT = '-batch-';
 
 export interface ReceiptsOptions {
   readonly softwareVersion: string;
@@ -39,6 +57,8 @@ export interface ReceiptsDeps {
   readonly issuer: () => string;
   /** The transparency log; null for commands of an operator, which issue no receipts. */
   readonly log: (() => Pick<ReceiptLog, 'append'>) | null;
+  /** Opens the key that signs verdicts for contracts. */
+  readonly verdictKey: () => Promise<VerdictKey>;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -54,14 +74,18 @@ function addressesOf({ from, to, address }: Answer): readonly string[] {
   return [from, to, address].flatMap((party) => textOf(party) ?? textOf(partsOf(party).address) ?? []);
 }
 
-/** Returns the judgement of a name screening: none of its subject, because each of its names has its own matches. */
-const namesJudgement = ({ reasons }: Answer): NullableJudgement => ({
+/** Returns the judgement of names or lines: none of a subject, because each of them has its own. */
+const unscoredJudgement = ({ reasons }: Answer): NullableJudgement => ({
   verdict: null,
   score: null,
   riskLevel: null,
   sanctioned: null,
   reasonCodes: codesOf(Array.isArray(reasons) ? reasons : []),
 });
+
+/** Whether the judgement of an answer follows from its evidence. */
+const isScored = (evidence: AnswerToAttest['evidence']): evidence is Evidence =>
+  evidence.kind !== 'NAMES' && evidence.kind !== 'BULK' && evidence.kind !== 'BATCH';
 
 type NullableJudgement = Omit<Judgement, 'sanctioned'> & { readonly sanctioned: boolean | null };
 
@@ -94,7 +118,7 @@ function judgementOf(
   answer: Answer,
   policy: RiskPolicy,
 ): NullableJudgement {
-  if (evidence.kind === 'NAMES') return namesJudgement(answer);
+  if (!isScored(evidence)) return unscoredJudgement(answer);
   const judgement = rescore(evidence, policy);
   requireGiven(judgement, evidence.kind, answer);
   return judgement;
@@ -106,6 +130,53 @@ function narrowedOf({ maxHops, direction }: Answer): string[] {
     ...(typeof maxHops === 'number' && maxHops < EXPOSURE_HOPS.standard ? [`maxHops=${maxHops}`] : []),
     ...(typeof direction === 'string' && direction !== DIRECTION_DEFAULT ? [`direction=${direction}`] : []),
   ];
+}
+
+const refuseForm = (sentence: string): AssayError =>
+  new AssayError('INVALID_REQUEST', `receipt: eip712 ${sentence}; use jws.`, { field: 'receipt' });
+
+/**
+ * Returns the facts of a verdict for a contract.
+ *
+ * @throws INVALID_REQUEST if the answer is not about one EVM address, as it is now and read as deep as by default, or if it may be clean only
+ *   because lists are missing
+ */
+function verdictFacts(
+  { answer, evidence }: AnswerToAttest,
+  receipt: Receipt,
+  policy: RiskPolicy,
+): VerdictFacts {
+  const chain = textOf(answer.chain) as ChainId | null;
+  const [address, ...others] = addressesOf(answer);
+  if (!isScored(evidence) || chain === null || address === undefined || !isEvm(chain))
+    throw refuseForm('needs an address of an EVM chain');
+  if (others.length > 0) throw refuseForm('has one subject, and this request has a sender and a receiver');
+  if (receipt.expiresAt === receipt.issuedAt)
+    throw refuseForm('has no asOf, and no fields that narrow the request');
+  const verdict = verdictOfEvidence(evidence, policy);
+  const sanctioned = receipt.sanctioned ?? false;
+  // Without a verdict, a contract can only read `sanctioned`, which says nothing about lists that were not read.
+  if (verdict === null && !sanctioned && evidence.staleReason !== null)
+    throw refuseForm(`is not signed while lists are missing or too old (${evidence.staleReason.message})`);
+  return {
+    receiptSha256: receiptHash(receipt).toString('hex'),
+    chain,
+    address,
+    verdict: verdict ?? 'unrated',
+    score: receipt.score ?? (sanctioned ? 100 : 0),
+    sanctioned,
+    issuedAt: receipt.issuedAt,
+    expiresAt: receipt.expiresAt,
+    dataVersion: receipt.dataVersion,
+    policySha256: receipt.policySha256,
+  };
+}
+
+interface IssueOptions {
+  readonly target?: VerdictTarget | null;
+  /** Of a batch: its id, which its answers name already, and its leaves. */
+  readonly id?: string;
+  readonly leaves?: Buffer;
 }
 
 class SignedReceipts implements Receipts {
@@ -129,14 +200,56 @@ class SignedReceipts implements Receipts {
     return this.#deps.store.keys;
   }
 
-  async issue(client: Parameters<Receipts['issue']>[0], attested: AnswerToAttest): Promise<IssuedReceipt> {
+  async issue(
+    client: Parameters<Receipts['issue']>[0],
+    attested: AnswerToAttest,
+    target: VerdictTarget | null = null,
+  ): Promise<IssuedReceipt> {
+    return this.#issue(client, attested, { target });
+  }
+
+  async issueBatch({ id, lines, leaves }: ClosedBatch): Promise<void> {
+    const answer = { lines };
+    const evidence = { kind: 'BATCH', answer } as const;
+    const client = { accountId: BATCH_ACCOUNT, issuedTo: BATCH_ACCOUNT };
+    await this.#issue(client, { kind: 'BATCH', request: {}, answer, evidence, lines }, { id, leaves });
+  }
+
+  batchProof(id: string, line: number): BatchProof {
+    const { store } = this.#deps;
+    const stored = store.get(id, BATCH_ACCOUNT);
+    const content = stored === null ? null : store.content(stored);
+    const lines = content?.receipt.lines ?? null;
+    if (stored === null || content === null || lines === null || line >= lines.count)
+      throw unknownLine(id, line);
+    const { receipt } = content;
+    const tiles = (tile: number): Buffer => store.leaves(id, tile);
+    return {
+      receipt: {
+        id,
+        jws: compactJws(receipt, stored.kid, Buffer.from(stored.signature, 'base64url')),
+        expiresAt: isoTime(receipt.expiresAt * 1000),
+      },
+      line,
+      count: lines.count,
+      path: batchPath(line, lines.count, tiles),
+    };
+  }
+
+  async #issue(
+    client: Parameters<Receipts['issue']>[0],
+    attested: AnswerToAttest,
+    { target = null, id, leaves }: IssueOptions,
+  ): Promise<IssuedReceipt> {
     const { store, log } = this.#deps;
     const { evidence } = attested;
     // Before the time of the receipt is taken: a key that is created meanwhile would be newer than the receipt.
     const signer = await store.keys.active();
-    const receipt = this.#receiptOf(attested);
+    const receipt = this.#receiptOf(attested, id);
     const hash = receiptHash(receipt);
     const signature = await signReceipt(receipt, signer);
+    // Before anything is stored: it fails if the answer has no verdict for a contract, or if there is no key.
+    const eip712 = target === null ? null : await this.#verdict(attested, receipt, target);
     await store.add(
       {
         id: receipt.id,
@@ -149,6 +262,7 @@ class SignedReceipts implements Receipts {
         signature: Buffer.from(signature).toString('base64url'),
       },
       { receipt, evidence: { ...evidence }, policy: this.#policy },
+      leaves,
     );
     // After the store, so that every entry of the log has its receipt; before the answer, so that no client has a receipt without an entry.
     await log?.().append([{ id: receipt.id, hash }]);
@@ -156,10 +270,25 @@ class SignedReceipts implements Receipts {
       id: receipt.id,
       jws: compactJws(receipt, signer.kid, signature),
       expiresAt: isoTime(receipt.expiresAt * 1000),
+      ...(eip712 === null ? {} : { eip712 }),
     };
   }
 
-  #receiptOf({ kind, request, answer, evidence }: AnswerToAttest): Receipt {
+  async #verdict(attested: AnswerToAttest, receipt: Receipt, target: VerdictTarget): Promise<SignedVerdict> {
+    const { policy, verdictKey, clock } = this.#deps;
+    const facts = verdictFacts(attested, receipt, policy);
+    try {
+      return await signVerdict(facts, target, { key: await verdictKey(), clock });
+    } catch (error) {
+      if (!(error instanceof AssayError) || error.code !== 'NOT_READY') throw error;
+      // The operator must act: a client that tries again gets the same.
+      throw refuseForm(
+        'is not available on this installation, which has no key for it (assay oracle signer)',
+      );
+    }
+  }
+
+  #receiptOf({ kind, request, answer, evidence, lines }: AnswerToAttest, id = this.#newId()): Receipt {
     const { clock, random, policy, issuer } = this.#deps;
     const chain = textOf(answer.chain) as ChainId | null;
     const judgement = judgementOf(evidence, answer, policy);
@@ -170,7 +299,7 @@ class SignedReceipts implements Receipts {
     const lifeSeconds = asOf === null && narrowed.length === 0 ? RECEIPT_LIMITS.verdictSeconds : 0;
     return {
       v: 1,
-      id: this.#newId(),
+      id,
       kind,
       subject:
         chain === null
@@ -194,15 +323,17 @@ class SignedReceipts implements Receipts {
       expiresAt: issuedAt + lifeSeconds,
       issuer: issuer(),
       salt: Buffer.from(random.bytes(SALT_BYTES)).toString('hex'),
-      lines: null,
+      lines: lines === undefined ? null : { ...lines },
     };
   }
 
   #lists(): ReceiptListState[] {
     const lists = [...this.#deps.lists()];
-    const text = canonicalJson(lists);
-    if (this.#coverage?.text !== text) this.#coverage = { text, lists };
-    return this.#coverage.lists;
+    const text = JSON.stringify(lists);
+    if (this.#coverage?.text === text) return this.#coverage.lists;
+    shareCanonical(lists);
+    this.#coverage = { text, lists };
+    return lists;
   }
 
   one(id: string, accountId?: string): ReceiptView {
@@ -231,6 +362,13 @@ const graphState = (
 const SHOWN_ID_MAX = 64;
 const unknownReceipt = (id: string): AssayError =>
   new AssayError('NOT_FOUND', `id: there is no receipt '${id.slice(0, SHOWN_ID_MAX)}'.`, { field: 'id' });
+
+const unknownLine = (id: string, line: number): AssayError =>
+  new AssayError(
+    'NOT_FOUND',
+    `id: there is no batch '${id.slice(0, SHOWN_ID_MAX)}' with a line ${line}. A batch is signed within two seconds.`,
+    { field: 'id' },
+  );
 
 /** Creates the service of receipts. */
 export const createReceipts = (options: ReceiptsOptions, deps: ReceiptsDeps): Receipts =>

@@ -5,7 +5,7 @@ import type { Evidence } from '../screening/evidence.ts';
 import { rescore } from '../screening/rescore.ts';
 import { canonicalJson, canonicalSha256 } from './canonical.ts';
 import { answerOf } from './receipt.ts';
-import type { NamesEvidence } from './service.ts';
+import type { LinesEvidence, NamesEvidence } from './service.ts';
 import type { ReceiptContent } from './store.ts';
 
 /** A field that differs. */
@@ -21,7 +21,7 @@ export interface ReplayReport {
   readonly id: string;
   readonly isEqual: boolean;
   readonly differences: readonly ReplayDifference[];
-  /** False for names: the evidence is compared, and no name is matched again. */
+  /** False for names and lines: the evidence is compared, and nothing is matched or scored again. */
   readonly isScored: boolean;
   /** The version that issued the receipt, if this is another one: a difference may come from a change of the program. */
   readonly otherVersion: string | null;
@@ -68,8 +68,8 @@ export function replay({ receipt, evidence, policy }: ReceiptContent, softwareVe
       `evidence: must be of the kind ${receipt.kind} (got ${JSON.stringify(evidence.kind)}).`,
     );
   const hashes = hashesOf({ evidence, policy });
-  const isScored = evidence.kind !== 'NAMES';
-  const found = isScored ? judgementOf(evidence, policy) : namesHash(evidence);
+  const isScored = !['NAMES', 'BULK', 'BATCH'].includes(String(evidence.kind));
+  const found = isScored ? judgementOf(evidence, policy) : answerHash(evidence);
   const differences = differencesOf(receipt, { ...hashes, ...found });
   return {
     id: receipt.id,
@@ -80,7 +80,7 @@ export function replay({ receipt, evidence, policy }: ReceiptContent, softwareVe
   };
 }
 
-function namesHash(evidence: Values): Values {
-  const { answer } = evidence as Partial<NamesEvidence>;
+function answerHash(evidence: Values): Values {
+  const { answer } = evidence as Partial<NamesEvidence | LinesEvidence>;
   return { answerSha256: canonicalSha256(answerOf(answer ?? {})) };
 }

@@ -1,5 +1,6 @@
 /** The port of receipts: issues one for an answer, returns it later, and erases its content. receipts.ts implements it. */
 import type { Evidence } from '../screening/evidence.ts';
+import type { SignedVerdict, VerdictTarget } from './eip712.ts';
 import type { SigningKeys } from './keys.ts';
 import type { ReceiptKind } from './receipt.ts';
 import type { ReceiptContent, StoredReceipt } from './store.ts';
@@ -10,14 +11,48 @@ export interface NamesEvidence {
   readonly answer: Readonly<Record<string, unknown>>;
 }
 
+/** Evidence of a receipt that binds lines. They are not scored again: each is bound as it was answered. */
+export interface LinesEvidence {
+  readonly kind: 'BULK' | 'BATCH';
+  readonly answer: Readonly<Record<string, unknown>>;
+  /** Of BULK: the secret from which the salts of the lines follow (salted-lines.ts), hexadecimal. */
+  readonly lineSecret?: string;
+}
+
+/** Lines that a receipt binds, and the root of their tree, hexadecimal. */
+export interface BoundLines {
+  readonly count: number;
+  readonly root: string;
+}
+
 /** An answer that gets a receipt. */
 export interface AnswerToAttest {
-  readonly kind: Exclude<ReceiptKind, 'BULK'>;
+  readonly kind: ReceiptKind;
   /** The fields of the request, without `receipt` and `save`. */
   readonly request: object;
   /** `data` of the response. */
   readonly answer: Readonly<Record<string, unknown>>;
-  readonly evidence: Evidence | NamesEvidence;
+  readonly evidence: Evidence | NamesEvidence | LinesEvidence;
+  /** Of BULK and BATCH. */
+  readonly lines?: BoundLines;
+}
+
+/** A batch of answers whose tree is complete. */
+export interface ClosedBatch {
+  readonly id: string;
+  readonly lines: BoundLines;
+  /** 32 bytes for each line. */
+  readonly leaves: Buffer;
+}
+
+/** The proof that a receipt of the kind BATCH binds a line. */
+export interface BatchProof {
+  readonly receipt: IssuedReceipt;
+  readonly line: number;
+  /** Lines of the batch. */
+  readonly count: number;
+  /** Hashes from the sibling of the leaf to the child of the root, hexadecimal. */
+  readonly path: readonly string[];
 }
 
 /** The member `receipt` of a response. */
@@ -26,6 +61,8 @@ export interface IssuedReceipt {
   readonly jws: string;
   /** ISO time. */
   readonly expiresAt: string;
+  /** The verdict for a contract, if one was requested. */
+  readonly eip712?: SignedVerdict;
 }
 
 /** A stored receipt with its content; the content is null if it was erased. */
@@ -41,12 +78,23 @@ export interface Receipts {
    * Signs the facts of an answer, stores the receipt with the evidence, and appends its hash to the transparency log. Durable when it
    * resolves.
    *
-   * @throws INTERNAL if the evidence does not give the answer: such a receipt could not be verified later; STORAGE_FULL, NOT_READY, OVERLOADED
+   * @param target - the contract for which the verdict is signed as well; null for none
+   * @throws INTERNAL if the evidence does not give the answer: such a receipt could not be verified later; STORAGE_FULL, NOT_READY, OVERLOADED;
+   * INVALID_REQUEST if there is a target, and the answer is not about one EVM address as it is now
    */
   issue(
     client: { readonly accountId: string; readonly issuedTo: string },
     answer: AnswerToAttest,
+    target?: VerdictTarget | null,
   ): Promise<IssuedReceipt>;
+  /** Signs a batch of answers, stores it with its leaves, and appends it to the log. It belongs to no account. */
+  issueBatch(batch: ClosedBatch): Promise<void>;
+  /**
+   * Returns the proof of a line of a batch. It reveals nothing of the answers, so any client may have it.
+   *
+   * @throws NOT_FOUND
+   */
+  batchProof(id: string, line: number): BatchProof;
   /**
    * Returns a receipt of an account; without an account, of any.
    *

@@ -8,6 +8,7 @@ import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { ID_SHAPE } from '../base/ids.ts';
+import { HASH_BYTES } from '../base/merkle.ts';
 import type { Encryption } from '../state/encryption.ts';
 import {
   type LiveDatabase,
@@ -16,6 +17,7 @@ import {
   type OpenStore,
   openLiveStore,
 } from '../state/live-store.ts';
+import { LEAVES_OF_TILE } from './batches.ts';
 import { canonicalJson } from './canonical.ts';
 import type { SigningKeys } from './keys.ts';
 import { KeyRing, type KeyRow } from './keys-store.ts';
@@ -57,6 +59,8 @@ const openTables = (root: LiveRoot) => {
     parts: open<PartRow, string>('parts', 'json'),
     /** Receipts by time: ids also sort by time, but not if the clock was set back. */
     times: open<string, [issuedAtMs: number, id: string]>('times', 'string'),
+    /** Leaves of batches, 256 in a record. */
+    leaves: open<Buffer, PieceKey>('leaves', 'binary'),
     partDays: open<string, [lastDay: number, hash: string]>('partDays', 'string'),
     keys: open<KeyRow, number>('signingKeys', 'json'),
   };
@@ -100,7 +104,8 @@ function split({ receipt, evidence, policy }: ReceiptContent): Split {
   const { labels, ...rest } = evidence;
   const parts = [partOf('coverage', coverage), partOf('policy', policy)];
   if (typeof labels === 'object' && labels !== null) parts.push(partOf('labels', labels));
-  return { own: packed(fitting(canonicalJson({ receipt: facts, evidence: rest }))), parts };
+  // Not canonical: its hashes are computed from its values when it is read.
+  return { own: packed(fitting(JSON.stringify({ receipt: facts, evidence: rest }))), parts };
 }
 
 function fitting(text: string): string {
@@ -161,18 +166,33 @@ class LmdbReceiptStore implements ReceiptStore {
     return this.#live.root.close();
   }
 
-  add(row: NewStoredReceipt, content: ReceiptContent): Promise<StoredReceipt> {
+  add(row: NewStoredReceipt, content: ReceiptContent, leaves?: Buffer): Promise<StoredReceipt> {
     const { own, parts } = split(content);
     const hashes: PartHashes = Object.fromEntries(parts.map(({ name, hash }) => [name, hash]));
-    const stored: StoredReceipt = { ...row, erasedAtMs: null, storedBytes: own.length, parts: hashes };
+    const storedBytes = own.length + (leaves?.length ?? 0);
+    const stored: StoredReceipt = { ...row, erasedAtMs: null, storedBytes, parts: hashes };
     const { receipts, times } = this.#tables;
     return this.#live.root.childTransaction(() => {
       receipts.putSync(row.id, stored);
       times.putSync([row.issuedAtMs, row.id], PRESENT);
       this.#putPieces(row.id, own);
+      if (leaves !== undefined) this.#putLeaves(row.id, leaves);
       for (const part of parts) this.#usePart(part, Math.floor(row.issuedAtMs / DAY_MS));
       return stored;
     });
+  }
+
+  #putLeaves(id: string, leaves: Buffer): void {
+    const size = LEAVES_OF_TILE * HASH_BYTES;
+    for (let tile = 0, at = 0; at < leaves.length; tile++, at += size)
+      this.#tables.leaves.putSync([id, tile], leaves.subarray(at, at + size));
+  }
+
+  leaves(id: string, tile: number): Buffer {
+    const found = this.#tables.leaves.get([id, tile]);
+    if (found === undefined)
+      throw new AssayError('STORE_CORRUPT', `The receipt ${id} has no leaves ${tile}.`);
+    return found;
   }
 
   #putPieces(owner: string, bytes: Buffer): void {
@@ -248,8 +268,8 @@ class LmdbReceiptStore implements ReceiptStore {
   }
 
   #removePieces(owner: string): void {
-    const { pieces } = this.#tables;
-    for (const key of [...pieces.getKeys(rangeOf(owner))]) pieces.removeSync(key);
+    for (const table of [this.#tables.pieces, this.#tables.leaves])
+      for (const key of [...table.getKeys(rangeOf(owner))]) table.removeSync(key);
   }
 
   async deleteIssuedBefore(beforeMs: number, limit: number): Promise<readonly StoredReceipt[]> {

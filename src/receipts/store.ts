@@ -47,9 +47,10 @@ export interface ReceiptStore {
   /**
    * Stores a receipt with its evidence. Durable when it resolves.
    *
+   * @param leaves - of a batch, 32 bytes for each line
    * @throws INVALID_REQUEST if the evidence is too large
    */
-  add(row: NewStoredReceipt, content: ReceiptContent): Promise<StoredReceipt>;
+  add(row: NewStoredReceipt, content: ReceiptContent, leaves?: Buffer): Promise<StoredReceipt>;
   /** Null also for a receipt of another account. Without an account, of any: for the operator. */
   get(id: string, accountId?: string): StoredReceipt | null;
   /**
@@ -58,6 +59,12 @@ export interface ReceiptStore {
    * @throws STORE_CORRUPT if the stored bytes do not have the hash of the receipt
    */
   content(row: StoredReceipt): ReceiptContent | null;
+  /**
+   * Returns 256 leaves of a batch, fewer at its end.
+   *
+   * @throws STORE_CORRUPT if there are none
+   */
+  leaves(id: string, tile: number): Buffer;
   /** Erases the content of a receipt and keeps its hash. Erasing it again changes nothing. Null if there is no such receipt. */
   erase(id: string): Promise<StoredReceipt | null>;
   /**

@@ -108,6 +108,8 @@ export function openVerdictKeys(
   path: string,
   { clock, random, encryption }: VerdictKeyDeps,
 ): VerdictKeyStore {
+  /** The key that was opened last, by its encrypted text: decrypting it and computing its address takes as long as a signature. */
+  let opened: { readonly encrypted: string; readonly key: VerdictKey } | null = null;
   return {
     list() {
       const stored = read(path);
@@ -120,6 +122,7 @@ export function openVerdictKeys(
           'NOT_READY',
           "There is no key that signs verdicts for contracts. Create one with 'assay oracle signer --new'.",
         );
+      if (opened?.encrypted === stored.encrypted) return opened.key;
       const { SigningKey, computeAddress } = await import('ethers');
       const signing = new SigningKey(encryption().decrypt(stored.encrypted, CONTEXT));
       if (computeAddress(signing.publicKey) !== stored.address)
@@ -127,12 +130,14 @@ export function openVerdictKeys(
           'STORE_CORRUPT',
           `${path} is damaged: its key has another address. Restore it from a backup.`,
         );
-      return {
+      const key: VerdictKey = {
         address: stored.address,
         endsAt: stored.endsAt,
         // RFC 6979, s in the lower half.
         sign: async (digest) => signing.sign(digest).serialized,
       };
+      opened = { encrypted: stored.encrypted, key };
+      return key;
     },
     async create(days) {
       if (!Number.isInteger(days) || days < 1 || days > ORACLE_LIMITS.signerDaysMax)

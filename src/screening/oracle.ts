@@ -126,7 +126,12 @@ export function createExposureViews(
  * Returns `safe` below MEDIUM, and `danger` from CRITICAL or with a sanction in force. Never `safe` beside a grave reason, or if
  * data that a clean answer needs is missing or too old (`isUncertain`).
  */
-function verdictOf(points: number, sanctioned: boolean, isUncertain: boolean, policy: RiskPolicy): Verdict {
+export function verdictOf(
+  points: number,
+  sanctioned: boolean,
+  isUncertain: boolean,
+  policy: RiskPolicy,
+): Verdict {
   if (sanctioned || points >= policy.levels.CRITICAL) return 'danger';
   return isUncertain || points >= policy.levels.MEDIUM ? 'warning' : 'safe';
 }

@@ -1,7 +1,8 @@
 /** Scores stored evidence again, with the functions that scored it first. It reads neither labels nor transfers of this installation. */
 import type { Label } from '../labels/label.ts';
 import { type RiskLevel, type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
-import { score } from '../risk/score.ts';
+import { isGrave, score } from '../risk/score.ts';
+import type { Verdict } from './answers.ts';
 import { assessmentReasons, decisiveOf } from './assess.ts';
 import { primaryOf } from './attribution.ts';
 import type {
@@ -14,7 +15,7 @@ import type {
 } from './evidence.ts';
 import { labelEvidence } from './judge.ts';
 import { type JudgedParties, type JudgedParty, judgeTransfer } from './kyt.ts';
-import { judge } from './oracle.ts';
+import { judge, verdictOf } from './oracle.ts';
 import { sanctionsReasons } from './sanctions-check.ts';
 import { sanctionsDetail } from './sanctions-detail.ts';
 
@@ -114,5 +115,42 @@ export function rescore(evidence: Evidence, policy: RiskPolicy): Judgement {
       return oracleAgain(evidence, policy);
     case 'SANCTIONS':
       return sanctionsAgain(evidence);
+  }
+}
+
+/** Reasons which say that data for a clean verdict is missing or too old. */
+const UNCERTAIN: ReadonlySet<string> = new Set([
+  'STALE_OR_MISSING_DATA',
+  'GRAPH_NOT_READ',
+  'HUB_NOT_FOLLOWED',
+  'WALK_CUT',
+]);
+
+const OF_DECISIONS: Readonly<Record<string, Verdict>> = { ALLOW: 'safe', REVIEW: 'warning', BLOCK: 'danger' };
+
+/**
+ * Returns the verdict of an answer in the words of the oracle: that of a screening by the rules of the oracle, that of KYT from its decision.
+ *
+ * @returns null for a check of sanctions, which rates no risk
+ */
+export function verdictOfEvidence(evidence: Evidence, policy: RiskPolicy): Verdict | null {
+  switch (evidence.kind) {
+    case 'ORACLE':
+      return oracleAgain(evidence, policy).verdict as Verdict;
+    case 'KYT':
+      return OF_DECISIONS[kytAgain(evidence, policy).verdict ?? ''] ?? 'danger';
+    case 'SCREENING': {
+      const [party] = evidence.parties;
+      const { judged, sanctionsCheck, reasons } = partyAgain(
+        evidence.labels[0] ?? [],
+        party,
+        evidence,
+        policy,
+      );
+      const isUncertain = reasons.some(({ code, severity }) => UNCERTAIN.has(code) || isGrave(severity));
+      return verdictOf(judged.riskScore, sanctionsCheck.isSanctioned, isUncertain, policy);
+    }
+    case 'SANCTIONS':
+      return null;
   }
 }

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compactVerify, createLocalJWKSet, type JSONWebKeySet } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { verifyLine } from '../../sdk/typescript/src/receipt-proofs.ts';
 import { verifyReceipt } from '../../sdk/typescript/src/receipts.ts';
 import { canonicalJson } from '../../src/receipts/canonical.ts';
 import { parseVkey } from '../../src/receipts/log/note.ts';
@@ -182,17 +183,15 @@ describe('receipts of the program', () => {
   });
 
   it('refuses forms that it does not sign', async () => {
-    for (const [method, path, body] of [
-      ['GET', `${ORACLE}?receipt=eip712`],
-      ['POST', '/kyt', { chain: 'ETH', address: LAZARUS, receipt: 'eip712' }],
+    for (const [method, path, body, message] of [
+      ['GET', `${ORACLE}?receipt=eip712`, undefined, 'verifier: is missing'],
+      ['POST', '/kyt', { chain: 'ETH', address: LAZARUS, receipt: 'eip712' }, 'verifier: is missing'],
+      ['POST', '/kyt', { chain: 'ETH', address: LAZARUS, receipt: 'batch' }, 'receipt'],
+      ['GET', `${ORACLE}?receipt=pgp`, undefined, 'receipt'],
     ] as const) {
       const { status, json } = await call(method, path, body);
-      expect([status, JSON.stringify(json)]).toEqual([
-        400,
-        expect.stringContaining('eip712 is not available'),
-      ]);
+      expect([status, JSON.stringify(json)]).toEqual([400, expect.stringContaining(message)]);
     }
-    expect((await call('GET', `${ORACLE}?receipt=pgp`)).status).toBe(400);
   });
 
   it('signs all responses to a key that says so, unless a request says none', async () => {
@@ -338,6 +337,88 @@ describe('receipts of the program', () => {
     expect(verifyProof(proof, hash, log).size).toBeGreaterThan(0);
     expect(() => verifyProof(proof, Buffer.alloc(32), log)).toThrow('does not show');
   }, 60_000);
+
+  it('binds answers of the oracle by batches, whose proofs are fetched later', async () => {
+    const { json } = await call('GET', `${ORACLE}?receipt=batch`);
+    const { batch, ...answer } = json.data as unknown as {
+      batch: { id: string; line: number; salt: string };
+    };
+    expect(answer).toMatchObject({ verdict: 'danger' });
+    const path = `/receipts/${batch.id}/lines/${batch.line}`;
+    await until(async () => (await call('GET', path)).status === 200);
+    const { json: proof } = await call('GET', path);
+    const data = proof.data as unknown as { receipt: { jws: string }; line: number; path: string[] };
+    const signed = await payloadOf(data.receipt.jws);
+    expect(signed).toMatchObject({ kind: 'BATCH', id: batch.id, subject: [], verdict: null });
+    const receipt = signed as unknown as Parameters<typeof verifyLine>[0];
+    await verifyLine(receipt, { ...data, salt: batch.salt, text: JSON.stringify(answer) });
+    const forged = JSON.stringify({ ...answer, verdict: 'safe' });
+    await expect(verifyLine(receipt, { ...data, salt: batch.salt, text: forged })).rejects.toThrow('not bind');
+
+    const proofFile = file('line.json', JSON.stringify(proof));
+    const answerFile = file('answer.json', JSON.stringify(json, null, 1));
+    const verified = await world.run(['receipt', 'verify', proofFile, '--answer', answerFile]);
+    expect([verified.code, verified.out]).toEqual([0, expect.stringContaining('binds the line')]);
+    const changed = file('changed.json', JSON.stringify({ data: { ...json.data, verdict: 'safe' } }));
+    const refused = await world.run(['receipt', 'verify', proofFile, '--answer', changed]);
+    expect([refused.code, refused.out]).toEqual([1, expect.stringContaining('NOT bind')]);
+    for (const wrong of [`/receipts/${batch.id}/lines/999999`, `/receipts/${batch.id}/lines/x`])
+      expect((await call('GET', wrong)).status).toBeGreaterThanOrEqual(400);
+  }, 120_000);
+
+  it('binds the result of a bulk job, and each of its lines', async () => {
+    const response = await fetch(`${server.url}/api/v1/jobs?kind=sanctions&chain=ETH&receipt=jws`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/x-ndjson' },
+      body: [LAZARUS, 'nonsense', '0x00000000000000000000000000000000deadc0de'].map((line) => `${line}\n`).join(''),
+    });
+    interface Job {
+      readonly id: string;
+      readonly state: string;
+      readonly receipt: { readonly id: string | null; readonly lines: { readonly count: number } | null };
+    }
+    const jobOf = (json: unknown): Job => (json as { data: { job: Job } }).data.job;
+    const begun = jobOf(await response.json());
+    expect(begun.receipt).toMatchObject({ id: null });
+    let job = begun;
+    await until(async () => {
+      job = jobOf((await call('GET', `/jobs/${begun.id}`)).json);
+      return job.state === 'DONE';
+    });
+    const { id } = job.receipt;
+    expect(job.receipt.lines?.count).toBe(3);
+    expect(jobOf((await call('GET', `/jobs/${begun.id}`)).json).receipt.id).toBe(id);
+    const { json: record } = await call('GET', `/receipts/${id}`);
+    expect(await payloadOf((record.data as unknown as { jws: string }).jws)).toMatchObject({ kind: 'BULK' });
+
+    const { json: line } = await call('GET', `/jobs/${begun.id}/lines/0`);
+    const { text } = line.data as unknown as { text: string };
+    expect(JSON.parse(text)).toMatchObject({ sanctioned: true });
+    const lineFile = file('job-line.json', JSON.stringify(line));
+    const proved = await world.run(['receipt', 'verify', lineFile, '--json']);
+    expect([proved.code, JSON.parse(proved.out)]).toEqual([
+      0,
+      expect.objectContaining({ kind: 'BULK', isLineBound: true, isAnswerEqual: null }),
+    ]);
+    const altered = { data: { ...line.data, text: text.replace('true', 'false') } };
+    expect((await world.run(['receipt', 'verify', file('altered-line.json', JSON.stringify(altered))])).code).toBe(1);
+
+    const headers = { Authorization: `Bearer ${key}` };
+    const result = await (await fetch(`${server.url}/api/v1/jobs/${begun.id}/result`, { headers })).text();
+    const recordFile = file('job-receipt.json', JSON.stringify(record));
+    for (const [name, content, code] of [
+      ['whole', result, 0],
+      ['shorter', result.slice(0, result.indexOf('\n') + 1), 1],
+      ['longer', `${result}{}\n`, 1],
+      ['changed', result.replace('true', 'false'), 1],
+    ] as const) {
+      const lines = file(`${name}.ndjson`, content);
+      const verified = await world.run(['receipt', 'verify', recordFile, '--lines', lines]);
+      expect([name, verified.code, verified.err]).toEqual([name, code, expect.anything()]);
+    }
+    expect((await world.run(['receipt', 'replay', String(id)])).out).toContain('equal');
+    expect((await call('GET', `/jobs/${begun.id}/lines/3`)).status).toBe(400);
+  }, 180_000);
 
   it('keeps receipts of a retired key valid, and signs with the new one', async () => {
     const before = (await call('GET', `${ORACLE}?receipt=jws`)).json.data.receipt.jws;

@@ -18,6 +18,10 @@ import {
   type JobState,
   type JobView,
 } from '../../src/jobs/bulk-jobs.ts';
+import { combine, inclusionParts, MerkleFrontier } from '../../src/base/merkle.ts';
+import { LineLeaves, lineSalt } from '../../src/base/salted-lines.ts';
+
+const SECRET = Buffer.alloc(32, 5);
 
 interface Held {
   readonly request: JobRequest;
@@ -59,6 +63,21 @@ export function folderJobs(folder: string): FolderJobs {
   const bytesOf = (id: string): number => stretches(id).reduce((sum, { end }) => sum + end, 0);
   const answered = new Map<string, number>();
 
+  const receiptIds = new Map<string, string>();
+
+  /** Returns the tree over the answers of a job, and the hashes of its perfect subtrees. */
+  function treeOf(id: string) {
+    const texts = linesOf(id).map((line) => answerOf(line).trimEnd());
+    const tree = new MerkleFrontier();
+    const hashes = new Map<string, Buffer>();
+    const leaves = new LineLeaves();
+    for (const [line, text] of texts.entries())
+      tree.append(leaves.leafOf(lineSalt(SECRET, line), Buffer.from(text)), ({ level, index }, hash) =>
+        hashes.set(`${level}:${index}`, hash),
+      );
+    return { texts, hashes, lines: { count: texts.length, root: tree.root().toString('hex') } };
+  }
+
   const view = (job: Held): JobView => {
     const ended = ['DONE', 'CANCELLED', 'FAILED'].includes(job.state);
     return {
@@ -81,6 +100,7 @@ export function folderJobs(folder: string): FolderJobs {
       secondsLeft: ended ? 0 : 1.5,
       cost: { unit: 'intel', reserved: job.items ?? 0, spent: ended ? (answered.get(job.id) ?? 0) : null },
       error: null,
+      ...(job.request.hasReceipt ? { receipt: { id: receiptIds.get(job.id) ?? null, lines: ended ? treeOf(job.id).lines : null } } : {}),
     };
   };
   const found = (accountId: string, id: string): Held | null =>
@@ -101,6 +121,25 @@ export function folderJobs(folder: string): FolderJobs {
         appendFileSync(stretchOf(id, Math.floor((n * 3) / input.length)), answerOf(input[n] as string));
       answered.set(id, to);
       job.state = to === input.length ? 'DONE' : 'RUNNING';
+    },
+    unissued(accountId, id) {
+      const job = found(accountId, id);
+      if (!job?.request.hasReceipt || receiptIds.has(id) || job.state !== 'DONE') return null;
+      return { lines: treeOf(id).lines, secret: SECRET.toString('hex') };
+    },
+    async setReceipt(accountId, id, receiptId) {
+      const job = found(accountId, id);
+      if (job === null) return null;
+      receiptIds.set(id, receiptId);
+      return view(job);
+    },
+    async proof(accountId, id, line) {
+      if (found(accountId, id) === null) return null;
+      const { texts, hashes, lines } = treeOf(id);
+      const path = inclusionParts(line, lines.count).map((nodes) =>
+        combine(nodes.map(({ level, index }) => hashes.get(`${level}:${index}`) as Buffer)).toString('hex'),
+      );
+      return { line, text: texts[line] ?? '', salt: lineSalt(SECRET, line).toString('hex'), path };
     },
     async receive(request) {
       if (uploads >= 20) throw new AssayError('OVERLOADED', 'Too many jobs.', { retryAfterSeconds: 1 });

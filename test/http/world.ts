@@ -364,6 +364,9 @@ export function worldUseCases(): UseCases {
     receipts: () => {
       throw new Error('This world signs no receipts.');
     },
+    receiptBatches: () => {
+      throw new Error('This world signs no receipts.');
+    },
     attestedOracle: () => {
       throw new Error('This world signs no receipts.');
     },

@@ -35,6 +35,7 @@ it('takes the time after the key, and answers after the store and the log', asyn
           return [];
         },
       }),
+      verdictKey: () => Promise.reject(new Error('unused')),
       clock: { now: () => nowMs, monotonic: () => nowMs },
       random: systemRandom,
     },

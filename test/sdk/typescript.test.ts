@@ -22,6 +22,8 @@ import {
   TimeoutError,
   unwrap,
   WebhookSignatureError,
+  verifyLine,
+  verifyReceipt,
 } from '../../sdk/typescript/src/index.ts';
 import { undiciTransport } from '../../sdk/typescript/src/undici.ts';
 import { hotp, stepOf } from '../../src/accounts/totp.ts';
@@ -415,6 +417,16 @@ describe('every operation of the document', () => {
         const result = await given.assay.jobs.result(await job(given));
         expect([result.status, await result.text()]).toEqual([200, expect.stringContaining(EXCHANGE)]);
       },
+      jobLine: async ({ assay }) => {
+        const { job: sent } = await assay.jobs.create(`${EXCHANGE}\n${EXCHANGE}1\n`, {
+          ...{ kind: 'sanctions', chain: 'ETH', receipt: 'jws' },
+        });
+        const { job: done } = await assay.jobs.get(sent.id);
+        const proof = await assay.jobs.line(sent.id, 1);
+        expect(proof.receipt.id).toBe(done.receipt?.id);
+        const receipt = await verifyReceipt(text(proof.receipt.jws), await assay.receipts.jwks());
+        await verifyLine(receipt, proof);
+      },
       cancelJob: async (given) => given.assay.jobs.cancel(await job(given)),
       listScreenings: async (given) => {
         const ids = [await saved(given), await saved(given)].toReversed();
@@ -438,6 +450,18 @@ describe('every operation of the document', () => {
         const { receipt } = await given.assay.names.screen({ names, receipt: 'jws' });
         const { jws, evidence } = await given.assay.receipts.get(receipt?.id ?? '');
         expect([jws, evidence]).toEqual([receipt?.jws, expect.objectContaining({ kind: 'NAMES' })]);
+      },
+      receiptLine: async ({ assay }) => {
+        const { batch, ...answer } = await assay.oracle.check({
+          ...{ chain: 'ETH', address: EXCHANGE, receipt: 'batch' },
+        });
+        const id = text(batch?.id);
+        const line = Number(batch?.line);
+        const isSigned = async () => (await assay.receipts.line(id, line).catch(() => null)) !== null;
+        await until(isSigned, 'a signed batch');
+        const proof = await assay.receipts.line(id, line);
+        const receipt = await verifyReceipt(proof.receipt.jws, await assay.receipts.jwks());
+        await verifyLine(receipt, { ...proof, salt: text(batch?.salt), text: JSON.stringify(answer) });
       },
       jwks: async ({ assay }) => expect((await assay.receipts.jwks()).keys).toHaveLength(1),
       createCase: async (given) => expect(await opened(given)).toMatch(/./),

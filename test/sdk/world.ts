@@ -29,6 +29,9 @@ import { openedMonitoring } from '../monitoring/opened.ts';
 import { entriesOf, openLog } from '../receipts/log/world.ts';
 import { storeAt } from '../receipts/world.ts';
 import { openedSaved } from '../saved-screenings/opened.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { ReceiptBatches } from '../../src/receipts/batches.ts';
+import { testKey } from '../setup/verdicts.ts';
 import { until } from '../support/wait.ts';
 
 /** Rate limits that no test reaches. */
@@ -76,10 +79,15 @@ export async function openSdkWorld() {
       lists: () => [],
       issuer: () => 'urn:assay:test',
       log: () => receiptLog.log,
+      verdictKey: async () => testKey(0xa55a),
       clock: systemClock,
       random: systemRandom,
     },
   );
+  const batches = new ReceiptBatches({
+    receipts: () => receipts,
+    ...{ clock: systemClock, random: systemRandom, log: silentLogger },
+  });
   const world = await openWorld({
     backend: 'uws',
     billing: { stripeSecret: WEBHOOK_SECRET, apiUrl: stripe.url },
@@ -91,6 +99,7 @@ export async function openSdkWorld() {
       savedScreenings: () => saved,
       receiptLog: () => receiptLog.log,
       receipts: () => receipts,
+      receiptBatches: () => batches,
     },
   });
   let accounts = 0;
@@ -141,6 +150,7 @@ export async function openSdkWorld() {
     },
     async close() {
       await world.close();
+      await batches.stop();
       await monitoring.close();
       await caseStore.close();
       await savedStore.close();

@@ -118,6 +118,16 @@ def check_charged(client):
     signed = client.names.screen(names=[{"name": "Zebulon Quillfeather"}], receipt="jws").receipt
     assert client.receipts.get(signed.id).jws == signed.jws
     assert client.receipts.jwks().keys[-1].kty == "OKP"
+    batch = client.oracle.check("ETH", BINANCE, receipt="batch").batch
+
+    def proved():
+        try:
+            return client.receipts.line(batch.id, batch.line)
+        except assay.NotFoundError:
+            return None
+
+    proof = until(proved)
+    assert proof.receipt.jws.count(".") == 2 and proof.line == batch.line < proof.count
     compared = client.saved_screenings.compare(saved[0], saved[1])
     assert compared.score.difference == 0 and compared.after.id == saved[1]
     assert client.receipts.proof("receipt-1").startswith("c2sp.org/tlog-proof@v1\nindex 1\n")
@@ -222,6 +232,13 @@ def check_jobs(client):
     other = client.jobs.create(parts, kind="sanctions", chain="ETH").job
     client.bulk.wait(other.id)
     assert [row["sanctioned"] for row in client.jobs.result(other.id)] == [False, True]
+    bound = client.jobs.create(f"{LAZARUS}\n".encode(), kind="sanctions", chain="ETH", receipt="jws").job
+    client.bulk.wait(bound.id)
+    job, line = client.jobs.get(bound.id).job, client.jobs.line(bound.id, 0)
+    assert line.receipt.id == job.receipt.id and job.receipt.lines.count == 1, line
+    receipt = {"lines": {"count": job.receipt.lines.count, "root": job.receipt.lines.root}}
+    assay.verify_line(receipt, line.line, line.salt, line.path, line.text)
+    refused(assay.ReceiptError, assay.verify_line, receipt, 1, line.salt, line.path, line.text)
 
 
 def check_cases(client):

@@ -39,6 +39,13 @@ export {
   type TransportResponse,
 } from './core/transport.ts';
 export type * from './generated/api.ts';
+export {
+  type LinesReceipt,
+  type LoggedReceipt,
+  type ProvedLine,
+  verifyLine,
+  verifyLogProof,
+} from './receipt-proofs.ts';
 export { type Receipt, type VerifyReceiptOptions, verifyReceipt } from './receipts.ts';
 export type { CaseFileUpload } from './resources/cases.ts';
 export type { JobResultOptions } from './resources/jobs.ts';

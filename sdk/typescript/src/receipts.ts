@@ -7,7 +7,7 @@ import type { Jwks } from './generated/api.ts';
 export interface Receipt {
   readonly v: 1;
   readonly id: string;
-  readonly kind: 'SCREENING' | 'KYT' | 'ORACLE' | 'SANCTIONS' | 'NAMES' | 'BULK';
+  readonly kind: 'SCREENING' | 'KYT' | 'ORACLE' | 'SANCTIONS' | 'NAMES' | 'BULK' | 'BATCH';
   /** CAIP-10 of the address; of KYT with two parties, the sender, then the receiver. */
   readonly subject: readonly string[];
   readonly requestSha256: string;
@@ -28,6 +28,8 @@ export interface Receipt {
   readonly issuedAt: number;
   readonly expiresAt: number;
   readonly issuer: string;
+  /** Of BULK and BATCH: the lines that the receipt binds, and the root of their tree. Null for the others. */
+  readonly lines: { readonly count: number; readonly root: string } | null;
   readonly [member: string]: unknown;
 }
 
@@ -52,9 +54,10 @@ function canonical(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join()}}`;
 }
 
-const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
+export const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-function bytesOf(part: string): Uint8Array {
+/** Decodes base64url. */
+export function bytesOf(part: string): Uint8Array {
   try {
     if (!/^[\w-]+$/.test(part)) throw new Error();
     const text = atob(part.replaceAll('-', '+').replaceAll('_', '/'));
@@ -76,11 +79,14 @@ function objectIn(part: string): {
   }
 }
 
-async function sha256(text: string): Promise<string> {
+const sha256 = async (text: string): Promise<string> => {
   const { subtle } = await webCrypto();
-  const digest = new Uint8Array(await subtle.digest('SHA-256', utf8(text)));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
+  return hexOf(new Uint8Array(await subtle.digest('SHA-256', utf8(text))));
+};
+
+/** Returns bytes as hexadecimal digits. */
+export const hexOf = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /**
  * Verifies a receipt, and returns the facts that it binds. Check that `subject` is the address that you asked about: a receipt of another

@@ -43,6 +43,7 @@ import { guidePage } from './guide-page.ts';
 import { health } from './health.ts';
 import { invitePerson } from './invite-person.ts';
 import { invoiceReceipt } from './invoice-receipt.ts';
+import { jobLine } from './job-line.ts';
 import { jobResult } from './job-result.ts';
 import { jwks } from './jwks.ts';
 import { kyt } from './kyt.ts';
@@ -80,6 +81,7 @@ import { oracle } from './oracle.ts';
 import { oracleProof } from './oracle-proof.ts';
 import { oracleRoot } from './oracle-root.ts';
 import { ready } from './ready.ts';
+import { receiptLine } from './receipt-line.ts';
 import { receiptProof } from './receipt-proof.ts';
 import { register } from './register.ts';
 import { removePerson } from './remove-person.ts';
@@ -136,6 +138,7 @@ export const OPERATIONS: readonly Operation[] = [
   oneScreening,
   compareScreenings,
   receiptProof,
+  receiptLine,
   logCheckpoint,
   ...LOG_TILES,
   oneReceipt,
@@ -211,6 +214,7 @@ export const OPERATIONS: readonly Operation[] = [
   sendJob,
   listJobs,
   oneJob,
+  jobLine,
   jobResult,
   cancelJob,
   mcp,

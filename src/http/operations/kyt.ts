@@ -1,7 +1,7 @@
 /** `POST /kyt`. */
 import { operation } from '../operation.ts';
 import { KytBody, KytResult } from '../schemas/kyt.ts';
-import { asksReceipt, attestedTask } from './support/receipts.ts';
+import { attestedTask, wantedReceipt } from './support/receipts.ts';
 import { requestOf, storeAs } from './support/saved-screenings.ts';
 
 export const kyt = operation({
@@ -32,8 +32,9 @@ export const kyt = operation({
   run({ services, call, body }) {
     const { kyt: run } = services.useCases;
     const request = requestOf(body);
-    if (!asksReceipt(call, body.receipt)) return run(request);
-    return attestedTask({ services, call }, 'KYT', request, run);
+    const wanted = wantedReceipt(call, body);
+    if (wanted === null) return run(request);
+    return attestedTask({ services, call }, 'KYT', request, wanted, run);
   },
   store: storeAs('KYT'),
 });

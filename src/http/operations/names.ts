@@ -1,11 +1,12 @@
 /** `POST /namescreen/bulk`. The pool does the matching. */
+import { AssayError } from '../../base/errors.ts';
 import type { ClearedMatch } from '../../names/cleared.ts';
 import { NAME_LIMITS } from '../../names/limits.ts';
 import type { NameQuery } from '../../names/name.ts';
 import { callerOf, operation } from '../operation.ts';
 import { NamesBody, NamesResult } from '../schemas/names.ts';
 import { nameQuery } from './support/names.ts';
-import { asksReceipt, withReceipt } from './support/receipts.ts';
+import { wantedReceipt, withReceipt } from './support/receipts.ts';
 
 const queriesOf = (names: readonly NameQuery[]): readonly NameQuery[] =>
   names.map((one, at) => nameQuery(one, `names[${at}].`));
@@ -30,6 +31,15 @@ export const names = operation({
   cost: ({ names: list }) => queriesOf(list).length,
   async run({ services, call, body }) {
     const { useCases } = services;
+    const wanted = wantedReceipt(call, body);
+    if (wanted?.target)
+      throw new AssayError(
+        'INVALID_REQUEST',
+        'receipt: must be none or jws; a name has no verdict for a contract.',
+        {
+          field: 'receipt',
+        },
+      );
     const { accountId } = callerOf(call);
     const cleared = useCases.names.cleared();
     const data = useCases.names.screen(
@@ -38,10 +48,10 @@ export const names = operation({
         cleared: cleared.of(accountId, query.name).map(entityOf),
       })),
     );
-    if (!asksReceipt(call, body.receipt)) return data;
+    if (wanted === null) return data;
     const answer = JSON.parse(Buffer.from(await data).toString('utf8'));
-    const { receipt: _, ...request } = body;
+    const { receipt: _, verifier: __, ...request } = body;
     const evidence = { kind: 'NAMES', answer } as const;
-    return withReceipt({ services, call }, { kind: 'NAMES', request, answer, evidence });
+    return withReceipt({ services, call }, { kind: 'NAMES', request, answer, evidence }, wanted);
   },
 });

@@ -1,7 +1,7 @@
 /** `GET /jobs/{id}`. */
 import { operation } from '../operation.ts';
 import { OneJob } from '../schemas/jobs.ts';
-import { JOBS, jobOf, jobPath, NO_JOB } from './support/jobs.ts';
+import { JOBS, jobOf, jobPath, NO_JOB, receiptOf } from './support/jobs.ts';
 
 export const oneJob = operation({
   ...JOBS,
@@ -13,5 +13,7 @@ export const oneJob = operation({
   statuses: NO_JOB,
   summary: 'A bulk job with its progress',
   description: 'State, processed lines, rate and remaining time.',
-  run: async ({ services, call, path }) => ({ job: await jobOf(services, call, path.id) }),
+  run: async ({ services, call, path }) => ({
+    job: await receiptOf(services, call, await jobOf(services, call, path.id)),
+  }),
 });

@@ -1,8 +1,8 @@
 /** `GET /oracle/address/{chain}/{address}`. */
 import { AssayError } from '../../base/errors.ts';
-import { operation, quotaHeaderLine } from '../operation.ts';
-import { addressText, chainText, OracleVerdict, receiptField } from '../schemas/common.ts';
-import { asksReceipt, mayAskReceipt, withReceipt } from './support/receipts.ts';
+import { jsonBytes, operation, quotaHeaderLine } from '../operation.ts';
+import { addressText, chainText, OracleVerdict, oracleReceiptField } from '../schemas/common.ts';
+import { asksBatch, mayAskReceipt, wantedReceipt, withReceipt } from './support/receipts.ts';
 
 export const oracle = operation({
   id: 'oracle',
@@ -13,17 +13,18 @@ export const oracle = operation({
   rateClass: 'oracle',
   quota: { meter: 'oracle', per: 'request' },
   pathParameters: { chain: chainText('Chain of the address.'), address: addressText('The address.') },
-  query: receiptField,
+  query: oracleReceiptField,
   response: OracleVerdict,
   responseHeaders: ['X-Quota-Remaining'],
   summary: 'Verdict before a transaction',
   description:
-    'safe, warning or danger, with score and reasons: those of `POST /screening` on the same stored data, exposure included. With `receipt`, it is signed.',
+    'safe, warning or danger, with score and reasons: those of `POST /screening` on the same stored data, exposure included. With `receipt`, it is signed; with `receipt=batch`, together with the other answers of about a second.',
   write({ services, call, path }, out, offset) {
     const { quota } = call;
     if (quota === null) throw new AssayError('INTERNAL', 'The oracle was called without a quota.');
     call.lines = quotaHeaderLine(quota);
-    return services.useCases.oracle(path.chain, path.address, quota, out, offset);
+    const end = services.useCases.oracle(path.chain, path.address, quota, out, offset);
+    return end >= 0 && asksBatch(call) ? services.useCases.receiptBatches().write(out, offset, end) : end;
   },
   later: {
     isAsked: mayAskReceipt,
@@ -34,7 +35,7 @@ export const oracle = operation({
       const { attestedOracle } = services.useCases;
       // Read before anything is awaited: the path and the query belong to the open request.
       const { chain, address } = path;
-      asksReceipt(call, query.receipt);
+      const wanted = wantedReceipt(call, query);
       const { answer, evidence } = attestedOracle(chain, address, quota);
       const attested = {
         kind: 'ORACLE',
@@ -42,7 +43,8 @@ export const oracle = operation({
         answer: { ...answer },
         evidence,
       } as const;
-      return withReceipt({ services, call }, attested);
+      if (wanted === null) return jsonBytes(attested.answer);
+      return withReceipt({ services, call }, attested, wanted);
     },
   },
 });

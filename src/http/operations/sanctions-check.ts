@@ -1,7 +1,7 @@
 /** `GET /sanctions/check`. */
-import { operation } from '../operation.ts';
+import { jsonBytes, operation } from '../operation.ts';
 import { addressText, chainText, receiptField, SanctionsCheck } from '../schemas/common.ts';
-import { asksReceipt, mayAskReceipt, withReceipt } from './support/receipts.ts';
+import { mayAskReceipt, wantedReceipt, withReceipt } from './support/receipts.ts';
 
 export const sanctionsCheck = operation({
   id: 'sanctionsCheck',
@@ -24,11 +24,14 @@ export const sanctionsCheck = operation({
     services.useCases.sanctionsCheck(query.chain, query.address, out, offset),
   later: {
     isAsked: mayAskReceipt,
-    async answer({ services, call, query: { chain, address, receipt } }) {
-      asksReceipt(call, receipt);
+    async answer({ services, call, query }) {
+      const { chain, address } = query;
+      const wanted = wantedReceipt(call, query);
       const { answer, evidence } = services.useCases.attestedSanctionsCheck(chain, address);
       const request = { chain, address };
-      return withReceipt({ services, call }, { kind: 'SANCTIONS', request, answer: { ...answer }, evidence });
+      const attested = { kind: 'SANCTIONS', request, answer: { ...answer }, evidence } as const;
+      if (wanted === null) return jsonBytes(attested.answer);
+      return withReceipt({ services, call }, attested, wanted);
     },
   },
 });

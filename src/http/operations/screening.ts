@@ -1,7 +1,7 @@
 /** `POST /screening`. */
 import { operation } from '../operation.ts';
 import { ScreeningBody, ScreeningResult } from '../schemas/screening.ts';
-import { asksReceipt, attestedTask } from './support/receipts.ts';
+import { attestedTask, wantedReceipt } from './support/receipts.ts';
 import { requestOf, storeAs } from './support/saved-screenings.ts';
 
 export const screening = operation({
@@ -22,8 +22,9 @@ export const screening = operation({
   run({ services, call, body }) {
     const { screening: run } = services.useCases;
     const request = requestOf(body);
-    if (!asksReceipt(call, body.receipt)) return run(request);
-    return attestedTask({ services, call }, 'SCREENING', request, run);
+    const wanted = wantedReceipt(call, body);
+    if (wanted === null) return run(request);
+    return attestedTask({ services, call }, 'SCREENING', request, wanted, run);
   },
   store: storeAs('SCREENING'),
 });

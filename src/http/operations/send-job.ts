@@ -1,6 +1,7 @@
 /** `POST /jobs`. */
 import { Type } from 'typebox';
 import { answerSlot } from '../../accounts/idempotency.ts';
+import { KEY_RECEIPTS } from '../../accounts/keys.ts';
 import { AssayError } from '../../base/errors.ts';
 import { parseChainId } from '../../chains/registry.ts';
 import { JOB_FORMATS, JOB_KINDS, type JobFormat } from '../../jobs/bulk-jobs.ts';
@@ -48,6 +49,12 @@ export const sendJob = operation({
       description:
         'Only with `kind=labels`: adds the verdict of the oracle to each label set, as `verdict: true` of `POST /screen/bulk` does. Default: false.',
     }),
+    receipt: Type.Optional(
+      oneOf(
+        KEY_RECEIPTS,
+        'jws: one signed receipt binds all lines of the result; `GET /jobs/{id}/lines/{line}` returns the proof of a line. Default: that of the API key, or else `none`.',
+      ),
+    ),
   },
   response: OneJob,
   statuses: {
@@ -75,6 +82,7 @@ export const sendJob = operation({
         pool: call.pool,
         kind,
         verdict,
+        hasReceipt: (query.receipt ?? caller.receipts) === 'jws',
         format: query.format ?? formatOf(call.exchange.header('content-type')),
         chain: chain === undefined ? null : parseChainId(chain),
         once:

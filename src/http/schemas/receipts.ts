@@ -22,6 +22,19 @@ export const OneReceipt = Type.Object(
   { title: 'OneReceipt' },
 );
 
+export const ReceiptLine = Type.Object(
+  {
+    receipt: Type.Object({ id: text(), jws: text('The receipt of the batch.'), expiresAt: time() }),
+    line: Type.Integer({ description: 'Number of the answer in its batch, from 0.' }),
+    count: Type.Integer({ description: 'Answers of the batch.' }),
+    path: listOf(
+      text(),
+      'Hashes from the sibling of the leaf to the child of the root (RFC 9162), hexadecimal.',
+    ),
+  },
+  { title: 'ReceiptLine' },
+);
+
 export const Jwks = Type.Object(
   {
     keys: listOf(

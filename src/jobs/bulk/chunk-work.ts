@@ -6,7 +6,9 @@ import { closeSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync
 import { crc32 } from 'node:zlib';
 import { AssayError, clientError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
+import { MerkleRange } from '../../base/merkle.ts';
 import { endReading } from '../../base/reading.ts';
+import { LineLeaves, lineSalt } from '../../base/salted-lines.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { AnswerWriter } from '../../screening/answer-bytes.ts';
 import { BlockAnswers } from '../../screening/bulk-file-thread.ts';
@@ -48,29 +50,71 @@ function readAll({ path, start, end }: ChunkTask['input']): Buffer {
   return bytes;
 }
 
+/** Hashes the results of a chunk for the receipt of its job. */
+class ResultHasher {
+  readonly #secret: Buffer;
+  readonly #range: MerkleRange;
+  readonly #leaves = new LineLeaves();
+  /** The beginning of a line that continues in the next bytes. */
+  #begun: Buffer[] = [];
+
+  constructor({ secret, line }: NonNullable<ChunkTask['receipt']>) {
+    this.#secret = Buffer.from(secret, 'hex');
+    this.#range = new MerkleRange(line);
+  }
+
+  take(bytes: Buffer): void {
+    let at = 0;
+    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, at)) {
+      this.#endLine(bytes.subarray(at, end));
+      at = end + 1;
+    }
+    // Copied: the caller uses its buffer again.
+    if (at < bytes.length) this.#begun.push(Buffer.from(bytes.subarray(at)));
+  }
+
+  #endLine(rest: Buffer): void {
+    const text = this.#begun.length === 0 ? rest : Buffer.concat([...this.#begun, rest]);
+    this.#begun = [];
+    this.#range.append(this.#leaves.leafOf(lineSalt(this.#secret, this.#range.end), text));
+  }
+
+  /** Returns `ChunkDone.subtrees`. */
+  subtrees(): string {
+    return Buffer.concat(this.#range.hashes()).toString('hex');
+  }
+}
+
 /** Output of a chunk. */
 class Output {
   readonly #file: number;
+  readonly #hasher: ResultHasher | null;
   bytes = 0;
   crc32 = 0;
 
-  constructor(file: number) {
+  constructor(file: number, hasher: ResultHasher | null) {
     this.#file = file;
+    this.#hasher = hasher;
   }
 
   write(bytes: Buffer, length: number): void {
     for (let at = 0; at < length; ) at += writeSync(this.#file, bytes, at, length - at);
     this.bytes += length;
     this.crc32 = crc32(bytes.subarray(0, length), this.crc32);
+    this.#hasher?.take(bytes.subarray(0, length));
   }
 }
 
 /** Lets `write` fill the file at `path`. After a crash at any point, the file is either complete or absent. */
-function writeWhole(path: string, write: (output: Output) => void): Pick<ChunkDone, 'bytes' | 'crc32'> {
+function writeWhole(
+  path: string,
+  hasher: ResultHasher | null,
+  write: (output: Output) => void,
+): Pick<ChunkDone, 'bytes' | 'crc32'> {
   const partial = `${path}.tmp`;
   const file = openSync(partial, 'w');
   try {
-    const output = new Output(file);
+    const output = new Output(file, hasher);
     write(output);
     fsyncSync(file);
     renameSync(partial, path);
@@ -228,12 +272,13 @@ export function createChunkWork(deps: ChunkWorkDeps): ChunkWork {
   return (task) => {
     const bytes = readAll(task.input);
     let counts: Counts = { items: 0, failed: 0 };
-    const written = writeWhole(task.output, (output) => {
+    const hasher = task.receipt === undefined ? null : new ResultHasher(task.receipt);
+    const written = writeWhole(task.output, hasher, (output) => {
       counts =
         task.kind === 'labels'
           ? labels(task, bytes, output)
           : oneByOne(task, bytes, output, writers[task.kind]);
     });
-    return { ...counts, ...written };
+    return { ...counts, ...written, ...(hasher === null ? {} : { subtrees: hasher.subtrees() }) };
   };
 }

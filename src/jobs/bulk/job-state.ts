@@ -3,6 +3,7 @@
  * starts, and RUNNING until it ends. If it has no more work, or is stopped, `ending` has its final state while its charge is being
  * settled; then it is DONE, CANCELLED or FAILED.
  */
+import type { ResultLines } from '../bulk-jobs.ts';
 import type { JobRecord } from './job-store.ts';
 
 export type JobEvent =
@@ -20,6 +21,8 @@ export type JobEvent =
       readonly answered: number;
       readonly failed: number;
       readonly spent: number;
+      /** Results and their root, if a receipt binds them. */
+      readonly lines?: ResultLines;
     };
 
 /** If another scheduler takes over a job at `at`, the rate continues: the pause between the two schedulers is not counted. */
@@ -63,9 +66,11 @@ export function jobAfter(job: JobRecord, event: JobEvent, at: number): JobRecord
       if (!isContinuing) return null;
       return { ...job, ending: event.ending, error: event.error ?? job.error, changedAt: at };
     case 'settled': {
-      const { answered, failed, spent } = event;
+      const { answered, failed, spent, lines } = event;
       if (job.ending === null || job.endedAt !== null) return null;
-      return { ...job, state: job.ending, endedAt: at, changedAt: at, answered, failed, spent };
+      const { receipt } = job;
+      const bound = receipt === undefined || lines === undefined ? {} : { receipt: { ...receipt, lines } };
+      return { ...job, state: job.ending, endedAt: at, changedAt: at, answered, failed, spent, ...bound };
     }
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { ChainId } from '../../chains/registry.ts';
 import { type Fence, type LiveDatabase, type OpenStore, openLiveStore } from '../../state/live-store.ts';
-import type { JobFormat, JobKind, JobState, JobView } from '../bulk-jobs.ts';
+import type { JobFormat, JobKind, JobState, JobView, ResultLines } from '../bulk-jobs.ts';
 import type { ChunkDone } from '../chunks.ts';
 import { JOB_LIMITS } from '../limits.ts';
 
@@ -57,6 +57,18 @@ export interface JobRecord {
   readonly filesRemoved: boolean;
   /** Idempotency key of the request, if it has one. */
   readonly once?: string;
+  /** Set if a receipt binds the results. */
+  readonly receipt?: JobReceiptRecord;
+}
+
+/** The receipt of a job. */
+export interface JobReceiptRecord {
+  /** Secret of the salts of the results, hexadecimal. */
+  readonly secret: string;
+  /** Results of the ended job and the root of their tree; null before. */
+  readonly lines: ResultLines | null;
+  /** Id of the receipt; null until it was issued. */
+  readonly id: string | null;
 }
 
 /** The first request with an idempotency key, and its response. */

@@ -9,12 +9,14 @@ import type { JobRecord } from './job-store.ts';
  * Returns the record of a job whose input is about to arrive.
  *
  * @param createdAt - milliseconds since the epoch
+ * @param secret - of the salts of the results, if a receipt binds them
  */
 export function newJob(
   id: string,
   { accountId, pool = 'api', kind, format, chain, verdict = false, once = null }: JobRequest,
   { unit, perLine }: JobPrice,
   createdAt: number,
+  secret: string | null = null,
 ): JobRecord {
   return {
     id,
@@ -45,6 +47,7 @@ export function newJob(
     ...(pool === 'api' ? {} : { pool }),
     ...(verdict ? { verdict } : {}),
     ...(once === null ? {} : { once }),
+    ...(secret === null ? {} : { receipt: { secret, lines: null, id: null } }),
   };
 }
 
@@ -80,5 +83,6 @@ export function viewOf(job: JobRecord): JobView {
     secondsLeft: isOver ? 0 : rate === null ? null : Math.ceil(left / rate),
     cost: { unit: job.unit, reserved: job.reserved, spent: job.spent },
     error: job.error,
+    ...(job.receipt === undefined ? {} : { receipt: { id: job.receipt.id, lines: job.receipt.lines } }),
   };
 }

@@ -10,6 +10,7 @@ import type { Logger } from '../../base/log.ts';
 import { invalidCursor, type PageRequest } from '../../base/paging.ts';
 import type { Random } from '../../base/random.ts';
 import { sleep } from '../../base/retry.ts';
+import { LINE_SECRET_BYTES } from '../../base/salted-lines.ts';
 import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../../state/leases.ts';
 import type { OpenStore } from '../../state/live-store.ts';
@@ -24,6 +25,8 @@ import {
   type JobState,
   type JobUpload,
   type JobView,
+  type ReceiptSubject,
+  type ResultProof,
 } from '../bulk-jobs.ts';
 import type { ChunkRunner } from '../chunks.ts';
 import { JOB_LIMITS } from '../limits.ts';
@@ -33,6 +36,7 @@ import { Cleanup, ID_SHAPE } from './cleanup.ts';
 import { jobAfter } from './job-state.ts';
 import { type JobRecord, type JobStore, openJobStore } from './job-store.ts';
 import { newJob, viewOf } from './job-view.ts';
+import { lineProof } from './line-proofs.ts';
 import { type JobPlaces, jobPlaces } from './places.ts';
 import { type InputFile, openInput } from './receiving.ts';
 import { partsOf, ResultIndexes } from './results.ts';
@@ -104,6 +108,13 @@ const pause = (ms: number): Promise<void> => sleep(ms, undefined, { unref: true 
 export const openBulkJobs = (options: BulkJobsOptions, deps: BulkJobsDeps): OpenBulkJobs =>
   new StoredBulkJobs(options, deps);
 
+function requireFiles({ filesRemoved }: JobRecord): void {
+  if (filesRemoved)
+    throw new AssayError('INVALID_REQUEST', 'id: the result of this job was removed when it expired.', {
+      field: 'id',
+    });
+}
+
 class StoredBulkJobs implements OpenBulkJobs {
   readonly scheduler: Scheduler;
   readonly #deps: BulkJobsDeps;
@@ -155,15 +166,16 @@ class StoredBulkJobs implements OpenBulkJobs {
   }
 
   async #beginUpload(id: string, request: JobRequest): Promise<Upload> {
-    const { billing, clock } = this.#deps;
-    const { kind, format, verdict = false, once = null } = request;
+    const { billing, clock, random } = this.#deps;
+    const { kind, format, verdict = false, hasReceipt = false, once = null } = request;
     if (verdict && kind !== 'labels')
       throw new AssayError('INVALID_REQUEST', `verdict: requires the kind 'labels' (got '${kind}').`, {
         field: 'verdict',
       });
     const checkRoom = (): Promise<void> => this.#checkRoom();
     await checkRoom();
-    const record = newJob(id, request, billing.priceOf(kind), clock.now());
+    const secret = hasReceipt ? Buffer.from(random.bytes(LINE_SECRET_BYTES)).toString('hex') : null;
+    const record = newJob(id, request, billing.priceOf(kind), clock.now(), secret);
     // Added before any file exists, so that the next start finds all remnants.
     await addWithinLimits(this.#store, record, once !== null);
     let input: InputFile;
@@ -239,10 +251,7 @@ class StoredBulkJobs implements OpenBulkJobs {
   result(accountId: string, id: string): JobResult | null {
     const job = this.#find(accountId, id);
     if (job === null) return null;
-    if (job.filesRemoved)
-      throw new AssayError('INVALID_REQUEST', `id: the result of this job was removed when it expired.`, {
-        field: 'id',
-      });
+    requireFiles(job);
     const index = this.#results.of(job);
     const bytes = index.ends.at(-1) ?? 0;
     return {
@@ -251,6 +260,29 @@ class StoredBulkJobs implements OpenBulkJobs {
       etag: `${id}-${bytes}`,
       parts: (start, end) => partsOf(index, start, Math.min(end, bytes)),
     };
+  }
+
+  unissued(accountId: string, id: string): ReceiptSubject | null {
+    const receipt = this.#find(accountId, id)?.receipt;
+    if (receipt === undefined || receipt.id !== null || receipt.lines === null) return null;
+    return { lines: receipt.lines, secret: receipt.secret };
+  }
+
+  async setReceipt(accountId: string, id: string, receiptId: string): Promise<JobView | null> {
+    await this.#store.transaction((writer) => {
+      const job = writer.job(id);
+      // Another node may have issued one meanwhile.
+      if (job?.accountId === accountId && job.receipt?.id === null)
+        writer.put({ ...job, receipt: { ...job.receipt, id: receiptId } });
+    });
+    return this.get(accountId, id);
+  }
+
+  async proof(accountId: string, id: string, line: number): Promise<ResultProof | null> {
+    const job = this.#find(accountId, id);
+    if (job === null) return null;
+    requireFiles(job);
+    return lineProof(job, line, { store: this.#store, places: this.#places });
   }
 
   async cancel(accountId: string, id: string): Promise<JobView | null> {

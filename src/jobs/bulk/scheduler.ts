@@ -18,6 +18,7 @@ import { ActiveJob, RoundRobin } from './active-job.ts';
 import type { JobBilling } from './billing.ts';
 import { jobAfter } from './job-state.ts';
 import type { JobRecord, JobStore, JobWriter } from './job-store.ts';
+import { linesOf } from './line-proofs.ts';
 import { type JobPlaces, syncFolder } from './places.ts';
 import { Plan } from './plan.ts';
 
@@ -310,9 +311,11 @@ class ChunkScheduler implements Scheduler {
     await rm(places.input(id), { force: true });
     await rm(places.plan(id), { force: true });
     const at = clock.now();
+    const lines = job.receipt === undefined ? null : linesOf(job, store);
     await store.transaction((writer) => {
       const latest = writer.job(id);
-      const next = latest && jobAfter(latest, { type: 'settled', answered, failed, spent }, at);
+      const bound = lines === null ? {} : { lines };
+      const next = latest && jobAfter(latest, { type: 'settled', answered, failed, spent, ...bound }, at);
       if (next !== null) writer.put(next);
     }, this.#fence);
   }
@@ -353,13 +356,17 @@ class ChunkScheduler implements Scheduler {
 
   async #work(job: ActiveJob, chunk: number): Promise<void> {
     const { runner, places, random } = this.#deps;
-    const { id, kind, chain, format, columns, headBytes, verdict } = job.record;
+    const { id, kind, chain, format, columns, headBytes, verdict, receipt } = job.record;
     const file = `${chunk}.${Buffer.from(random.bytes(FILE_RANDOM_BYTES)).toString('hex')}`;
     const { input, firstLine } = job.plan.partOf(chunk, places.input(id), headBytes);
     const output = places.answer(id, file);
     const task: ChunkTask = {
       ...{ jobId: id, chunk, kind, chain, format, columns, input, firstLine, output },
       ...(verdict === undefined ? {} : { verdict }),
+      // The header line is not part of the result.
+      ...(receipt === undefined
+        ? {}
+        : { receipt: { secret: receipt.secret, line: firstLine - (headBytes > 0 ? 2 : 1) } }),
     };
     const expected = job.plan.linesOf(chunk) - (chunk === 0 && headBytes > 0 ? 1 : 0);
     this.#running++;

@@ -76,8 +76,8 @@ export class Upload implements JobUpload {
   #signOfLifeAt: number;
 
   constructor(record: JobRecord, input: InputFile, deps: UploadDeps) {
-    const { once, kind, format, chain, verdict, createdAt } = record;
-    const request = verdict ? `${kind} verdict` : kind;
+    const { once, kind, format, chain, verdict, receipt, createdAt } = record;
+    const request = `${kind}${verdict ? ' verdict' : ''}${receipt === undefined ? '' : ' receipt'}`;
     this.#record = record;
     this.#input = input;
     this.#deps = deps;

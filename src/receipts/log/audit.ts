@@ -2,8 +2,8 @@
  * Audits of a log: whether its tiles and entries give the root of its checkpoint, and whether a checkpoint continues an older one.
  */
 import { AssayError } from '../../base/errors.ts';
+import { consistencyParts, HASH_BYTES, isConsistent, MerkleFrontier } from '../../base/merkle.ts';
 import type { Checkpoint } from './checkpoint.ts';
-import { consistencyParts, HASH_BYTES, isConsistent, MerkleFrontier } from './merkle.ts';
 import {
   hashAt,
   hashOver,

@@ -1,6 +1,6 @@
 /** Checkpoints (C2SP tlog-checkpoint): the size and the root of a log as a signed note. */
 import { AssayError } from '../../base/errors.ts';
-import { HASH_BYTES, type TreeHead } from './merkle.ts';
+import { HASH_BYTES, type TreeHead } from '../../base/merkle.ts';
 import {
   fromBase64,
   fromDecimal,

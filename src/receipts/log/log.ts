@@ -5,13 +5,13 @@
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
+import { inclusionParts, type MerkleFrontier } from '../../base/merkle.ts';
 import type { Random } from '../../base/random.ts';
 import type { Encryption } from '../../state/encryption.ts';
 import { decrypts } from '../../state/key-trial.ts';
 import { auditCheckpoints, type Finding } from './audit.ts';
 import { type Checkpoint, checkpointText, parseCheckpoint } from './checkpoint.ts';
 import { LOG_LIMITS } from './limits.ts';
-import { inclusionParts, type MerkleFrontier } from './merkle.ts';
 import {
   formatNote,
   isKeyName,

@@ -1,8 +1,8 @@
 /** Proofs that an entry is in a log (C2SP tlog-proof): they are verified offline, with the key of the log alone. */
 import { AssayError } from '../../base/errors.ts';
+import { HASH_BYTES, isIncluded, leafHash } from '../../base/merkle.ts';
 import { parseCheckpoint, type VerifiedCheckpoint, verifyCheckpoint } from './checkpoint.ts';
 import { LOG_LIMITS } from './limits.ts';
-import { HASH_BYTES, isIncluded, leafHash } from './merkle.ts';
 import { fromBase64, fromDecimal, type NoteVerifier } from './note.ts';
 
 const FIRST_LINE = 'c2sp.org/tlog-proof@v1';

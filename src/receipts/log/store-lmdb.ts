@@ -4,9 +4,9 @@
  * Records of a tile hold all of its hashes so far: a partial tile is the beginning of its record.
  */
 import { AssayError } from '../../base/errors.ts';
+import { HASH_BYTES, leafHash, MerkleFrontier, subtreesOf, type TreeNode } from '../../base/merkle.ts';
 import { type LiveDatabase, type LiveRoot, type OpenStore, openLiveStore } from '../../state/live-store.ts';
 import { LOG_LIMITS } from './limits.ts';
-import { HASH_BYTES, leafHash, MerkleFrontier, subtreesOf, type TreeNode } from './merkle.ts';
 import type { LogEntry, LogIdentity, LogStore, SignHead } from './store.ts';
 import { bundleOf, TILE_HEIGHT, TILE_WIDTH, type TileName } from './tiles.ts';
 

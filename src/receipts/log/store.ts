@@ -1,5 +1,5 @@
 /** The port of the log's records, and what one transaction adds to them. store-lmdb.ts implements it. */
-import type { MerkleFrontier } from './merkle.ts';
+import type { MerkleFrontier } from '../../base/merkle.ts';
 import type { TileName } from './tiles.ts';
 
 /** An entry of the log: a receipt. */

@@ -1,8 +1,8 @@
 /** Paths and contents of tiles (C2SP tlog-tiles): 256 hashes of one level of the tree, and bundles of 256 entries. */
 import { createHash } from 'node:crypto';
 import { AssayError } from '../../base/errors.ts';
+import { combine, HASH_BYTES, leafHash, nodeHash, subtreesOf, type TreeNode } from '../../base/merkle.ts';
 import { LOG_LIMITS } from './limits.ts';
-import { combine, HASH_BYTES, leafHash, nodeHash, subtreesOf, type TreeNode } from './merkle.ts';
 
 /** Hashes of a full tile, and entries of a full bundle. */
 export const TILE_WIDTH = 256;

@@ -2,12 +2,12 @@
 import { request } from 'undici';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
+import { consistencyParts } from '../../base/merkle.ts';
 import { checkOutboundUrl, createOutboundAgent, type OutboundPolicy } from '../../base/outbound.ts';
 import { bodyUpTo } from '../../replication/http/source.ts';
 import { type Checkpoint, parseCheckpoint } from './checkpoint.ts';
 import { LOG_LIMITS } from './limits.ts';
 import { tilesOf } from './log.ts';
-import { consistencyParts } from './merkle.ts';
 import { formatNote, fromDecimal, type NoteSignature, type NoteVerifier, parseSignatures } from './note.ts';
 import type { LogStore } from './store.ts';
 import { TileTree } from './tiles.ts';

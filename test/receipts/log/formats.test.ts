@@ -8,7 +8,7 @@ import {
   leafHash,
   MerkleFrontier,
   subtreesOf,
-} from '../../../src/receipts/log/merkle.ts';
+} from '../../../src/base/merkle.ts';
 import {
   cosigner,
   formatNote,

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import { parseCheckpoint, verifyCheckpoint } from '../../../src/receipts/log/checkpoint.ts';
-import { isConsistent } from '../../../src/receipts/log/merkle.ts';
+import { isConsistent } from '../../../src/base/merkle.ts';
 import { cosigner, type NoteSigner, newNoteKey, signatureLine } from '../../../src/receipts/log/note.ts';
 import { verifyProof } from '../../../src/receipts/log/proof.ts';
 import { Witnesses } from '../../../src/receipts/log/witness.ts';

@@ -74,6 +74,15 @@ export class Jobs extends Resource {
     });
   }
 
+  /**
+   * Gets a line of the result of a job that was sent with `receipt: 'jws'`, with its proof. `verifyLine` verifies it.
+   *
+   * @param line - number of the line, from 0
+   */
+  line(id: string, line: number, options?: CallOptions): ApiPromise<Data<'jobLine'>> {
+    return this.connection.json({ method: 'GET', path: `${jobPath(id)}/lines/${line}`, options });
+  }
+
   /** Stops a job, or removes one that has ended. */
   cancel(id: string, options?: CallOptions): ApiPromise<Data<'cancelJob'>> {
     // A second execution would remove the job that the first one has stopped.

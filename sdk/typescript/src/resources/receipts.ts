@@ -21,6 +21,17 @@ export class Receipts extends Resource {
     return this.connection.text({ method: 'GET', path: `/receipts/${segment(id)}/proof`, options });
   }
 
+  /**
+   * Gets the proof of an answer of the oracle that was requested with `receipt: 'batch'`. `verifyLine` verifies it.
+   *
+   * @param id - `batch.id` of the answer
+   * @param line - `batch.line` of the answer
+   * @throws NotFoundError if the batch is not signed yet: repeat it a second later
+   */
+  line(id: string, line: number, options?: CallOptions): ApiPromise<Data<'receiptLine'>> {
+    return this.connection.json({ method: 'GET', path: `/receipts/${segment(id)}/lines/${line}`, options });
+  }
+
   /** Returns the keys that verify receipts, retired ones included. */
   jwks(options?: CallOptions): ApiPromise<Data<'jwks'>> {
     return this.connection.json({

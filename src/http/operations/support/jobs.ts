@@ -43,6 +43,30 @@ export function checkPermission(caller: Caller, kind: JobKind): void {
 export const noSuchJob = (): AssayError =>
   new AssayError('NOT_FOUND', 'id: there is no job of this id in the account.', { field: 'id' });
 
+/** Returns what a receipt binds of a job beside its lines. */
+const summaryOf = ({ id, kind, format, chain, verdict, state, answered, failed }: JobView) => ({
+  request: { job: id, kind, format, chain, verdict },
+  answer: { job: id, state, answered, failed },
+});
+
+/**
+ * Issues the receipt of a job that has ended, if it was requested and does not exist. Any node may do it: a node that ends jobs may have no
+ * transparency log.
+ */
+export async function receiptOf({ useCases }: Services, call: Call, job: JobView): Promise<JobView> {
+  if (job.receipt === undefined || job.receipt.id !== null) return job;
+  const { id: issuedTo, accountId } = callerOf(call);
+  const subject = await useCases.jobs().unissued(accountId, job.id);
+  if (subject === null) return job;
+  const { request, answer } = summaryOf(job);
+  const { lines, secret } = subject;
+  const evidence = { kind: 'BULK', answer, lineSecret: secret } as const;
+  const { id } = await useCases
+    .receipts()
+    .issue({ accountId, issuedTo }, { kind: 'BULK', request, answer, evidence, lines });
+  return (await useCases.jobs().setReceipt(accountId, job.id, id)) ?? job;
+}
+
 /**
  * Returns a job of the caller's account.
  *

@@ -1,5 +1,7 @@
 /** Receipts of responses: whether a request asks for one, and the member that it adds to `data`. */
+import { Type } from 'typebox';
 import { AssayError } from '../../../base/errors.ts';
+import { parseVerifier, type VerdictTarget } from '../../../receipts/eip712.ts';
 import { RECEIPT_FORMS, type ReceiptForm } from '../../../receipts/receipt.ts';
 import type { AnswerToAttest } from '../../../receipts/service.ts';
 import { type Call, callerOf, jsonBytes, type Services } from '../../operation.ts';
@@ -11,55 +13,112 @@ interface Asked {
   readonly call: Call;
 }
 
+/** The fields of a request about its receipt. */
+interface ReceiptFields {
+  readonly receipt?: ReceiptForm;
+  readonly verifier?: string;
+}
+
+/** A receipt that a request asks for. */
+export interface WantedReceipt {
+  /** The contract for which the verdict is signed as well; null for none. */
+  readonly target: VerdictTarget | null;
+}
+
 /** Returns the form that applies to a request: its own, or that of its key. */
 const formOf = (call: Call, asked: ReceiptForm | undefined): ReceiptForm =>
   asked ?? call.caller?.receipts ?? 'none';
 
 /**
- * Whether a request gets a receipt.
+ * Returns the receipt that a request asks for; null for none.
  *
- * @param asked - of the body or of the query
- * @throws INVALID_REQUEST for a form that this installation does not sign
+ * @param fields - of the body or of the query
+ * @throws INVALID_REQUEST if a verdict for a contract has no contract, or the reverse
  */
-export function asksReceipt(call: Call, asked: ReceiptForm | undefined): boolean {
-  const form = formOf(call, asked);
-  if (form === 'eip712')
+export function wantedReceipt(call: Call, { receipt, verifier }: ReceiptFields): WantedReceipt | null {
+  const form = formOf(call, receipt);
+  if (form === 'batch')
+    throw new AssayError('INVALID_REQUEST', 'receipt: batch must be used alone, and with the oracle.', {
+      field: 'receipt',
+    });
+  if (form !== 'eip712') {
+    if (verifier !== undefined)
+      throw new AssayError('INVALID_REQUEST', 'verifier: must be left out unless receipt is eip712.', {
+        field: 'verifier',
+      });
+    return form === 'jws' ? { target: null } : null;
+  }
+  if (verifier === undefined)
     throw new AssayError(
       'INVALID_REQUEST',
-      'receipt: eip712 is not available on this installation; must be none or jws.',
-      { field: 'receipt' },
+      'verifier: is missing; receipt=eip712 needs the CAIP-10 id of the contract that verifies the verdict.',
+      { field: 'verifier' },
     );
-  return form === 'jws';
+  return { target: parseVerifier(verifier) };
 }
+
+const LINE_DIGITS_MAX = 10;
+
+/** The number of a line in a path. */
+export const linePath = {
+  line: Type.String({
+    pattern: `^(0|[1-9]\\d{0,${LINE_DIGITS_MAX - 1}})$`,
+    maxLength: LINE_DIGITS_MAX,
+    description: 'Number of the line, from 0.',
+    examples: ['0'],
+  }),
+};
+
+/**
+ * Returns the number of a line in a path.
+ *
+ * @throws INVALID_REQUEST
+ */
+export function lineOf(text: string): number {
+  if (/^(?:0|[1-9]\d{0,9})$/.test(text)) return Number(text);
+  throw new AssayError('INVALID_REQUEST', 'line: must be a whole number from 0.', { field: 'line' });
+}
+
+/** Whether a query asks for a receipt of a batch. For hot operations: a request without a query costs nothing. */
+export const asksBatch = (call: Call): boolean => {
+  const query = call.exchange.query();
+  return query !== '' && queryValue(query, 'receipt') === 'batch';
+};
+
+/** Whether a query names a contract. */
+const namesVerifier = (query: string): boolean => query !== '' && queryValue(query, 'verifier') !== undefined;
 
 /** Whether a request with a query may get a receipt. For hot operations: it reads one parameter. An unknown form is left to the schema. */
 export function mayAskReceipt(call: Call): boolean {
-  const asked = queryValue(call.exchange.query(), 'receipt');
-  return (
-    formOf(
-      call,
-      RECEIPT_FORMS.find((form) => form === asked),
-    ) !== 'none'
-  );
+  const query = call.exchange.query();
+  const asked = queryValue(query, 'receipt');
+  if (asked === 'batch') return namesVerifier(query);
+  const form = RECEIPT_FORMS.find((one) => one === asked);
+  return formOf(call, form) !== 'none' || namesVerifier(query);
 }
 
 /** Issues the receipt of an answer, and returns the JSON text of `data` with it. */
-export async function withReceipt({ services, call }: Asked, attested: AnswerToAttest): Promise<Uint8Array> {
+export async function withReceipt(
+  { services, call }: Asked,
+  attested: AnswerToAttest,
+  { target }: WantedReceipt,
+): Promise<Uint8Array> {
   const { id, accountId } = callerOf(call);
-  const receipt = await services.useCases.receipts().issue({ accountId, issuedTo: id }, attested);
+  const receipt = await services.useCases.receipts().issue({ accountId, issuedTo: id }, attested, target);
   return jsonBytes({ ...attested.answer, receipt });
 }
 
 /**
  * Runs a use case that returns an answer with its evidence, and returns the JSON text of `data` with a receipt.
  *
- * @param request - the body without `receipt` and `save`
+ * @param request - the body without `receipt`, `verifier` and `save`
  * @param run - a use case over transfers, which a node with the role worker may answer
  */
 export async function attestedTask<Request extends object>(
   asked: Asked,
   kind: 'SCREENING' | 'KYT',
   request: Request,
+  wanted: WantedReceipt,
   run: (request: Request & { readonly withEvidence: true }) => Promise<Uint8Array>,
 ): Promise<Uint8Array> {
   const text = Buffer.from(await run({ ...request, withEvidence: true })).toString('utf8');
@@ -69,5 +128,5 @@ export async function attestedTask<Request extends object>(
       'NOT_READY',
       'The node that answered is of an earlier version and gives no evidence. Upgrade all nodes.',
     );
-  return withReceipt(asked, { kind, request, answer, evidence });
+  return withReceipt(asked, { kind, request, answer, evidence }, wanted);
 }

@@ -27,19 +27,24 @@ export function kindsOf(call: Call): readonly SavedKind[] {
 
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
+/** The options of a body that are no part of the request. */
+interface Unsigned {
+  readonly save?: boolean;
+  readonly receipt?: ReceiptForm;
+  readonly verifier?: string;
+}
+
 /** Returns a body without the options to save its answer and to sign it. */
-export function requestOf<Body extends { readonly save?: boolean; readonly receipt?: ReceiptForm }>(
-  body: Body,
-): Omit<Body, 'save' | 'receipt'> {
-  if (body.save === undefined && body.receipt === undefined) return body;
-  const { save: _, receipt: __, ...request } = body;
+export function requestOf<Body extends Unsigned>(body: Body): Omit<Body, keyof Unsigned> {
+  if (body.save === undefined && body.receipt === undefined && body.verifier === undefined) return body;
+  const { save: _, receipt: __, verifier: ___, ...request } = body;
   return request;
 }
 
 /** Returns the work that saves an answer if the body asks for it. */
 export const storeAs =
   (kind: SavedKind) =>
-  <Body extends { readonly save?: boolean; readonly receipt?: ReceiptForm }>(
+  <Body extends Unsigned>(
     { services, call, body }: Pick<Input<Body, unknown, unknown, unknown>, 'services' | 'call' | 'body'>,
     data: Uint8Array,
     { beginCharge, keep, ...charge }: Purchase,

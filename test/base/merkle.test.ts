@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   combine,
+  coverOf,
   consistencyParts,
   emptyRoot,
   inclusionParts,
@@ -10,11 +11,12 @@ import {
   isIncluded,
   leafHash,
   MerkleFrontier,
+  MerkleRange,
   nodeHash,
   type ProofPart,
   rootFromInclusion,
   subtreesOf,
-} from '../../../src/receipts/log/merkle.ts';
+} from '../../src/base/merkle.ts';
 
 const hex = (hash: Uint8Array): string => Buffer.from(hash).toString('hex');
 
@@ -232,5 +234,38 @@ describe('the Merkle tree', () => {
     expect(isConsistent({ size: -1, root: leaf }, { size: 2, root: leaf }, [])).toBe(false);
     expect(isConsistent({ size: 0, root: leaf }, { size: 2, root: leaf }, [])).toBe(false);
     expect(isConsistent({ size: 1, root: leaf }, { size: 2, root: leaf }, [leaf.subarray(1)])).toBe(false);
+  });
+});
+
+describe('ranges of leaves', () => {
+  const leafOf = (index: number): Buffer => leafHash(Buffer.from(String(index)));
+
+  it('join to the root of the whole tree, wherever they are divided', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 70 }), { minLength: 1, maxLength: 8 }), (widths) => {
+        const whole = new MerkleFrontier();
+        const joined = new MerkleFrontier();
+        for (const width of widths) {
+          const start = whole.size;
+          const range = new MerkleRange(start);
+          for (let index = start; index < start + width; index++) {
+            whole.append(leafOf(index));
+            range.append(leafOf(index));
+          }
+          const nodes = coverOf(start, range.end);
+          const hashes = range.hashes();
+          expect(hashes).toHaveLength(nodes.length);
+          for (const [at, node] of nodes.entries()) joined.appendSubtree(node, hashes[at] as Buffer);
+        }
+        expect(hex(joined.root())).toBe(hex(whole.root()));
+        expect(joined.size).toBe(whole.size);
+      }),
+    );
+  });
+
+  it('must follow each other', () => {
+    const tree = new MerkleFrontier();
+    tree.append(leafOf(0));
+    expect(() => tree.appendSubtree({ level: 1, index: 1 }, leafOf(1))).toThrow(RangeError);
   });
 });

@@ -1,0 +1,108 @@
+/** Checks a pasted receipt with what was pasted beside it. It sends nothing, and needs no server. */
+import { verifyLine, verifyLogProof } from '../../../../sdk/typescript/src/receipt-proofs.ts';
+import { type Receipt, verifyReceipt } from '../../../../sdk/typescript/src/receipts.ts';
+
+export interface Pasted {
+  /** A JWS, or a response with a receipt, or a line with its proof. */
+  readonly receipt: string;
+  /** The JWKS of the issuer. */
+  readonly jwks: string;
+  /** A `.tlog-proof`; empty for none. */
+  readonly proof: string;
+  /** Key of the log, for the proof. */
+  readonly logKey: string;
+}
+
+export interface Checked {
+  readonly receipt: Receipt;
+  readonly isExpired: boolean;
+  /** Whether an answer beside the receipt is the one that was signed. It fails otherwise. */
+  readonly hasAnswer: boolean;
+  /** Number of a line beside its proof, from 0. */
+  readonly line: number | null;
+  /** Place in the transparency log. */
+  readonly logged: { readonly origin: string; readonly index: number; readonly size: number } | null;
+}
+
+/** The field that a problem is about. */
+export type PastedField = keyof Pasted;
+
+/** What was pasted cannot be read, or does not prove what it should. The message is English, like those of the clients. */
+export class PastedError extends Error {
+  readonly field: PastedField;
+
+  constructor(field: PastedField, message: string) {
+    super(message);
+    this.field = field;
+  }
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+const isValues = (value: unknown): value is Values =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function parsed(text: string, field: PastedField): Values {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isValues(value)) return value;
+  } catch {
+    // Reported below.
+  }
+  throw new PastedError(field, `${field}: must be a JSON object.`);
+}
+
+/** Names of a stored receipt with its evidence, as `GET /receipts/{id}` returns it: no answer is beside it. */
+const isRecord = (data: Values): boolean => 'evidence' in data && 'issuedTo' in data;
+
+interface ReceiptText {
+  readonly jws: string;
+  /** The response without its envelope; null for a JWS alone. */
+  readonly data: Values | null;
+}
+
+function receiptText(text: string): ReceiptText {
+  if (!text.startsWith('{')) return { jws: text, data: null };
+  const whole = parsed(text, 'receipt');
+  const data = isValues(whole.data) ? whole.data : whole;
+  const jws = isValues(data.receipt) ? data.receipt.jws : data.jws;
+  if (typeof jws !== 'string') throw new PastedError('receipt', 'receipt: has neither receipt.jws nor jws.');
+  return { jws, data };
+}
+
+/** Runs a check, and says which field its problem is about. */
+async function about<T>(field: PastedField, check: () => Promise<T>): Promise<T> {
+  try {
+    return await check();
+  } catch (error) {
+    throw error instanceof PastedError ? error : new PastedError(field, error instanceof Error ? error.message : String(error));
+  }
+}
+
+/**
+ * Checks what was pasted.
+ *
+ * @param now - seconds since 1970
+ * @throws PastedError if anything does not hold
+ */
+export async function checkPasted(pasted: Pasted, now: number): Promise<Checked> {
+  const { jws, data } = receiptText(pasted.receipt.trim());
+  const jwks = parsed(pasted.jwks, 'jwks') as unknown as Parameters<typeof verifyReceipt>[1];
+  if (!Array.isArray(jwks.keys)) throw new PastedError('jwks', 'jwks: must have a list of keys.');
+  const receipt = await about('receipt', () => verifyReceipt(jws, jwks, { allowExpired: true }));
+  const isLine = data !== null && typeof data.line === 'number' && Array.isArray(data.path);
+  const answer = data === null || isLine || isRecord(data) || Object.keys(data).length === 1 ? undefined : data;
+  if (isLine) await about('receipt', () => verifyLine(receipt, data as unknown as Parameters<typeof verifyLine>[1]));
+  if (answer !== undefined)
+    await about('receipt', () => verifyReceipt(jws, jwks, { allowExpired: true, answer }));
+  const proof = pasted.proof.trim();
+  const logged =
+    proof === '' ? null : await about('proof', () => verifyLogProof(`${proof}\n`, jws, pasted.logKey));
+  return {
+    receipt,
+    isExpired: receipt.expiresAt <= now,
+    hasAnswer: answer !== undefined,
+    line: isLine ? Number(data.line) : null,
+    logged,
+  };
+}

@@ -1,0 +1,79 @@
+/** The Python script of examples/verify-receipt over genuine and forged receipts. */
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { projectRoot } from '../../src/base/paths.ts';
+import { receiptBytes } from '../../src/receipts/receipt.ts';
+import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { type ProvedReceipt, provedReceipt } from '../receipts/proved.ts';
+import { findPython } from '../setup/python.ts';
+
+const python = findPython();
+const hasEd25519 =
+  python !== null &&
+  spawnSync(python.path, ['-c', 'import cryptography'], { env: { ...process.env, ...python.env } }).status === 0;
+
+describe.skipIf(!hasEd25519)('examples/verify-receipt', () => {
+  let proved: ProvedReceipt;
+  let folder: TempFolder;
+
+  beforeAll(async () => {
+    proved = await provedReceipt();
+    folder = tempFolder();
+    return () => folder.remove();
+  });
+
+  function verify(files: {
+    readonly jws?: string;
+    readonly jwks?: unknown;
+    readonly proof?: string;
+    readonly logKey?: string;
+  }) {
+    const { jws, jwks, proof, logKey } = { ...proved, ...files };
+    const file = (name: string, text: string): string => {
+      const path = join(folder.path, name);
+      writeFileSync(path, text);
+      return path;
+    };
+    const args = [
+      join(projectRoot, 'examples', 'verify-receipt', 'verify.py'),
+      file('response.json', JSON.stringify({ success: true, data: { receipt: { jws } } })),
+      file('jwks.json', JSON.stringify(jwks)),
+      ...(proof === '' ? [] : [file('receipt.tlog-proof', proof), logKey]),
+    ];
+    const { status, stdout, stderr } = spawnSync(python?.path ?? '', args, {
+      encoding: 'utf8',
+      env: { ...process.env, ...python?.env },
+    });
+    return { status, text: stdout + stderr };
+  }
+
+  it('accepts a genuine receipt and its proof', () => {
+    const { status, text } = verify({});
+    expect([status, text]).toEqual([0, expect.stringContaining('entry 300 of 700 in log.example/assay\nvalid')]);
+    expect(text).toContain('subject: ["eip155:1:0x098B716B8Aaf21512996dC57EB0615e2383E2f96"]');
+    expect(verify({ proof: '' })).toEqual({ status: 0, text: expect.stringMatching(/\nvalid\n$/) });
+  });
+
+  it('refuses what is forged', async () => {
+    const [head, , tail] = proved.jws.split('.');
+    const cleared = receiptBytes({ ...proved.receipt, score: 0, sanctioned: false }).toString('base64url');
+    const other = await proved.sign({ ...proved.receipt, salt: '11'.repeat(16) });
+    const stranger = await provedReceipt();
+    const [key] = proved.jwks.keys;
+    const { issuedAt } = proved.receipt;
+    for (const [name, files, problem] of [
+      ['changed', { jws: `${head}.${cleared}.${tail}` }, 'the signature'],
+      ['another issuer', { jwks: stranger.jwks }, 'no key of the JWKS'],
+      ['a retired key', { jwks: { keys: [{ ...key, exp: issuedAt - 1 }] } }, 'not in use'],
+      ['a later key', { jwks: { keys: [{ ...key, iat: issuedAt + 1 }] } }, 'not in use'],
+      ['not in the log', { jws: other }, 'not in the log'],
+      ['another log', { logKey: stranger.logKey }, 'not signed by the log'],
+      ['another position', { proof: proved.proof.replace('index 300', 'index 301') }, 'not in the log'],
+      ['a larger log', { proof: proved.proof.replace('\n700\n', '\n701\n') }, 'not signed by the log'],
+      ['a short proof', { proof: proved.proof.replace(/\n[^\n]+\n\n/, '\n\n') }, 'too short'],
+    ] as const)
+      expect([name, verify(files)]).toEqual([name, { status: 1, text: expect.stringContaining(problem) }]);
+  });
+});
