@@ -89,7 +89,9 @@ try {
       row('durable appends', appended, 'entries/s', { atLeast: 10_000 }, control),
       row('proof, made', prove, 'µs'),
       row('proof, verified with its signature', verify, 'µs', { atMost: 2_000 }),
-      row('proof, size', proofs.reduce((sum, { length }) => sum + length, 0) / PROOFS, 'bytes', { atMost: 2_000 }),
+      row('proof, size', proofs.reduce((sum, { length }) => sum + length, 0) / PROOFS, 'bytes', {
+        atMost: 2_000,
+      }),
       row('whole log verified', whole, 'entries/s'),
     ]),
   );

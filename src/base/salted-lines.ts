@@ -2,7 +2,7 @@
  * Lines that one signature binds: the leaves of a Merkle tree (merkle.ts), each salted, so that a proof of one line reveals nothing of its
  * neighbours. The entry of a line is its salt and its text; its leaf is SHA-256(0x00 || salt || text).
  */
-import { hash } from 'node:crypto';
+import { sha256 } from './merkle.ts';
 
 /** Bytes of the secret from which the salts of a file are derived. */
 export const LINE_SECRET_BYTES = 32;
@@ -16,7 +16,7 @@ export function lineSalt(secret: Uint8Array, line: number): Buffer {
   const input = Buffer.alloc(secret.length + 8);
   input.set(secret);
   input.writeBigUInt64BE(BigInt(line), secret.length);
-  return hash('sha256', input, 'buffer').subarray(0, LINE_SALT_BYTES);
+  return sha256(input).subarray(0, LINE_SALT_BYTES);
 }
 
 /** Computes leaves. It copies the text beside its salt, because one piece is hashed faster than three. */
@@ -34,6 +34,6 @@ export class LineLeaves {
     if (this.#input.length < length) this.#input = Buffer.alloc(2 * length);
     this.#input.set(salt, 1);
     this.#input.set(text, head);
-    return hash('sha256', this.#input.subarray(0, length), 'buffer');
+    return sha256(this.#input.subarray(0, length));
   }
 }

@@ -30,7 +30,9 @@ describe.runIf(chromiumProgram !== null)('the page that verifies receipts', () =
 
   it('verifies without the server, and refuses what is forged', async () => {
     const response = await get(`/api/v1/oracle/address/ETH/${LAZARUS}?receipt=jws`);
-    const { receipt, ...answer } = (JSON.parse(response) as { data: { receipt: { id: string; jws: string } } }).data;
+    const { receipt, ...answer } = (
+      JSON.parse(response) as { data: { receipt: { id: string; jws: string } } }
+    ).data;
     const logKey = (await world.run(['log', 'key'])).out.trim();
     let proof = '';
     await until(async () => {
@@ -66,9 +68,7 @@ describe.runIf(chromiumProgram !== null)('the page that verifies receipts', () =
       mimeType: 'text/plain',
       buffer: Buffer.from(receipt.jws),
     });
-    await expect
-      .poll(() => page.getByLabel('Receipt', { exact: true }).inputValue())
-      .toBe(receipt.jws);
+    await expect.poll(() => page.getByLabel('Receipt', { exact: true }).inputValue()).toBe(receipt.jws);
     await page.getByRole('button', { name: 'Verify' }).click();
     await page.getByText('It is in the transparency log.').waitFor();
     await page.getByText(/^entry \d+ of \d+ in /).waitFor();
@@ -101,7 +101,9 @@ describe.runIf(chromiumProgram !== null)('the page that verifies receipts', () =
       }
       return times.sort((a, b) => a - b);
     })()`);
-    console.info(`in the browser: ${times[0]?.toFixed(2)} ms at best, ${times[25]?.toFixed(2)} ms at the median`);
+    console.info(
+      `in the browser: ${times[0]?.toFixed(2)} ms at best, ${times[25]?.toFixed(2)} ms at the median`,
+    );
     expect(times[0]).toBeLessThan(50);
   });
 });

@@ -353,7 +353,9 @@ describe('receipts of the program', () => {
     const receipt = signed as unknown as Parameters<typeof verifyLine>[0];
     await verifyLine(receipt, { ...data, salt: batch.salt, text: JSON.stringify(answer) });
     const forged = JSON.stringify({ ...answer, verdict: 'safe' });
-    await expect(verifyLine(receipt, { ...data, salt: batch.salt, text: forged })).rejects.toThrow('not bind');
+    await expect(verifyLine(receipt, { ...data, salt: batch.salt, text: forged })).rejects.toThrow(
+      'not bind',
+    );
 
     const proofFile = file('line.json', JSON.stringify(proof));
     const answerFile = file('answer.json', JSON.stringify(json, null, 1));
@@ -370,7 +372,9 @@ describe('receipts of the program', () => {
     const response = await fetch(`${server.url}/api/v1/jobs?kind=sanctions&chain=ETH&receipt=jws`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/x-ndjson' },
-      body: [LAZARUS, 'nonsense', '0x00000000000000000000000000000000deadc0de'].map((line) => `${line}\n`).join(''),
+      body: [LAZARUS, 'nonsense', '0x00000000000000000000000000000000deadc0de']
+        .map((line) => `${line}\n`)
+        .join(''),
     });
     interface Job {
       readonly id: string;
@@ -401,7 +405,9 @@ describe('receipts of the program', () => {
       expect.objectContaining({ kind: 'BULK', isLineBound: true, isAnswerEqual: null }),
     ]);
     const altered = { data: { ...line.data, text: text.replace('true', 'false') } };
-    expect((await world.run(['receipt', 'verify', file('altered-line.json', JSON.stringify(altered))])).code).toBe(1);
+    expect(
+      (await world.run(['receipt', 'verify', file('altered-line.json', JSON.stringify(altered))])).code,
+    ).toBe(1);
 
     const headers = { Authorization: `Bearer ${key}` };
     const result = await (await fetch(`${server.url}/api/v1/jobs/${begun.id}/result`, { headers })).text();

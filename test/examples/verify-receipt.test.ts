@@ -12,7 +12,8 @@ import { findPython } from '../setup/python.ts';
 const python = findPython();
 const hasEd25519 =
   python !== null &&
-  spawnSync(python.path, ['-c', 'import cryptography'], { env: { ...process.env, ...python.env } }).status === 0;
+  spawnSync(python.path, ['-c', 'import cryptography'], { env: { ...process.env, ...python.env } }).status ===
+    0;
 
 describe.skipIf(!hasEd25519)('examples/verify-receipt', () => {
   let proved: ProvedReceipt;
@@ -51,7 +52,10 @@ describe.skipIf(!hasEd25519)('examples/verify-receipt', () => {
 
   it('accepts a genuine receipt and its proof', () => {
     const { status, text } = verify({});
-    expect([status, text]).toEqual([0, expect.stringContaining('entry 300 of 700 in log.example/assay\nvalid')]);
+    expect([status, text]).toEqual([
+      0,
+      expect.stringContaining('entry 300 of 700 in log.example/assay\nvalid'),
+    ]);
     expect(text).toContain('subject: ["eip155:1:0x098B716B8Aaf21512996dC57EB0615e2383E2f96"]');
     expect(verify({ proof: '' })).toEqual({ status: 0, text: expect.stringMatching(/\nvalid\n$/) });
   });

@@ -10,6 +10,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError } from '../../src/base/errors.ts';
+import { combine, inclusionParts, MerkleFrontier } from '../../src/base/merkle.ts';
+import { LineLeaves, lineSalt } from '../../src/base/salted-lines.ts';
 import {
   type BulkJobs,
   type FilePart,
@@ -18,8 +20,6 @@ import {
   type JobState,
   type JobView,
 } from '../../src/jobs/bulk-jobs.ts';
-import { combine, inclusionParts, MerkleFrontier } from '../../src/base/merkle.ts';
-import { LineLeaves, lineSalt } from '../../src/base/salted-lines.ts';
 
 const SECRET = Buffer.alloc(32, 5);
 
@@ -100,7 +100,9 @@ export function folderJobs(folder: string): FolderJobs {
       secondsLeft: ended ? 0 : 1.5,
       cost: { unit: 'intel', reserved: job.items ?? 0, spent: ended ? (answered.get(job.id) ?? 0) : null },
       error: null,
-      ...(job.request.hasReceipt ? { receipt: { id: receiptIds.get(job.id) ?? null, lines: ended ? treeOf(job.id).lines : null } } : {}),
+      ...(job.request.hasReceipt
+        ? { receipt: { id: receiptIds.get(job.id) ?? null, lines: ended ? treeOf(job.id).lines : null } }
+        : {}),
     };
   };
   const found = (accountId: string, id: string): Held | null =>

@@ -94,7 +94,10 @@ describe('a batch of answers', () => {
     const [first] = answers as readonly Answer[];
     const { content } = receipts.one(first?.batch.id ?? '');
     expect(logged).toEqual([content === null ? '' : receiptHash(content.receipt).toString('hex')]);
-    expect(content === null ? null : replay(content, '1.0.0')).toMatchObject({ isEqual: true, isScored: false });
+    expect(content === null ? null : replay(content, '1.0.0')).toMatchObject({
+      isEqual: true,
+      isScored: false,
+    });
     expect(() => receipts.one(first?.batch.id ?? '', 'acc_other')).toThrow('there is no receipt');
     expect(() => receipts.batchProof(first?.batch.id ?? '', 600)).toThrow('no batch');
   });

@@ -7,6 +7,10 @@ import { parseReceipt, receiptHash } from '../../src/receipts/receipt.ts';
 import { createReceipts } from '../../src/receipts/receipts.ts';
 import type { ReceiptStore } from '../../src/receipts/store.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
+import type { Evidence, OracleEvidence } from '../../src/screening/evidence.ts';
+import { NO_EXPOSURE } from '../../src/screening/exposure-port.ts';
+import { rescore } from '../../src/screening/rescore.ts';
+import { testKey } from '../setup/verdicts.ts';
 import { NOW_MS, NOW_SECONDS } from './world.ts';
 
 it('takes the time after the key, and answers after the store and the log', async () => {
@@ -50,4 +54,72 @@ it('takes the time after the key, and answers after the store and the log', asyn
   const receipt = parseReceipt(JSON.parse(Buffer.from(jws.split('.')[1] ?? '', 'base64url').toString()));
   expect(receipt.issuedAt).toBe(NOW_SECONDS + 5);
   expect(hash).toEqual(receiptHash(receipt));
+});
+
+/** Evidence of the oracle about an address without labels that took part in stored transfers. */
+const clean: OracleEvidence = {
+  kind: 'ORACLE',
+  labels: [[]],
+  entry: NO_EXPOSURE,
+  isSeen: true,
+  notRead: null,
+  staleReason: null,
+  graph: { height: 1, asOf: null },
+};
+const stale = {
+  code: 'STALE_OR_MISSING_DATA',
+  ...{ severity: 'MEDIUM', category: null, message: 'EU is missing.', source: null, verified: true },
+} as unknown as NonNullable<OracleEvidence['staleReason']>;
+const address = '0x00000000000000000000000000000000a55a0007';
+
+it('signs the verdict of the evidence for one contract, and nothing that a contract must not act on', async () => {
+  const policy = loadPolicy(loadTaxonomy().rows);
+  const stored: string[] = [];
+  const key = testKey(0xa55a);
+  const receipts = createReceipts(
+    { softwareVersion: '1.0.0' },
+    {
+      store: {
+        keys: { active: async () => ({ kid: 'kid', sign: async () => new Uint8Array(64) }) },
+        add: async ({ id }: { readonly id: string }) => void stored.push(id),
+      } as unknown as ReceiptStore,
+      policy,
+      lists: () => [],
+      issuer: () => 'urn:assay:test',
+      log: null,
+      verdictKey: async () => key,
+      clock: { now: () => NOW_MS, monotonic: () => NOW_MS },
+      random: systemRandom,
+    },
+  );
+  const target = { chainId: 1, verifyingContract: `0x${'11'.repeat(20)}` };
+  const issue = (evidence: Evidence, more: object = {}, request: object = {}) => {
+    const { verdict, score, riskLevel, sanctioned } = rescore(evidence, policy);
+    const judged = { verdict, score, riskLevel, sanctioned };
+    const answer = { address, chain: 'ETH', ...judged, dataVersion: 'v7', ...more };
+    return receipts.issue(
+      { accountId: 'a', issuedTo: 'key_ann' },
+      { kind: evidence.kind, request, answer, evidence },
+      target,
+    );
+  };
+  const { eip712 } = await issue(clean);
+  expect(eip712?.message).toMatchObject({
+    verdict: 1,
+    score: 0,
+    sanctioned: false,
+    expiresAt: NOW_SECONDS + 900,
+  });
+  expect((await issue({ ...clean, staleReason: stale })).eip712?.message.verdict).toBe(2);
+  const sanctions = { kind: 'SANCTIONS', labels: [[]], staleReason: null } as const;
+  expect((await issue(sanctions)).eip712?.message).toMatchObject({ verdict: 0, score: 0, sanctioned: false });
+  expect(stored).toHaveLength(3);
+  await expect(issue({ ...sanctions, staleReason: stale })).rejects.toThrow('missing or too old');
+  await expect(issue(clean, { chain: 'BTC', address: '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa' })).rejects.toThrow(
+    'EVM',
+  );
+  await expect(issue(clean, { from: address, to: address })).rejects.toThrow('one subject');
+  await expect(issue(clean, { asOf: '2020-01-01' })).rejects.toThrow('asOf');
+  await expect(issue(clean, {}, { maxHops: 1 })).rejects.toThrow('narrow');
+  expect(stored).toHaveLength(3);
 });

@@ -14,7 +14,8 @@ import { findPython, runPython } from '../setup/python.ts';
 const python = findPython();
 const hasEd25519 =
   python !== null &&
-  spawnSync(python.path, ['-c', 'import cryptography'], { env: { ...process.env, ...python.env } }).status === 0;
+  spawnSync(python.path, ['-c', 'import cryptography'], { env: { ...process.env, ...python.env } }).status ===
+    0;
 
 const SECRET = Buffer.alloc(32, 9);
 const TEXTS = Array.from({ length: 11 }, (_, line) => `{"address":"0x${line}","note":"é😀"}`);
@@ -26,7 +27,9 @@ function provedLines() {
   const tree = new MerkleFrontier();
   const key = ({ level, index }: TreeNode): string => `${level}:${index}`;
   for (const [line, text] of TEXTS.entries())
-    tree.append(leaves.leafOf(lineSalt(SECRET, line), Buffer.from(text)), (node, hash) => hashes.set(key(node), hash));
+    tree.append(leaves.leafOf(lineSalt(SECRET, line), Buffer.from(text)), (node, hash) =>
+      hashes.set(key(node), hash),
+    );
   const proofs = TEXTS.map((text, line) => ({
     line,
     text,
@@ -52,7 +55,13 @@ describe('proofs of receipts in the clients', () => {
     ['another receipt', proved.proof, other.jws, proved.logKey, 'not show'],
     ['another log', proved.proof, proved.jws, other.logKey, 'no valid signature'],
     ['another index', proved.proof.replace('index 300', 'index 299'), proved.jws, proved.logKey, 'not show'],
-    ['another size', proved.proof.replace('\n700\n', '\n699\n'), proved.jws, proved.logKey, 'no valid signature'],
+    [
+      'another size',
+      proved.proof.replace('\n700\n', '\n699\n'),
+      proved.jws,
+      proved.logKey,
+      'no valid signature',
+    ],
     ['no proof', 'hello', proved.jws, proved.logKey, 'tlog-proof'],
     ['a wrong key', proved.proof, proved.jws, proved.logKey.replace(/\+[0-9a-f]{8}\+/, '+00000000+'), 'key'],
   ];
@@ -83,7 +92,9 @@ describe('proofs of receipts in the clients', () => {
     }
     for (const [name, proof] of forgedLines)
       await expect(verifyLine({ lines }, proof), name).rejects.toThrow(ReceiptError);
-    await expect(verifyLine({ lines: null }, proofs[0] as (typeof proofs)[number])).rejects.toThrow('binds no lines');
+    await expect(verifyLine({ lines: null }, proofs[0] as (typeof proofs)[number])).rejects.toThrow(
+      'binds no lines',
+    );
   });
 
   it.skipIf(!hasEd25519)('verify and are refused in Python', async () => {
@@ -111,6 +122,7 @@ print("done")
       genuine: [proved.proof, proved.jws, proved.logKey],
       ...{ proofs, lines, forgedLines, forged: forgedLogProofs() },
     };
-    if (python !== null) expect(await runPython(python, ['-c', program, JSON.stringify(given)])).toBe('done\n');
+    if (python !== null)
+      expect(await runPython(python, ['-c', program, JSON.stringify(given)])).toBe('done\n');
   });
 });

@@ -21,9 +21,9 @@ import {
   type StreamEvent,
   TimeoutError,
   unwrap,
-  WebhookSignatureError,
   verifyLine,
   verifyReceipt,
+  WebhookSignatureError,
 } from '../../sdk/typescript/src/index.ts';
 import { undiciTransport } from '../../sdk/typescript/src/undici.ts';
 import { hotp, stepOf } from '../../src/accounts/totp.ts';

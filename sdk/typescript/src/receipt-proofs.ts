@@ -82,12 +82,16 @@ async function logKeyOf(text: string): Promise<LogKey> {
   if (name === '' || bytes[0] !== ED25519 || key.length !== HASH_BYTES)
     throw new ReceiptError('key: must be the key of a log, NAME+ID+KEY; `assay log key` shows it.');
   const digest = await sha256(utf8(`${name}\n`), bytes);
-  if (hexOf(digest.subarray(0, KEY_ID_BYTES)) !== id) throw new ReceiptError('key: its id is not that of the key.');
+  if (hexOf(digest.subarray(0, KEY_ID_BYTES)) !== id)
+    throw new ReceiptError('key: its id is not that of the key.');
   return { name, id: hex(id, 'key', 2 * KEY_ID_BYTES), key };
 }
 
 /** Returns size and root of a checkpoint that the log has signed. */
-async function checkpointOf(text: string, { name, id, key }: LogKey): Promise<{ size: number; root: string }> {
+async function checkpointOf(
+  text: string,
+  { name, id, key }: LogKey,
+): Promise<{ size: number; root: string }> {
   const end = text.lastIndexOf('\n\n');
   const signed = text.slice(0, end + 1);
   const [origin, size = '', root = ''] = signed.split('\n');
@@ -167,7 +171,10 @@ export type LinesReceipt = Pick<Receipt, 'lines'>;
  * const receipt = await verifyReceipt(proof.receipt.jws, jwks, { allowExpired: true });
  * await verifyLine(receipt, proof);
  */
-export async function verifyLine({ lines }: LinesReceipt, { line, salt, path, text }: ProvedLine): Promise<void> {
+export async function verifyLine(
+  { lines }: LinesReceipt,
+  { line, salt, path, text }: ProvedLine,
+): Promise<void> {
   if (lines === null) throw new ReceiptError('receipt: binds no lines.');
   const leaf = await sha256(Uint8Array.of(LEAF), hex(salt, 'salt', SALT_DIGITS), utf8(text));
   const siblings = path.map((hash) => hex(hash, 'path', 2 * HASH_BYTES));

@@ -43,11 +43,17 @@ function rootOf(text: string, secret: string): string {
 
 it('binds the lines of all chunks, and proves each of them', async () => {
   // With a header line, no chunk begins at a multiple of a power of two.
-  const input = ['address', ...Array.from({ length: 70_000 }, (_, n) => (n % 999 === 0 ? 'wrong' : wallet(n)))];
+  const input = [
+    'address',
+    ...Array.from({ length: 70_000 }, (_, n) => (n % 999 === 0 ? 'wrong' : wallet(n))),
+  ];
   const { id } = await send(jobs, `${input.join('\n')}\n`, { format: 'csv', hasReceipt: true });
   expect(await jobs.get('a', id)).toMatchObject({ receipt: { id: null } });
   const job = await ended(jobs, id);
-  expect(job.receipt).toEqual({ id: null, lines: { count: 70_000, root: expect.stringMatching(/^[0-9a-f]{64}$/) } });
+  expect(job.receipt).toEqual({
+    id: null,
+    lines: { count: 70_000, root: expect.stringMatching(/^[0-9a-f]{64}$/) },
+  });
   const subject = jobs.unissued('a', id);
   const text = await resultOf(jobs, id);
   expect(subject?.lines).toEqual({ count: 70_000, root: rootOf(text, subject?.secret ?? '') });
@@ -67,10 +73,14 @@ it('binds the lines of all chunks, and proves each of them', async () => {
 });
 
 it('binds lines over the graph, which are longer than the buffer that they are written with', async () => {
-  const { id } = await send(jobs, `${[...Object.values(WALLETS), 'wrong', ...Object.values(WALLETS)].join('\n')}\n`, {
-    kind: 'screening',
-    hasReceipt: true,
-  });
+  const { id } = await send(
+    jobs,
+    `${[...Object.values(WALLETS), 'wrong', ...Object.values(WALLETS)].join('\n')}\n`,
+    {
+      kind: 'screening',
+      hasReceipt: true,
+    },
+  );
   const { receipt } = await ended(jobs, id);
   const text = await resultOf(jobs, id);
   expect(receipt?.lines?.root).toBe(rootOf(text, jobs.unissued('a', id)?.secret ?? ''));

@@ -1,14 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { combine, inclusionParts, leafHash, MerkleFrontier, subtreesOf } from '../../../src/base/merkle.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import { checkpointText, parseCheckpoint, verifyCheckpoint } from '../../../src/receipts/log/checkpoint.ts';
-import {
-  combine,
-  inclusionParts,
-  leafHash,
-  MerkleFrontier,
-  subtreesOf,
-} from '../../../src/base/merkle.ts';
 import {
   cosigner,
   formatNote,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { consistencyParts, isConsistent } from '../../../src/base/merkle.ts';
 import { verifyCheckpoint } from '../../../src/receipts/log/checkpoint.ts';
 import { type ReceiptLog, tilesOf } from '../../../src/receipts/log/log.ts';
-import { consistencyParts, isConsistent } from '../../../src/base/merkle.ts';
 import { verifyProof } from '../../../src/receipts/log/proof.ts';
 import type { LogStore } from '../../../src/receipts/log/store.ts';
 import { leavesOfBundle, TileTree, tilesBetween } from '../../../src/receipts/log/tiles.ts';

@@ -75,7 +75,9 @@ async function about<T>(field: PastedField, check: () => Promise<T>): Promise<T>
   try {
     return await check();
   } catch (error) {
-    throw error instanceof PastedError ? error : new PastedError(field, error instanceof Error ? error.message : String(error));
+    throw error instanceof PastedError
+      ? error
+      : new PastedError(field, error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -91,8 +93,10 @@ export async function checkPasted(pasted: Pasted, now: number): Promise<Checked>
   if (!Array.isArray(jwks.keys)) throw new PastedError('jwks', 'jwks: must have a list of keys.');
   const receipt = await about('receipt', () => verifyReceipt(jws, jwks, { allowExpired: true }));
   const isLine = data !== null && typeof data.line === 'number' && Array.isArray(data.path);
-  const answer = data === null || isLine || isRecord(data) || Object.keys(data).length === 1 ? undefined : data;
-  if (isLine) await about('receipt', () => verifyLine(receipt, data as unknown as Parameters<typeof verifyLine>[1]));
+  const answer =
+    data === null || isLine || isRecord(data) || Object.keys(data).length === 1 ? undefined : data;
+  if (isLine)
+    await about('receipt', () => verifyLine(receipt, data as unknown as Parameters<typeof verifyLine>[1]));
   if (answer !== undefined)
     await about('receipt', () => verifyReceipt(jws, jwks, { allowExpired: true, answer }));
   const proof = pasted.proof.trim();

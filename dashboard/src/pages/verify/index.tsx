@@ -53,21 +53,30 @@ function Paste({ label, hint, value, isRequired, onChange }: PasteProps): ReactN
 }
 
 /** The facts of a receipt, as rows. Null values are left out. */
-function factsOf({ receipt, line, logged }: Checked, { t, time }: I18n): readonly (readonly [MessageKey, string])[] {
+function factsOf(
+  { receipt, line, logged }: Checked,
+  { t, time }: I18n,
+): readonly (readonly [MessageKey, string])[] {
   const timeOf = (seconds: number): string => time(new Date(seconds * 1_000).toISOString());
   const rows: readonly (readonly [MessageKey, string | null])[] = [
     ['verify.subject', receipt.subject.join(' → ') || null],
     ['verify.kind', receipt.kind],
     ['verify.verdict', receipt.verdict],
     ['verify.score', receipt.score === null ? null : String(receipt.score)],
-    ['verify.sanctioned', receipt.sanctioned === null ? null : t(receipt.sanctioned ? 'verify.yes' : 'verify.no')],
+    [
+      'verify.sanctioned',
+      receipt.sanctioned === null ? null : t(receipt.sanctioned ? 'verify.yes' : 'verify.no'),
+    ],
     ['verify.asOf', receipt.asOf],
     ['verify.narrowed', receipt.narrowed.join(', ') || null],
     ['verify.line', line === null ? null : String(line)],
     ['verify.issuedAt', timeOf(receipt.issuedAt)],
     ['verify.expiresAt', timeOf(receipt.expiresAt)],
     ['verify.issuer', receipt.issuer],
-    ['verify.logged', logged && t('verify.entry', { index: logged.index, size: logged.size, origin: logged.origin })],
+    [
+      'verify.logged',
+      logged && t('verify.entry', { index: logged.index, size: logged.size, origin: logged.origin }),
+    ],
   ];
   return rows.flatMap(([key, value]) => (value === null ? [] : [[key, value] as const]));
 }
@@ -100,7 +109,9 @@ function Held({ checked }: { readonly checked: Checked }): ReactNode {
   );
 }
 
-type Outcome = { readonly checked: Checked } | { readonly failed: PastedField | null; readonly message: string };
+type Outcome =
+  | { readonly checked: Checked }
+  | { readonly failed: PastedField | null; readonly message: string };
 
 /** The form and its result. */
 export function VerifyPage(): ReactNode {
