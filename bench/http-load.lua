@@ -1,5 +1,5 @@
 -- The load of the HTTP benchmark, for wrk. Arguments: file of addresses or bodies, file of keys, kind (oracle | bulk | screening), path prefix,
--- number of the first item, so that a later run continues after an earlier one.
+-- number of the first item, so that a later run continues after an earlier one, and optionally the query of the oracle, with its question mark.
 local items, keys = {}, {}
 local item, key = 0, 0
 local before, between, after
@@ -15,7 +15,7 @@ function init(args)
     before = "POST /api/v1" .. path .. " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
   else
     before = "GET " .. args[4] .. "/v1/oracle/address/"
-    between = " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+    between = (args[6] or "") .. " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
     after = "\r\n\r\n"
   end
 end

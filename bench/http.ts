@@ -171,6 +171,8 @@ interface LoadSettings {
   readonly keys: string;
   readonly kind: 'oracle' | 'bulk' | 'screening';
   readonly prefix?: string;
+  /** Query of the oracle, with its question mark. */
+  readonly query?: string;
   /** Number of the first item: a later load continues after an earlier one. */
   readonly start: number;
   readonly seconds: number;
@@ -184,6 +186,7 @@ export function wrk({
   keys,
   kind,
   prefix = '/api',
+  query = '',
   start,
   seconds,
   connections,
@@ -194,7 +197,7 @@ export function wrk({
   return new Promise((resolve, reject) => {
     const child = spawn(
       program.path,
-      [...args, `http://127.0.0.1:${port}`, '--', items, keys, kind, prefix, String(start)],
+      [...args, `http://127.0.0.1:${port}`, '--', items, keys, kind, prefix, String(start), query],
       { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...program.env } },
     );
     let output = '';
@@ -306,7 +309,12 @@ export async function measureOracle(
       kind: 'oracle' as const,
     };
     const load = { ...files, seconds: options.seconds, connections: CONNECTIONS };
-    const rates = { control: [] as number[], plain: [] as number[], oracle: [] as number[] };
+    const rates = {
+      control: [] as number[],
+      plain: [] as number[],
+      oracle: [] as number[],
+      batch: [] as number[],
+    };
     const before = await server.ask<BenchServerCounts>({});
     let requests = 0;
     let slowest = 0;
@@ -314,18 +322,20 @@ export async function measureOracle(
       const bare = await wrk({ ...load, port, start: requests });
       const oracle = await wrk({ ...load, port: ready.port, start: requests });
       const plain = await wrk({ ...load, port, start: requests, prefix: '/plain' });
-      for (const each of [bare, oracle, plain]) noFailures('oracle', each);
+      const batch = await wrk({ ...load, port: ready.port, start: requests, query: '?receipt=batch' });
+      for (const each of [bare, oracle, plain, batch]) noFailures('oracle', each);
       rates.control.push(bare.perSecond);
       rates.plain.push(plain.perSecond);
       rates.oracle.push(oracle.perSecond);
-      requests += oracle.requests;
+      rates.batch.push(batch.perSecond);
+      requests += oracle.requests + batch.requests;
       slowest = Math.max(slowest, oracle.p99Ms);
     }
     const after = await server.ask<BenchServerCounts>({});
     // wrk stops without waiting for requests in flight: the quotas may count one request per connection and round of which wrk saw no
     // response.
     const uncounted = after.oracle - before.oracle - requests;
-    if (uncounted < 0 || uncounted > CONNECTIONS * options.rounds)
+    if (uncounted < 0 || uncounted > 2 * CONNECTIONS * options.rounds)
       throw new Error(`The quotas counted ${after.oracle - before.oracle} of ${requests} requests.`);
     return [
       row('oracle', median(rates.oracle), 'requests/s', { atLeast: 0.6, of: 'ratio' }, median(rates.control)),
@@ -335,6 +345,13 @@ export async function measureOracle(
         'requests/s',
         null,
         median(rates.plain),
+      ),
+      row(
+        '  with receipt=batch, beside without',
+        median(rates.batch),
+        'requests/s',
+        { atLeast: 0.7, of: 'ratio' },
+        median(rates.oracle),
       ),
       row('  p99 under that load', slowest, 'ms'),
       row('  requests, all counted by the quotas', requests, ''),
