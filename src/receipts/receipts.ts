@@ -209,19 +209,29 @@ class SignedReceipts implements Receipts {
   }
 
   async issueBatch({ id, lines, leaves }: ClosedBatch): Promise<void> {
+    const stored = this.#deps.store.get(id, BATCH_ACCOUNT);
+    // An earlier attempt has stored it, and failed then. Signed again, it would have another hash.
+    if (stored !== null) return this.#append(stored);
     const answer = { lines };
     const evidence = { kind: 'BATCH', answer } as const;
     const client = { accountId: BATCH_ACCOUNT, issuedTo: BATCH_ACCOUNT };
     await this.#issue(client, { kind: 'BATCH', request: {}, answer, evidence, lines }, { id, leaves });
   }
 
-  batchProof(id: string, line: number): BatchProof {
+  /** Appends a stored receipt to the log, unless it is there. */
+  async #append({ id, sha256 }: StoredReceipt): Promise<void> {
+    await this.#deps.log?.().append([{ id, hash: Buffer.from(sha256, 'hex') }]);
+  }
+
+  async batchProof(id: string, line: number): Promise<BatchProof> {
     const { store } = this.#deps;
     const stored = store.get(id, BATCH_ACCOUNT);
     const content = stored === null ? null : store.content(stored);
     const lines = content?.receipt.lines ?? null;
     if (stored === null || content === null || lines === null || line >= lines.count)
       throw unknownLine(id, line);
+    // The process may have ended between the store and the log.
+    await this.#append(stored);
     const { receipt } = content;
     const tiles = (tile: number): Buffer => store.leaves(id, tile);
     return {

@@ -90,11 +90,11 @@ export interface Receipts {
   /** Signs a batch of answers, stores it with its leaves, and appends it to the log. It belongs to no account. */
   issueBatch(batch: ClosedBatch): Promise<void>;
   /**
-   * Returns the proof of a line of a batch. It reveals nothing of the answers, so any client may have it.
+   * Returns the proof of a line of a batch, when the batch is in the log. It reveals nothing of the answers, so any client may have it.
    *
-   * @throws NOT_FOUND
+   * @throws NOT_FOUND, NOT_READY, OVERLOADED
    */
-  batchProof(id: string, line: number): BatchProof;
+  batchProof(id: string, line: number): Promise<BatchProof>;
   /**
    * Returns a receipt of an account; without an account, of any.
    *

@@ -1,7 +1,7 @@
 /** `GET /jobs/{id}`. */
 import { operation } from '../operation.ts';
 import { OneJob } from '../schemas/jobs.ts';
-import { JOBS, jobOf, jobPath, NO_JOB, receiptOf } from './support/jobs.ts';
+import { JOBS, jobOf, jobPath, NO_JOB, withReceiptIfReady } from './support/jobs.ts';
 
 export const oneJob = operation({
   ...JOBS,
@@ -14,6 +14,6 @@ export const oneJob = operation({
   summary: 'A bulk job with its progress',
   description: 'State, processed lines, rate and remaining time.',
   run: async ({ services, call, path }) => ({
-    job: await receiptOf(services, call, await jobOf(services, call, path.id)),
+    job: await withReceiptIfReady(services, call, await jobOf(services, call, path.id)),
   }),
 });

@@ -67,6 +67,19 @@ export async function receiptOf({ useCases }: Services, call: Call, job: JobView
   return (await useCases.jobs().setReceipt(accountId, job.id, id)) ?? job;
 }
 
+/** Errors of receipts that pass: a job is shown without its receipt meanwhile. */
+const PASSING: ReadonlySet<string> = new Set(['NOT_READY', 'OVERLOADED', 'STORAGE_FULL']);
+
+/** Like `receiptOf`, but if the receipt cannot be issued at the moment, returns the job without it. */
+export async function withReceiptIfReady(services: Services, call: Call, job: JobView): Promise<JobView> {
+  try {
+    return await receiptOf(services, call, job);
+  } catch (error) {
+    if (error instanceof AssayError && PASSING.has(error.code)) return job;
+    throw error;
+  }
+}
+
 /**
  * Returns a job of the caller's account.
  *
