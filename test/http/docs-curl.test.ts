@@ -269,6 +269,8 @@ describe.runIf(hasCurl)('the curl commands of /docs', () => {
     await dataOf('listJobs');
     await dataOf('oneJob', { id });
     expect((await tryOut('jobResult', { id })).status).toBe(200);
+    // It was sent without a receipt.
+    expect((await tryOut('jobLine', { id })).status).toBe(400);
     await dataOf('cancelJob', { id });
   });
 
@@ -283,6 +285,7 @@ describe.runIf(hasCurl)('the curl commands of /docs', () => {
 
   it('of the transparency log are accepted: it has no receipt yet', async () => {
     expect((await tryOut('receiptProof', { id: 'receipt-1' })).status).toBe(404);
+    expect((await tryOut('receiptLine', { id: 'batch-1' })).status).toBe(404);
   });
 
   it('of operators are accepted, and this account is none', async () => {

@@ -118,6 +118,7 @@ export function LoginPage(): ReactNode {
       <p className="form-links">
         <Link to={PATHS.register}>{t('register.title')}</Link>
         <Link to={PATHS.forgot}>{t('forgot.title')}</Link>
+        <Link to={PATHS.verify}>{t('verify.title')}</Link>
       </p>
     </Page>
   );
