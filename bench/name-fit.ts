@@ -60,9 +60,23 @@ const PRIOR: Readonly<Record<Weight, number>> = {
   numbers: -1.2,
   forms: -2,
   slip: 1,
+  family: -3,
+  common: -4,
+  initials: -0.5,
+  reversed: -3,
+  place: -1.5,
 };
 const WEIGHTS = Object.keys(PRIOR) as Weight[];
 const PULL = 0.1;
+/** The pull of features that the pairs hardly show: their weights are judgement. */
+const STRONG_PULL: Partial<Record<Weight, number>> = {
+  family: 4,
+  common: 1,
+  initials: 4,
+  reversed: 0.5,
+  place: 0.5,
+};
+const pullOf = (weight: Weight): number => STRONG_PULL[weight] ?? PULL;
 const SWEEPS = 200;
 
 const figureOf = (seen: NameFeatures, weight: Weight): number =>
@@ -93,8 +107,9 @@ export function fitWeights(pairs: readonly AnsweredPair[]): NameModel['weights']
     const before = at < 0 ? base : (weights[at] as number);
     if (at >= 0) {
       const prior = PRIOR[WEIGHTS[at] as Weight];
-      gradient += 2 * PULL * (before - prior);
-      curvature += 2 * PULL;
+      const pull = pullOf(WEIGHTS[at] as Weight);
+      gradient += 2 * pull * (before - prior);
+      curvature += 2 * pull;
     }
     let after = before - gradient / curvature;
     if (at >= 0 && Math.sign(after) !== Math.sign(PRIOR[WEIGHTS[at] as Weight])) after = 0;
@@ -110,14 +125,9 @@ export function fitWeights(pairs: readonly AnsweredPair[]): NameModel['weights']
   return { ...fitted, base };
 }
 
-/** The targets of the fit on its own data: the required quality of the matcher plus some reserve. */
-export const WANTED = { f1: 0.87, correlation: 0.81 } as const;
-
-/** Candidate values for the contribution of word similarity, tried in this order. Of equal results the first is used. */
-const MOST = [0.6, 0.7, 0.8, 0.85, 0.9, 0.95];
-const EXPONENT = [4, 5, 6, 7, 8, 10, 12];
-const STEEPNESS = [0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1];
-const OFFSET = [-1, -0.5, 0, 0.5, 1, 1.5, 2, 3];
+/** Candidate values for the score of names that do not match, tried in this order. Of equal results the first is used. */
+const MOST = [0.3, 0.4, 0.5, 0.6];
+const EXPONENT = [4, 6, 8];
 
 export interface Fit {
   readonly model: NameModel;
@@ -127,46 +137,38 @@ export interface Fit {
 }
 
 /**
- * Fits the weights by likelihood of the pairs, then the contribution of word similarity: of all mixtures it takes the one with the best sum
- * of F1 and rank correlation, each counted only up to its value in `wanted`.
+ * Fits the weights by likelihood of the pairs, so that a score is a probability, then the rank of names that do not match: of all
+ * candidates it takes the one with the best sum of F1, area under the curve, and rank correlation with OFAC's scores.
  */
-export function fitModel(
-  pairs: readonly AnsweredPair[],
-  scored: readonly ScoredPair[],
-  wanted: { readonly f1: number; readonly correlation: number },
-): Fit {
+export function fitModel(pairs: readonly AnsweredPair[], scored: readonly ScoredPair[]): Fit {
   const { base, ...weights } = fitWeights(pairs);
   const theirs = scored.map((pair) => pair.score);
   let best: Fit | null = null;
   let bestWorth = Number.NEGATIVE_INFINITY;
-  for (const steepness of STEEPNESS) {
-    for (const offset of OFFSET) {
-      for (const most of MOST) {
-        for (const exponent of EXPONENT) {
-          const model: NameModel = {
-            base: rounded(steepness * (base - offset)),
-            weights: Object.fromEntries(
-              WEIGHTS.map((weight) => [weight, rounded(steepness * weights[weight])]),
-            ) as NameModel['weights'],
-            near: { most, exponent },
-          };
-          const judged = judgePairs(pairs, model);
-          const f1 = f1At(judged, 0.7);
-          const correlation = rankCorrelation(
-            scored.map((pair) => scoreOf(pair.seen, pair.identical, model)),
-            theirs,
-          );
-          const worth =
-            Math.min(f1, wanted.f1) + Math.min(correlation, wanted.correlation) + 0.01 * (f1 + correlation);
-          if (worth <= bestWorth) continue;
-          bestWorth = worth;
-          best = { model, f1, correlation, auc: 0 };
-        }
-      }
+  for (const most of MOST) {
+    for (const exponent of EXPONENT) {
+      const model: NameModel = {
+        base: rounded(base),
+        weights: Object.fromEntries(
+          WEIGHTS.map((weight) => [weight, rounded(weights[weight])]),
+        ) as NameModel['weights'],
+        near: { most, exponent },
+      };
+      const judged = judgePairs(pairs, model);
+      const f1 = f1At(judged, 0.7);
+      const auc = areaUnderCurve(judged);
+      const correlation = rankCorrelation(
+        scored.map((pair) => scoreOf(pair.seen, pair.identical, model)),
+        theirs,
+      );
+      const worth = f1 + auc + correlation;
+      if (worth <= bestWorth) continue;
+      bestWorth = worth;
+      best = { model, f1, correlation, auc };
     }
   }
   if (best === null) throw new Error('nothing was tried');
-  return { ...best, auc: areaUnderCurve(judgePairs(pairs, best.model)) };
+  return best;
 }
 
 const rounded = (value: number): number => Math.round(value * 1000) / 1000;
@@ -189,7 +191,6 @@ export interface HeldOut {
 export function crossValidate(
   pairs: readonly AnsweredPair[],
   scored: readonly ScoredPair[],
-  wanted: Parameters<typeof fitModel>[2],
   folds: number,
   seed = 17,
 ): HeldOut {
@@ -207,7 +208,6 @@ export function crossValidate(
     const { model } = fitModel(
       pairs.filter((_, at) => pairFold[at] !== fold),
       scored.filter((pair) => queryFold.get(pair.query) !== fold),
-      wanted,
     );
     heldPairs.push(
       ...judgePairs(

@@ -10,7 +10,6 @@ import {
   judgePairs,
   readAnsweredPairs,
   readScoredPairs,
-  WANTED,
 } from '../bench/name-fit.ts';
 import { projectRoot, shippedData } from '../src/base/paths.ts';
 
@@ -23,8 +22,8 @@ if (pairsPath === undefined || scoresPath === undefined) {
 
 const pairs = readAnsweredPairs(pairsPath);
 const scored = readScoredPairs(scoresPath);
-const fitted = fitModel(pairs, scored, WANTED);
-const held = crossValidate(pairs, scored, WANTED, FOLDS);
+const fitted = fitModel(pairs, scored);
+const held = crossValidate(pairs, scored, FOLDS);
 const share = (value: number): number => Math.round(value * 1000) / 1000;
 const figures = (
   judged: readonly { right: boolean; score: number }[],

@@ -5,6 +5,7 @@
 import { isOneEdit, jaroWinkler } from './edits.ts';
 import type { NamePart, NamePartKind, ParsedName } from './parse.ts';
 import { makePart, PARTS_MAX } from './parse.ts';
+import { foreignReadingOf, readingOf } from './readings/pattern.ts';
 import { LEAST_SIMILARITY, type Meeting, meet } from './similarity.ts';
 import { vocabulary } from './vocabulary.ts';
 
@@ -22,10 +23,7 @@ export interface AlignedPair {
   readonly weight: number;
 }
 
-/**
- * The inputs of the model for two names. All but `differences` lie in 0–1. All but `slip` and `near` are the same if the names
- * are swapped.
- */
+/** The inputs of the model for two names. All but `differences` lie in 0–1. All but `slip` are the same if the names are swapped. */
 export interface NameFeatures {
   /** Share of the weight that matched, of the name that matched more and of the one that matched less. */
   readonly covered: number;
@@ -43,6 +41,22 @@ export interface NameFeatures {
   readonly slip: number;
   /** 1 if both have legal forms and none of them match. */
   readonly forms: number;
+  /** How much of a name that is marked as the family name has no partner. */
+  readonly family: number;
+  /** How much of the longer name is without a partner, if the names that match are common: a Garcia is no Kadyrov. */
+  readonly common: number;
+  /** 1 if father and son are swapped (`A bin B` and `B bin A`). */
+  readonly reversed: number;
+  /** 1 if only one side names a country: a branch, a subsidiary, or another company. */
+  readonly place: number;
+  /** 1 if a first name of one side is given by an initial on the other. */
+  readonly initials: number;
+  /** How well the only name of one side matches one of several names of the other; 0 if both have several. */
+  readonly partial: number;
+  /** How rare the names that match are, 0–1. */
+  readonly rarity: number;
+  /** 1 if characters of a script with several characters for one sound differ. */
+  readonly homophone: number;
   /** How much of the query occurs in the listed name, by Jaro-Winkler and letters. */
   readonly near: number;
 }
@@ -116,6 +130,8 @@ export function align(left: ParsedName, right: ParsedName, meetings = new Meetin
     glue(a, b, exactLeft, exactRight, false, edges);
     glue(b, a, exactRight, exactLeft, true, edges);
   }
+  if (left.segments.length > 0) joinSegments(left, right, false, edges, meetings);
+  if (right.segments.length > 0) joinSegments(right, left, true, edges, meetings);
   edges.sort((p, q) => q.rank - p.rank);
   const usedLeft = new Uint8Array(a.length);
   const usedRight = new Uint8Array(b.length);
@@ -161,6 +177,29 @@ function edge(
   return { left, leftCount, right, rightCount, meeting, weight, rank };
 }
 
+/** Compares the segments of one name, each a word in its own script, with the Latin words of the other. */
+function joinSegments(
+  name: ParsedName,
+  other: ParsedName,
+  swapped: boolean,
+  edges: Edge[],
+  meetings: Meetings,
+): void {
+  for (const { at, count, part } of name.segments) {
+    for (let single = 0; single < other.parts.length; single++) {
+      const latin = other.parts[single] as NamePart;
+      if (latin.kind !== 'name' || latin.script !== 'latin') continue;
+      const meeting = swapped ? meetings.meet(latin, part) : meetings.meet(part, latin);
+      if (meeting.similarity < GLUED_LEAST || !isWholeSegment(part, latin)) continue;
+      edges.push(
+        swapped
+          ? edge(single, 1, at, count, meeting, 1, other.parts.length, name.parts.length)
+          : edge(at, count, single, 1, meeting, 1, name.parts.length, other.parts.length),
+      );
+    }
+  }
+}
+
 /**
  * Compares adjacent parts of one name, written as one word, with single parts of the other. Parts that already have an exact
  * partner are skipped.
@@ -175,12 +214,14 @@ function glue(
 ): void {
   for (let at = 0; at < parts.length; at++) {
     if (exactParts[at] === 1) continue;
-    let text = (parts[at] as NamePart).text;
-    let weight = (parts[at] as NamePart).weight;
+    const first = parts[at] as NamePart;
+    let { text, weight, origin } = first;
     for (let count = 2; count <= 4 && at + count <= parts.length; count++) {
       if (exactParts[at + count - 1] === 1) break;
       const next = parts[at + count - 1] as NamePart;
+      if (next.script !== first.script || next.kind === 'initial' || first.kind === 'initial') break;
       text += next.text;
+      origin += next.origin;
       weight += next.weight;
       if (text.length > 30) break;
       for (let other = 0; other < singles.length; other++) {
@@ -188,10 +229,11 @@ function glue(
         if (
           exactSingles[other] === 1 ||
           single.kind !== 'name' ||
-          Math.abs(single.text.length - text.length) > 2
+          (origin === '' && Math.abs(single.text.length - text.length) > 2) ||
+          (origin !== '' && single.origin !== '')
         )
           continue;
-        const joined = makePart(text, 'name', next.script, vocabulary());
+        const joined = makePart(text, 'name', next.script, vocabulary(), origin);
         const meeting = meet(joined, single);
         if (meeting.similarity < GLUED_LEAST || meeting.kind === 'nickname') continue;
         const w = Math.max(weight, single.weight);
@@ -203,6 +245,14 @@ function glue(
       }
     }
   }
+}
+
+/** The readings of a segment include its ends, which are words of their own: only a whole segment stands for all of its parts. */
+function isWholeSegment(segment: NamePart, latin: NamePart): boolean {
+  const isForeign = segment.origin.startsWith('·');
+  const own = isForeign ? segment.origin.slice(1) : segment.origin;
+  if ((foreignReadingOf(own, isForeign)?.matches(latin.text) ?? 0) > 0) return true;
+  return !isForeign && readingOf(own).matches(latin.text) > 0;
 }
 
 function isUsed(used: Uint8Array, from: number, count: number): boolean {
@@ -248,6 +298,13 @@ const contradiction = (name: ParsedName, over: readonly number[]): number => {
   return sum;
 };
 
+/** Weights of one part that matched, on one side: an initial stands for most of a word. */
+const INITIAL_COVERS = 0.8;
+/** Similarity from which a part of a family name counts as found. */
+const FAMILY_LEAST = 0.6;
+/** A pair with a lower weight is not a name of its own. */
+const PAIR_LEAST = 0.25;
+
 /** Computes the features of two aligned names. */
 export function features(
   left: ParsedName,
@@ -255,51 +312,170 @@ export function features(
   aligned: Alignment,
   meetings = new Meetings(),
 ): NameFeatures {
-  const whole = wholeSound(left, right);
-  if (whole > 0)
-    return {
-      covered: whole,
-      coveredLess: whole,
-      worst: 1 - whole,
-      differences: 0,
-      numbers: 0,
-      slip: 0,
-      forms: 0,
-      near: whole,
-    };
-  let met = 0;
-  let paired = 0;
+  const sides = { left: 0, right: 0 };
   let worst = 0;
   let unlike = 0;
-  for (const pair of aligned.pairs) {
-    const { similarity } = pair.meeting;
-    met += pair.weight * similarity;
-    paired += pair.weight;
-    if (pair.weight >= 0.25) {
-      worst = Math.max(worst, 1 - similarity);
-      unlike += (1 - similarity) * Math.max(pair.left.length, pair.right.length);
+  let initials = 0;
+  let rarity = 0;
+  let homophone = 0;
+  for (const { left: here, right: there, meeting, weight } of aligned.pairs) {
+    const { similarity, kind } = meeting;
+    const isInitial = kind === 'initial';
+    sides.left += weightAt(left, here) * (isInitial ? INITIAL_COVERS : similarity);
+    sides.right += weightAt(right, there) * (isInitial ? INITIAL_COVERS : similarity);
+    rarity += rarityOfPair(left, right, here, there) * (isInitial ? 0.25 : similarity * similarity);
+    if (isInitial) {
+      initials = 1;
+      continue;
     }
+    if (similarity < 0.65 && isSyllable(left, here) && isSyllable(right, there)) homophone = 1;
+    if (weight < PAIR_LEAST) continue;
+    const isRead = similarity >= READING_LEAST && readingDiffers(left, right, here, there);
+    const differs = isRead ? 0 : 1 - similarity;
+    worst = Math.max(worst, differs);
+    unlike += differs * Math.max(here.length, there.length);
   }
+  const all = { left: totalWeight(left), right: totalWeight(right) };
   const leftOver = weightOf(left, aligned.leftOver);
-  const rightOver = weightOf(right, aligned.rightOver);
-  const coveredLeft = share(met, paired + leftOver);
-  const coveredRight = share(met, paired + rightOver);
+  const coveredLeft = share(sides.left, all.left);
+  const coveredRight = share(sides.right, all.right);
   const against = Math.min(contradiction(left, aligned.leftOver), contradiction(right, aligned.rightOver));
   const forms = formConflict(left, right);
   const slip = leftOver < NAME_LEAST && against === 0 && isSlip(left, right, aligned);
   // An error in one letter counts the same, whatever the length of its word.
   const eased = slip ? Math.max(0, unlike - SLIP_UNLIKE) : 0;
+  const coveredLess = Math.min(coveredLeft, coveredRight);
+  const rare = Math.min(1, rarity / RARE_ENOUGH);
+  const family = Math.max(familyLost(left, aligned, 'left'), familyLost(right, aligned, 'right'));
+  const isFamilyKept = family < 0.5 && (left.family !== 0 || right.family !== 0);
   return {
-    covered: Math.max(coveredLeft, coveredRight) + eased * share(1, paired + Math.min(leftOver, rightOver)),
-    coveredLess:
-      Math.min(coveredLeft, coveredRight) + eased * share(1, paired + Math.max(leftOver, rightOver)),
+    covered: Math.max(coveredLeft, coveredRight),
+    coveredLess: Math.min(1, coveredLess + eased * share(1, Math.max(all.left, all.right))),
     worst: slip ? Math.min(worst, SLIP_UNLIKE) : worst,
     differences: against + unlike - eased,
     numbers: numberConflict(left, right, aligned),
     slip: slip ? 1 : 0,
     forms,
+    family,
+    common: (1 - coveredLess) * (1 - rare) * (isFamilyKept ? FAMILY_KEPT : 1),
+    reversed: isReversed(left, right, aligned) ? 1 : 0,
+    place: leavesPlace(left, aligned.leftOver) || leavesPlace(right, aligned.rightOver) ? 1 : 0,
+    initials,
+    partial: partialOf(left, right, aligned),
+    rarity: rare,
+    homophone,
     near: nearness(left, right, aligned, meetings) * (1 - OTHER_FORM * forms),
   };
+}
+
+/** Share of `common` if the first family name matches: the second one is often omitted. */
+const FAMILY_KEPT = 0.4;
+/** Names of one rare word and a usual one are rare enough. */
+const RARE_ENOUGH = 1.3;
+
+const weightAt = (name: ParsedName, at: readonly number[]): number => weightOf(name, at);
+const totalWeight = (name: ParsedName): number => {
+  let sum = 0;
+  for (const part of name.parts) sum += part.weight;
+  return sum;
+};
+
+/** Minimum similarity of a usual spelling in another script. */
+const READING_LEAST = 0.86;
+
+/** A spelling in another script is not a difference. */
+const readingDiffers = (
+  left: ParsedName,
+  right: ParsedName,
+  here: readonly number[],
+  there: readonly number[],
+): boolean =>
+  ((left.parts[here[0] as number] as NamePart).origin !== '') !==
+  ((right.parts[there[0] as number] as NamePart).origin !== '');
+
+/** Returns how rare the names of a pair are, at most 1: the rarer side counts, because only one spelling may be in the tables. */
+function rarityOfPair(
+  left: ParsedName,
+  right: ParsedName,
+  here: readonly number[],
+  there: readonly number[],
+): number {
+  const of = (name: ParsedName, at: readonly number[]): number => {
+    let sum = 0;
+    for (const position of at) {
+      const part = name.parts[position] as NamePart;
+      if (part.kind === 'name')
+        sum += part.script === 'syllabic' && part.origin.length === 1 ? 0.5 : part.rarity;
+      else if (part.kind === 'initial') sum += 1;
+      else sum += part.weight / 2;
+    }
+    return Math.min(1, sum);
+  };
+  return Math.min(of(left, here), of(right, there));
+}
+
+const SON_OF: ReadonlySet<string> = new Set(['bin', 'ben', 'ibn', 'bint', 'binti', 'ould']);
+
+/** Returns whether both names have a word for `son of`, and the names around it are swapped. */
+function isReversed(left: ParsedName, right: ParsedName, aligned: Alignment): boolean {
+  const son = (name: ParsedName): number =>
+    name.parts.findIndex((part) => part.kind === 'particle' && SON_OF.has(part.text));
+  const [here, there] = [son(left), son(right)];
+  // A word for `son of` at the end was moved there by a change of order.
+  if (here < 1 || there < 1 || here === left.parts.length - 1 || there === right.parts.length - 1)
+    return false;
+  for (const { left: a, right: b } of aligned.pairs) {
+    const [at, other] = [a[0] as number, b[0] as number];
+    if (at < here && other > there && (left.parts[at] as NamePart).kind === 'name') return true;
+  }
+  return false;
+}
+
+const leavesPlace = (name: ParsedName, over: readonly number[]): boolean =>
+  over.some((at) => (name.parts[at] as NamePart).isPlace);
+
+/** Returns how much of the family name of one side has no similar partner: the first word counts most, and 1 if no word has one. */
+function familyLost(name: ParsedName, aligned: Alignment, side: 'left' | 'right'): number {
+  if (name.family === 0) return 0;
+  let words = 0;
+  let lost = 0;
+  let isFirst = true;
+  for (let at = 0; at < name.parts.length; at++) {
+    if ((name.family & (1 << at)) === 0) continue;
+    const part = name.parts[at] as NamePart;
+    if (part.weight < NAME_LEAST && part.kind !== 'name') continue;
+    const counted = isFirst ? 2 : 0.5;
+    isFirst = false;
+    words += counted;
+    const pair = aligned.pairs.find((each) => each[side].includes(at));
+    if (pair === undefined || pair.meeting.similarity < FAMILY_LEAST || pair.meeting.kind === 'initial')
+      lost += counted;
+  }
+  return words === 0 ? 0 : lost / words;
+}
+
+/** Similarity from which several words, written as one, are one name. */
+const JOINED_SURE = 0.93;
+
+/** Returns the similarity of the only name of one side with its partner, if the other side has more names; otherwise 0. */
+function partialOf(left: ParsedName, right: ParsedName, aligned: Alignment): number {
+  const [a, b] = [namesIn(left), namesIn(right)];
+  if (a === 0 || b === 0) return 0;
+  for (const pair of aligned.pairs) {
+    const [here, there] = [pair.left.length, pair.right.length];
+    // Characters that write one foreign name are one name; several words that are written as one are the whole name.
+    if (!((here >= a && there < b) || (there >= b && here < a))) continue;
+    return here + there > 2 && pair.meeting.similarity < JOINED_SURE ? 0 : pair.meeting.similarity;
+  }
+  return 0;
+}
+
+const isOwnName = (part: NamePart): boolean => part.weight >= PAIR_LEAST && part.kind !== 'particle';
+
+function namesIn(name: ParsedName): number {
+  let count = 0;
+  for (const part of name.parts) if (isOwnName(part)) count++;
+  return count;
 }
 
 /** Deduction for legal forms that do not match. */
@@ -364,8 +540,8 @@ function foundIn(
 
 function likeness(a: NamePart, b: NamePart, meeting: Meeting): number {
   // A syllable of Han or Hangul is one character. In scripts without written vowels, many names share the same few consonants.
-  if (a.script === 'syllabic' && b.script === 'syllabic') return a.text === b.text ? 1 : 0.5;
-  if (a.script !== b.script && (a.script === 'abjad' || b.script === 'abjad')) return meeting.similarity;
+  if (a.script === 'syllabic' && b.script === 'syllabic') return a.origin === b.origin ? 1 : 0.5;
+  if (a.origin !== '' || b.origin !== '') return meeting.similarity;
   const written = jaroWinkler(a.text, b.text);
   if (a.groups.length === 0 || written >= GIVEN_NAME_LEAST) return written;
   // Variants of one given name may look different.
@@ -410,20 +586,4 @@ function numberConflict(left: ParsedName, right: ParsedName, aligned: Alignment)
 function formConflict(left: ParsedName, right: ParsedName): number {
   if (left.forms.length === 0 || right.forms.length === 0) return 0;
   return left.forms.some((form) => right.forms.some((other) => other.text === form.text)) ? 0 : 1;
-}
-
-/**
- * Returns how similar a name in syllables and a name in another script
- * sound as a whole, by their consonants; 0 if this does not apply.
- */
-function wholeSound(left: ParsedName, right: ParsedName): number {
-  const isSyllabic = (name: ParsedName): boolean => name.parts.some((part) => part.script === 'syllabic');
-  if (isSyllabic(left) === isSyllabic(right)) return 0;
-  const sound = (name: ParsedName): string =>
-    name.parts
-      .map((part) => part.skeleton.replace(/^a$/, ''))
-      .join('')
-      .replaceAll('r', 'l');
-  const a = sound(left);
-  return a.length >= 4 && a === sound(right) ? 0.9 : 0;
 }

@@ -6,6 +6,10 @@ export const NAME_LIMITS = {
   screenedNameCharsMax: 300,
   /** Specification decisions: matches returned for each list type. */
   nameMatchesPerListType: 5,
+  /** A request may ask for more matches of each list type; beyond this a name is not distinctive. */
+  nameMatchesPerListTypeMax: 50,
+  /** Minimum of a requested threshold: below this nothing is a match, and responses grow. */
+  nameThresholdMin: 0.5,
   /** Matches of one name that are examined and counted; a name with more matches is not distinctive. */
   nameMatchesMax: 200,
   /** Matches that one account may clear: 500 bytes each, 50 MB. */

@@ -6,16 +6,32 @@ import type { Alignment, NameFeatures } from './compare.ts';
 import { align, features, Meetings } from './compare.ts';
 import type { MatchReason, NameQuery } from './name.ts';
 import type { NamePart, ParsedName } from './parse.ts';
-import { readShipped } from './vocabulary.ts';
+import { readShipped } from './shipped.ts';
 
 /** The fitted model: `data/names/model.json`, written by scripts/fit-name-weights.ts. */
 export interface NameModel {
   readonly base: number;
   /** Every weight has the sign of its meaning, so more agreement never lowers the score. */
   readonly weights: Readonly<
-    Record<'coveredLess' | 'worst' | 'differences' | 'numbers' | 'forms' | 'slip', number>
+    Record<
+      | 'coveredLess'
+      | 'worst'
+      | 'differences'
+      | 'numbers'
+      | 'forms'
+      | 'slip'
+      | 'family'
+      | 'common'
+      | 'initials'
+      | 'reversed'
+      | 'place',
+      number
+    >
   >;
-  /** The contribution of the similarity of the words alone: at most `most`, decreasing with the power `exponent`. */
+  /**
+   * The score of names of which one is nearly found in the other: at most `most`, which is below any useful threshold, decreasing with
+   * the power `exponent`. It ranks names that do not match.
+   */
   readonly near: { readonly most: number; readonly exponent: number };
 }
 
@@ -33,10 +49,18 @@ export const DIFFERENCES_MAX = 2;
 const IDENTICAL = 4;
 const LEAST = 1e-4;
 
-/**
- * Returns the probability that two names belong to one party, 0–1, before rounding. It combines two estimates as the probability
- * that at least one holds: a logistic model over the features, and the share of the query that occurs in the listed name.
- */
+/** Maximum score of a single name that is one of several names of the other side: it does not identify by itself. */
+export const PARTIAL_MOST = 0.8;
+/** The share of `PARTIAL_MOST` that a single name has however common it is. */
+const PARTIAL_COMMON = 0.55;
+/** A single name whose rarity is 1 divided by this, of names of two rare words, counts as rare. */
+const ALONE_RARE = 1.6;
+/** Names in another script match at most at 0.97; from here on a single name counts as found. */
+const PARTIAL_SURE = 1.067;
+/** Maximum score of names in different characters that sound alike. */
+const HOMOPHONE_MOST = 0.84;
+
+/** Returns the probability that two names belong to one party, 0–1, before rounding. */
 export function scoreOf(seen: NameFeatures, identical: boolean, model: NameModel = shippedModel()): number {
   if (identical) return 1 / (1 + Math.exp(-IDENTICAL));
   const { weights, near } = model;
@@ -47,9 +71,22 @@ export function scoreOf(seen: NameFeatures, identical: boolean, model: NameModel
     weights.differences * Math.min(DIFFERENCES_MAX, seen.differences) +
     weights.numbers * seen.numbers +
     weights.forms * seen.forms +
-    weights.slip * seen.slip;
-  const alike = near.most * seen.near ** near.exponent;
-  return alike + (1 - alike) / (1 + Math.exp(-logit));
+    weights.slip * seen.slip +
+    weights.family * seen.family +
+    weights.common * seen.common +
+    weights.initials * seen.initials +
+    weights.reversed * seen.reversed +
+    weights.place * seen.place;
+  let score = 1 / (1 + Math.exp(-logit));
+  if (seen.partial > 0) {
+    const alone =
+      PARTIAL_MOST *
+      Math.min(1, PARTIAL_SURE * seen.partial ** 2) *
+      (PARTIAL_COMMON + (1 - PARTIAL_COMMON) * Math.min(1, seen.rarity * ALONE_RARE));
+    score = Math.min(PARTIAL_MOST, Math.max(score, alone));
+  }
+  if (seen.homophone === 1) score = Math.min(score, HOMOPHONE_MOST);
+  return Math.max(score, near.most * seen.near ** near.exponent);
 }
 
 const logOdds = (score: number): number => {
@@ -108,6 +145,7 @@ export function isIdentical(left: ParsedName, right: ParsedName): boolean {
   for (const [at, part] of left.parts.entries()) {
     const other = right.parts[at] as NamePart;
     if (part.kind !== other.kind || part.script !== other.script) return false;
+    if (part.origin !== other.origin) return false;
     if (part.text !== other.text && !isSameThing(part, other)) return false;
   }
   if (left.forms.length === 0 || right.forms.length === 0) return true;
@@ -215,19 +253,33 @@ function birthPoints(asked: string, listed: string): number {
   return swapped === listed.slice(0, 10) ? EVIDENCE.birthYearSame : EVIDENCE.birthYearNear;
 }
 
-const text = (name: ParsedName, at: readonly number[]): string =>
-  at.map((position) => (name.parts[position] as NamePart).text).join(' ');
+/** Returns parts as they were written; halves of one word are one word. */
+function text(name: ParsedName, at: readonly number[]): string {
+  const written = at.map((position) => name.written[position] ?? (name.parts[position] as NamePart).text);
+  const isJoined =
+    at.length > 1 && at.every((position) => (name.parts[position] as NamePart).script === 'syllabic');
+  return [...new Set(written)].length < written.length
+    ? [...new Set(written)].join(' ')
+    : written.join(isJoined ? '' : ' ');
+}
+
+const formsText = (name: ParsedName): string =>
+  name.forms.map((form, at) => name.written[name.parts.length + at] ?? form.text).join(', ');
 
 const MET: Readonly<Record<string, string>> = {
   exact: 'is the same as',
   nickname: 'is a form of the same given name as',
-  initial: 'is the initial of, or begins with,',
+  initial: 'abbreviates, or is abbreviated to,',
+  reading: 'is one way to write',
   phonetic: 'sounds like',
   spelling: 'is spelled nearly as',
   glued: 'is, written apart or as one,',
   number: 'is the same number as',
   orgForm: 'means the same as',
 };
+
+const isOwnScript = (name: ParsedName, at: readonly number[]): boolean =>
+  (name.parts[at[0] as number] as NamePart).origin !== '';
 
 /** Explains a judgement: which parts match, part by part of the query, then the parts without a partner. */
 export function explainNames(asked: ParsedName, listed: ParsedName, judged: Judgement): MatchReason[] {
@@ -236,14 +288,15 @@ export function explainNames(asked: ParsedName, listed: ParsedName, judged: Judg
   for (const { left, right, meeting } of aligned.pairs) {
     const a = text(asked, left);
     const b = text(listed, right);
-    const kind = left.length + right.length > 2 ? 'glued' : meeting.kind;
+    const isReading = isOwnScript(asked, left) !== isOwnScript(listed, right);
+    const kind = isReading ? meeting.kind : left.length + right.length > 2 ? 'glued' : meeting.kind;
     const similarity = Math.round(meeting.similarity * 100) / 100;
     reasons.push({
       kind,
       asked: a,
       listed: b,
       similarity,
-      message: `'${a}' ${MET[kind] ?? 'meets'} '${b}'.`,
+      message: `'${a}' ${MET[isReading ? 'reading' : kind] ?? 'matches'} '${b}'.`,
     });
   }
   for (const at of aligned.leftOver) {
@@ -266,6 +319,15 @@ export function explainNames(asked: ParsedName, listed: ParsedName, judged: Judg
       message: `The listed name has '${b}' in addition.`,
     });
   }
+  if (judged.features.partial > 0) {
+    reasons.push({
+      kind: 'partial',
+      asked: null,
+      listed: null,
+      similarity: null,
+      message: 'Only one name matches, which does not identify a party by itself.',
+    });
+  }
   const positions = aligned.pairs.map((pair) => pair.right[0] as number);
   if (positions.some((at, index) => index > 0 && at < (positions[index - 1] as number))) {
     reasons.push({
@@ -278,16 +340,15 @@ export function explainNames(asked: ParsedName, listed: ParsedName, judged: Judg
   }
   if (asked.forms.length > 0 && listed.forms.length > 0) {
     const same = judged.features.forms === 0;
-    const [a, b] = [asked.forms, listed.forms].map((forms) => forms.map((form) => form.text).join(', ')) as [
-      string,
-      string,
-    ];
+    const [a, b] = [formsText(asked), formsText(listed)];
     reasons.push({
       kind: 'orgForm',
       asked: a,
       listed: b,
       similarity: same ? 1 : 0,
-      message: same ? `The legal forms are comparable (${a}).` : `The legal forms differ: ${a} and ${b}.`,
+      message: same
+        ? `The legal forms ${a} and ${b} are comparable.`
+        : `The legal forms differ: ${a} and ${b}.`,
     });
   }
   return reasons;

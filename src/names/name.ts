@@ -47,7 +47,7 @@ export interface MatchReason {
   /**
    * `exact`, `nickname`, `initial`, `phonetic`, `spelling`, `glued`, `orgForm`, `number`: a part that matched another;
    * `missing`: a part of the query that the listed name lacks; `extra`: a part of the listed name that the query lacks;
-   * `birthDate`, `country`, `schema`, `weakAlias`, `order`: evidence other than the words.
+   * `birthDate`, `country`, `schema`, `weakAlias`, `order`, `partial`: evidence other than the words.
    */
   readonly kind: MatchReasonKind;
   /** The part of the query; null if no part of the query applies. */
@@ -75,7 +75,8 @@ export type MatchReasonKind =
   | 'country'
   | 'schema'
   | 'weakAlias'
-  | 'order';
+  | 'order'
+  | 'partial';
 
 /** The best match of one listed entity. Of the entity's names it has only the primary and the matched one. */
 export interface NameMatch {
@@ -89,6 +90,8 @@ export interface NameMatch {
   readonly weak: boolean;
   /** Calibrated confidence 0–1, three decimals. */
   readonly score: number;
+  /** Whether only one name of several matches, or a person's only name: the score is then at most 0.8. */
+  readonly partial: boolean;
   readonly countries: readonly string[];
   readonly birthDates: readonly string[];
   readonly programs: readonly string[];

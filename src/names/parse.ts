@@ -1,16 +1,28 @@
 /** Parses a name into words in Latin letters, each with its kind (name, number, legal form, title, particle) and its weight. */
+import { countryWords } from '../sources/countries.ts';
 import { isOneEdit } from './edits.ts';
+import { wadeOf } from './readings/wade.ts';
 import { fold, skeleton, unvocalised } from './sound.ts';
 import { type LatinWord, type NameScript, transliterateWord } from './transliterate.ts';
 import { type Vocabulary, vocabulary } from './vocabulary.ts';
 
-export type NamePartKind = 'name' | 'initial' | 'number' | 'particle' | 'honorific' | 'descriptive' | 'form';
+export type NamePartKind =
+  | 'name'
+  | 'initial'
+  | 'number'
+  | 'particle'
+  | 'honorific'
+  | 'descriptive'
+  | 'form'
+  | 'segment';
 
 export interface NamePart {
   /** Lower-case a–z and digits: the word itself, the number in digits, or the kind of legal form. */
   readonly text: string;
   readonly kind: NamePartKind;
   readonly script: NameScript;
+  /** The part in its own letters, if these have no single Latin spelling (see `LatinWord`). */
+  readonly origin: string;
   /** The normalised spelling, the classes of consonants, and the consonants that an Arabic spelling would have. */
   readonly folded: string;
   readonly skeleton: string;
@@ -19,6 +31,12 @@ export interface NamePart {
   readonly groups: readonly number[];
   /** How distinctive the part is, 0–1. */
   readonly weight: number;
+  /** How rare the part is as a name of people, 0–1. */
+  readonly rarity: number;
+  /** Whether the part is the name of a country. */
+  readonly isPlace: boolean;
+  /** The Wade–Giles spelling of a pinyin word; null if it is not one. */
+  readonly wade: string | null;
 }
 
 export interface ParsedName {
@@ -26,6 +44,19 @@ export interface ParsedName {
   readonly parts: readonly NamePart[];
   /** The legal forms of the name, by kind. */
   readonly forms: readonly NamePart[];
+  /** Bit mask of the positions in `parts` that the writer marked as the family name, by a comma or by capitals; 0 if there are none. */
+  readonly family: number;
+  /** Runs of Han characters or Hangul syllables that are written as one word. */
+  readonly segments: readonly NameSegment[];
+  /** The words as written, one for each part and then for each form; empty for a name of an index. */
+  readonly written: readonly string[];
+}
+
+export interface NameSegment {
+  /** Position of the first character in `parts`. */
+  readonly at: number;
+  readonly count: number;
+  readonly part: NamePart;
 }
 
 /** Maximum number of words of a name that are used: the longest real name has 40, and matching is quadratic. */
@@ -41,47 +72,117 @@ const ORDINAL = /^(\d{1,4})(?:st|nd|rd|th)$/;
 const MIXED = /^[a-z]+\d+[a-z]+$|^\d[a-z]{3,}$/;
 const LEET: Readonly<Record<string, string>> = { 0: 'o', 1: 'i', 3: 'e', 4: 'a', 5: 's', 7: 't' };
 const LETTERS_AND_DIGITS = /\d+|[a-z]+/g;
-const ABD: LatinWord = { text: 'abd', script: 'latin' };
+const ABD = 'abd';
 const ABD_ALONE = /^abd(?:[aeou]l|oul|u|u[rsntzd])?$/;
 /** Matches `abdulaziz`, `abdurrahman`, `abdessalam`, but not `abdullah`. */
 const ABD_GLUED = /^(?!abd[aeiou]?l+[aeou]h?i?$)abd(?:[aeiou]l|oul|[aeou]([rsntzd])(?=\1))(?=[a-z]{4,}$)/;
 /** The same in Arabic consonants: `abd` with the article, before a name. */
 const ABD_GLUED_ABJAD = /^bdl(?!lh)(?=[a-z]{3})/;
 const DIN_GLUED_ABJAD = /(?<=[a-z]{2})ldyn$/;
-const DIN_WORD: LatinWord = { text: 'din', script: 'latin' };
+const DIN_WORD = 'din';
 const DIN = /^(?:[aeu]l|[aeiou]d)?dd?(?:ine?|een|ien)$/;
 const DIN_GLUED = /(?<=[a-z]{3})(?:[aeiou]dd(?:ine?|een)|ud(?:in|een)|[aeu]ldin)$/;
+
+/** A word of a name with what its writing says about it. */
+interface Written extends LatinWord {
+  /** Written before the comma of `FAMILY, Given`, or in capitals in a name that has other words with small letters. */
+  readonly isFamily: boolean;
+  /** Letters with dots (`S.V.`), or two or three capitals without a vowel (`SV`): initials if the name is a person's. */
+  readonly isLetters: boolean;
+  /** The word as written. */
+  readonly raw: string;
+  /** Number of the word that it was written in. */
+  readonly word: number;
+  /** The letters of `isLetters`, each in Latin. */
+  readonly letters?: readonly string[];
+}
+
+const HAN_OR_KANA = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
 
 /** Parses a name. It never throws; a name without letters and digits has no parts. */
 export function parseName(name: string): ParsedName {
   const words = splitArabic(splitDigits(latinWords(name)), vocabulary());
-  return classify(words, vocabulary());
+  return classify(words, vocabulary(), MIDDLE_DOT.test(name));
 }
+
+const MIDDLE_DOT = /[\u00b7\u2022\u2027\u30fb\uff0e]/;
 
 /** Legal forms that do not occur at the start or end of a word by chance, joined to a word (`JSCARGUMENT`, `SiemensAG`). */
 const GLUED_FORM_BEFORE = /^(ojsc|pjsc|cjsc|jsc|ooo|llc|oao)(?=[a-z]{4})/;
 const GLUED_FORM_AFTER = /(?<=[a-z]{4})(gmbh|ojsc|pjsc|jsc|llc|ltd|ooo)$/;
 const CAPITALS_AFTER = /(?<=\p{Ll}{2})(AG|SA|AB|NV|BV|SE|LLC|LTD|PLC|KG|AS|OY)(?![\p{L}\p{N}])/gu;
+/** Motor vessel, motor tanker, motor ship, fishing vessel: the kind of a ship, before its name. */
+const VESSEL_PREFIX = /^\s*(?:M\/[TVS]|M\.[TVS]\.?|M[TV]S?|MS|F\/V|FV|S\/S)[\s.:]+(?=\S)/i;
+/** One letter with a dot. */
+const DOTTED_LETTER = /(?<![\p{L}\p{N}.])(\p{L})\.(?!\p{L})/gu;
+/** Marks letters that were written with dots; it does not occur in names. */
+const LETTERS_MARK = '\u02ad';
+const NO_VOWEL = /^[^aeiouy]{2,3}$/;
+const CAPITALS = /^\p{Lu}{2,3}$/u;
+const WHOLLY_CAPITAL = /^(?=.*\p{Lu})[^\p{Ll}]{2,}$/u;
+const HAS_SMALL = /\p{Ll}{2}/u;
 
-function latinWords(name: string): LatinWord[] {
+function latinWords(name: string): Written[] {
   const plain = name
     .normalize('NFKC')
+    .replace(VESSEL_PREFIX, '')
     .replace(CAPITALS_AFTER, ' $1')
-    .toLowerCase()
     .replace(ENGLISH_GENITIVE, '')
     .replace(APOSTROPHES, '')
-    .replace(DOTTED_LETTERS, (letters) => letters.replaceAll('.', ''))
+    .replace(DOTTED_LETTERS, (letters) => ` ${LETTERS_MARK}${letters.replaceAll('.', '')} `)
+    .replace(DOTTED_LETTER, ` ${LETTERS_MARK}$1 `)
     .replaceAll('&', ' and ');
-  const words: LatinWord[] = [];
-  for (const word of plain.split(SEPARATORS)) {
-    if (word === '') continue;
-    for (const each of transliterateWord(word)) {
+  const comma = plain.indexOf(',');
+  const hasSmall = HAS_SMALL.test(plain);
+  const words: Written[] = [];
+  let word = 0;
+  let from = 0;
+  for (const token of plain.split(SEPARATORS)) {
+    if (token === '') continue;
+    const at = plain.indexOf(token, from);
+    from = at + token.length;
+    word++;
+    const isMarked = token.startsWith(LETTERS_MARK);
+    const written = isMarked ? token.slice(1) : token;
+    const lower = written.toLowerCase();
+    const isFamily = comma >= 0 ? at < comma : !isMarked && hasSmall && WHOLLY_CAPITAL.test(written);
+    if (isMarked && written.length <= 3 && !HAN_OR_KANA.test(written)) {
+      // Each letter is spelled alone: the initial of Yuri is `Ю`, two letters in Latin.
+      const letters = [...lower].map((letter) => transliterateWord(letter)[0]?.text ?? '');
+      const text = letters.join('');
+      if (text !== '')
+        words.push({
+          text,
+          script: 'latin',
+          origin: '',
+          isFamily,
+          isLetters: true,
+          word,
+          raw: written,
+          letters,
+        });
+      continue;
+    }
+    for (const each of transliterateWord(lower)) {
+      const raw = each.script === 'syllabic' ? each.origin : written;
       const text = each.text.slice(0, WORD_MAX);
       const apart =
         each.script === 'latin'
           ? text.replace(GLUED_FORM_BEFORE, '$1 ').replace(GLUED_FORM_AFTER, ' $1')
           : text;
-      for (const one of apart.split(' ')) words.push({ text: one, script: each.script });
+      const isLetters = each.script === 'latin' && CAPITALS.test(written) && NO_VOWEL.test(text);
+      const letters = isLetters ? [...text] : undefined;
+      for (const one of apart.split(' '))
+        words.push({
+          text: one,
+          script: each.script,
+          origin: each.origin.slice(0, WORD_MAX),
+          isFamily,
+          isLetters,
+          word,
+          raw,
+          ...(letters ? { letters } : {}),
+        });
     }
     if (words.length >= PARTS_MAX * 2) break;
   }
@@ -89,8 +190,8 @@ function latinWords(name: string): LatinWord[] {
 }
 
 /** `1st` is a number; `sech1n` replaces a letter with a digit; `no2` is two words. */
-function splitDigits(words: readonly LatinWord[]): LatinWord[] {
-  const out: LatinWord[] = [];
+function splitDigits(words: readonly Written[]): Written[] {
+  const out: Written[] = [];
   for (const word of words) {
     if (!/\d/.test(word.text)) out.push(word);
     else if (ORDINAL.test(word.text)) out.push({ ...word, text: word.text.replace(ORDINAL, '$1') });
@@ -103,74 +204,235 @@ function splitDigits(words: readonly LatinWord[]): LatinWord[] {
   return out;
 }
 
+/** Arabic and Hebrew words that Latin spelling treats as particles. */
+const ABJAD_PARTICLES: ReadonlyMap<string, string> = new Map([
+  ['بن', 'bin'],
+  ['ابن', 'ibn'],
+  ['بنت', 'bint'],
+  ['آل', 'al'],
+  ['ال', 'al'],
+  ['בן', 'ben'],
+  ['בר', 'bar'],
+]);
+/** Words that are written with a long vowel which Latin spelling shortens. */
+const ABJAD_WORDS: ReadonlyMap<string, string> = new Map([
+  ['ابو', 'abu'],
+  ['ابی', 'abi'],
+  ['ام', 'umm'],
+]);
+
 /**
  * Splits Arabic compounds: `Abd al-Rahman`, `Abdul Rahman` and `Abdurrahman` become the words abd and rahman, `Nur al-Din` and
  * `Nureddin` become nur and din. Each half can then be found alone, in any order.
  */
-function splitArabic(words: readonly LatinWord[], vocab: Vocabulary): LatinWord[] {
-  const out: LatinWord[] = [];
+function splitArabic(words: readonly Written[], vocab: Vocabulary): Written[] {
+  const out: Written[] = [];
+  const latin = (word: Written, text: string): Written => ({ ...word, text, script: 'latin', origin: '' });
   for (let at = 0; at < words.length; at++) {
-    const word = words[at] as LatinWord;
+    const word = words[at] as Written;
     const { text, script } = word;
     const next = words[at + 1];
-    if (script === 'abjad') splitAbjad(text, out);
+    if (script === 'abjad' && word.origin === 'عبد' && next?.origin === 'الله') {
+      out.push({ ...word, text: 'bdllh', origin: 'عبدالله', raw: `${word.raw} ${next.raw}` });
+      at++;
+    } else if (script === 'abjad') splitAbjad(word, out);
     else if (script !== 'latin') out.push(word);
     else if (ABD_ALONE.test(text)) {
-      out.push(ABD);
+      out.push(latin(word, ABD));
       // The article between the halves belongs to neither.
       if (next && vocab.joining.has(next.text) && at + 2 < words.length) at++;
     } else if (next && vocab.joining.has(text) && DIN.test(next.text)) {
-      out.push(DIN_WORD);
+      out.push(latin(word, DIN_WORD));
       at++;
-    } else if (DIN.test(text)) out.push(DIN_WORD);
+    } else if (DIN.test(text)) out.push(latin(word, DIN_WORD));
     else {
       const rest = text.replace(ABD_GLUED, '');
-      if (rest !== text) out.push(ABD);
+      if (rest !== text) out.push(latin(word, ABD));
       const before = rest.replace(DIN_GLUED, '');
-      out.push({ text: before, script });
-      if (before !== rest) out.push(DIN_WORD);
+      out.push({ ...word, text: before });
+      if (before !== rest) out.push(latin(word, DIN_WORD));
     }
   }
   return out;
 }
 
-function splitAbjad(text: string, out: LatinWord[]): void {
+/** `عبد` alone or before an article, and `الدين` at the end, in letters whose forms are unified. */
+const ORIGIN_ABD = /^عبدال(?!له)(?=\p{L}{3})|^عبد(?=\p{L}{4})/u;
+const ORIGIN_DIN = /(?<=\p{L}{2})الدین$/u;
+
+function splitAbjad(word: Written, out: Written[]): void {
+  const { text, origin } = word;
+  const latin = (each: string): Written => ({ ...word, text: each, script: 'latin', origin: '' });
+  const known = ABJAD_PARTICLES.get(origin) ?? ABJAD_WORDS.get(origin);
+  if (known !== undefined) {
+    out.push(latin(known));
+    return;
+  }
   const rest = text.replace(ABD_GLUED_ABJAD, '');
-  if (rest !== text || text === 'bd') out.push(ABD);
+  if (rest !== text || text === 'bd') out.push(latin(ABD));
   if (text === 'bd') return;
   const before = rest.replace(DIN_GLUED_ABJAD, '');
-  if (rest !== 'dyn') out.push({ text: before, script: 'abjad' });
-  if (rest === 'dyn' || before !== rest) out.push(DIN_WORD);
+  const own = rest === text ? origin : origin.replace(ORIGIN_ABD, '');
+  if (rest !== 'dyn')
+    out.push({ ...word, text: before, origin: before === rest ? own : own.replace(ORIGIN_DIN, '') });
+  if (rest === 'dyn' || before !== rest) out.push(latin(DIN_WORD));
 }
 
-function classify(words: readonly LatinWord[], vocab: Vocabulary): ParsedName {
+function classify(words: readonly Written[], vocab: Vocabulary, isForeign: boolean): ParsedName {
   const parts: NamePart[] = [];
   const forms: NamePart[] = [];
+  const source: (Written | null)[] = [];
+  const writtenForms: string[] = [];
+  const letters: number[] = [];
+  let isPerson = true;
+  const add = (part: NamePart, from: Written): void => {
+    parts.push(part);
+    source.push(from);
+    if (part.kind === 'descriptive') isPerson = false;
+  };
   for (let at = 0; at < words.length && parts.length < PARTS_MAX; at++) {
     const form = formAt(words, at, vocab);
+    const word = words[at] as Written;
     // If a name consists only of a word that is also a legal form ("SE", "AG"), the word is its name.
-    if (form && (form.words < words.length || words.length > 1)) {
+    if (
+      form &&
+      (form.words < words.length || words.length > 1) &&
+      !(word.isLetters && word.text.length < 3)
+    ) {
       forms.push(makePart(form.kind, 'form', 'latin', vocab));
+      writtenForms.push(
+        words
+          .slice(at, at + form.words)
+          .map((each) => each.raw)
+          .join(' '),
+      );
       at += form.words - 1;
       continue;
     }
-    const word = words[at] as LatinWord;
     const tens = vocab.tens.get(word.text);
     const ones = tens === undefined ? undefined : vocab.numbers.get(words[at + 1]?.text ?? '');
     if (tens !== undefined) {
       const together = ones !== undefined && ones > 0 && ones < 10;
-      parts.push(makePart(String(tens + (together ? ones : 0)), 'number', 'latin', vocab));
+      add(makePart(String(tens + (together ? ones : 0)), 'number', 'latin', vocab), word);
       if (together) at++;
       continue;
     }
-    parts.push(partOf(word, at, vocab));
+    if (word.isLetters) letters.push(parts.length);
+    add(partOf(word, at, vocab), word);
   }
   if (parts.length === 0) {
-    for (const word of words.slice(0, PARTS_MAX)) parts.push(makePart(word.text, 'name', word.script, vocab));
-    return { parts, forms: [] };
+    for (const word of words.slice(0, PARTS_MAX))
+      add(makePart(word.text, 'name', word.script, vocab, word.origin), word);
+    return {
+      parts,
+      forms: [],
+      family: 0,
+      segments: segmentsOf(parts, source, isForeign, vocab),
+      written: source.map((word) => word?.raw ?? ''),
+    };
   }
-  return { parts, forms };
+  isPerson &&= forms.length === 0;
+  if (isPerson && letters.length > 0) splitInitials(parts, source, letters, vocab);
+  return {
+    parts,
+    forms,
+    family: isPerson ? familyOf(parts, source) : 0,
+    segments: segmentsOf(parts, source, isForeign, vocab),
+    written: [...source.map((word) => word?.raw ?? ''), ...writtenForms],
+  };
 }
+
+/** Splits letters with dots (`S.V.`) into initials, if the name has another word: alone they are an abbreviation. */
+function splitInitials(
+  parts: NamePart[],
+  source: (Written | null)[],
+  letters: readonly number[],
+  vocab: Vocabulary,
+): void {
+  const others = parts.filter(
+    (part, at) => !letters.includes(at) && part.kind === 'name' && part.text.length > 2,
+  );
+  if (others.length === 0 || others.length > 3) return;
+  for (const at of [...letters].reverse()) {
+    const { letters: all = [] } = source[at] as Written;
+    if (parts.length - 1 + all.length > PARTS_MAX || vocab.honorifics.has((parts[at] as NamePart).text))
+      continue;
+    parts.splice(at, 1, ...all.map((text) => makePart(text, 'initial', 'latin', vocab)));
+    const word = source[at] as Written;
+    source.splice(at, 1, ...[...word.raw].map((raw) => ({ ...word, raw: `${raw}.` })));
+  }
+}
+
+function familyOf(parts: readonly NamePart[], source: readonly (Written | null)[]): number {
+  let mask = 0;
+  let names = 0;
+  let others = 0;
+  for (const [at, part] of parts.entries()) {
+    if (part.kind !== 'name') continue;
+    names++;
+    if (source[at]?.isFamily === true) mask |= 1 << at;
+    else others++;
+  }
+  for (const part of parts) if (part.kind === 'initial') others++;
+  // If every name is marked, or only initials are left, nothing is told apart.
+  return others === 0 || names === 0 ? 0 : mask;
+}
+
+/** Marks a segment of a name with a middle dot, which separates the parts of a foreign name. */
+const FOREIGN_MARK = '·';
+
+function segmentsOf(
+  parts: readonly NamePart[],
+  source: readonly (Written | null)[],
+  isForeign: boolean,
+  vocab: Vocabulary,
+): readonly NameSegment[] {
+  let segments: NameSegment[] | null = null;
+  for (let at = 0; at < parts.length; ) {
+    const word = source[at]?.word;
+    let end = at + 1;
+    while (end < parts.length && source[end]?.word === word && (parts[end] as NamePart).script === 'syllabic')
+      end++;
+    if (end - at >= 2 && end - at <= SEGMENT_MAX && (parts[at] as NamePart).script === 'syllabic') {
+      const run = parts.slice(at, end);
+      const origin = (isForeign ? FOREIGN_MARK : '') + run.map((part) => part.origin).join('');
+      const text = run
+        .map((part) => part.text)
+        .join('')
+        .slice(0, WORD_MAX);
+      segments ??= [];
+      segments.push({ at, count: end - at, part: makePart(text, 'segment', 'syllabic', vocab, origin) });
+    }
+    at = end;
+  }
+  return segments ?? NO_SEGMENTS;
+}
+
+/** Returns the positions of stored segments: each is the run of parts whose letters it joins. */
+export function placeSegments(
+  parts: readonly NamePart[],
+  stored: readonly NamePart[],
+): readonly NameSegment[] {
+  const segments: NameSegment[] = [];
+  let from = 0;
+  for (const part of stored) {
+    const origin = part.origin.startsWith(FOREIGN_MARK) ? part.origin.slice(1) : part.origin;
+    for (let at = from; at < parts.length; at++) {
+      let end = at;
+      let text = '';
+      while (end < parts.length && text.length < origin.length) text += (parts[end++] as NamePart).origin;
+      if (text !== origin) continue;
+      segments.push({ at, count: end - at, part });
+      from = end;
+      break;
+    }
+  }
+  return segments;
+}
+
+/** Longer runs of characters are the names of organisations. */
+const SEGMENT_MAX = 8;
+export const NO_SEGMENTS: readonly NameSegment[] = [];
 
 function formAt(
   words: readonly LatinWord[],
@@ -238,13 +500,13 @@ function withGap(words: readonly LatinWord[], at: number, count: number, gap: nu
 const LEADING_FORMS: ReadonlySet<string> = new Set(['ao', 'pt', 'ad', 'at', 'ag']);
 
 function partOf(word: LatinWord, at: number, vocab: Vocabulary): NamePart {
-  const { text, script } = word;
+  const { text, script, origin } = word;
   const number = /^\d+$/.test(text)
     ? Number(text.slice(0, 15))
     : (vocab.numbers.get(text) ?? (at > 0 && !ROMAN_NAMES.has(text) ? vocab.roman.get(text) : undefined));
   if (number !== undefined && script === 'latin') return makePart(String(number), 'number', 'latin', vocab);
   if (text.length === 1 && script === 'latin') return makePart(text, 'initial', script, vocab);
-  if (script !== 'latin') return makePart(text, 'name', script, vocab);
+  if (script !== 'latin') return makePart(text, 'name', script, vocab, origin);
   if (vocab.particles.has(text)) return makePart(text, 'particle', script, vocab);
   if (vocab.honorifics.has(text)) return makePart(text, 'honorific', script, vocab);
   if (vocab.descriptive.has(text)) return makePart(text, 'descriptive', script, vocab);
@@ -262,9 +524,13 @@ const WEIGHTS: Readonly<Record<NamePartKind, number>> = {
   honorific: 0.08,
   descriptive: 0.5,
   form: 0.1,
+  segment: 1,
 };
 /** Maximum reduction of a name's weight because it is common. */
 const COMMON_LOSS = 0.5;
+
+/** Maximum reduction of a name's rarity because many people have it. */
+const RARITY_LOSS = 0.85;
 
 /** Weight of a word that is half of many names. */
 const HALF_WEIGHT = 0.4;
@@ -273,11 +539,17 @@ const ROOM = 200_000;
 const known = new Map<string, NamePart>();
 
 /** Returns the part for a text and kind, cached: the same in a query and in an index. */
-export function makePart(text: string, kind: NamePartKind, script: NameScript, vocab: Vocabulary): NamePart {
-  const key = `${kind}:${script}:${text}`;
+export function makePart(
+  text: string,
+  kind: NamePartKind,
+  script: NameScript,
+  vocab: Vocabulary,
+  origin = '',
+): NamePart {
+  const key = `${kind}:${script}:${text}:${origin}`;
   const before = known.get(key);
   if (before) return before;
-  const part = new Word(text, kind, script, kind === 'number' ? text : fold(text), vocab);
+  const part = new Word(text, kind, script, kind === 'number' ? text : fold(text), vocab, origin);
   // A part that is created again is equal but not identical: `isIdentical` compares texts.
   if (known.size >= ROOM) known.clear();
   known.set(key, part);
@@ -285,28 +557,57 @@ export function makePart(text: string, kind: NamePartKind, script: NameScript, v
 }
 
 /** Creates a part of an index, which stores the folded spelling and has its own cache. */
-export const indexedPart = (text: string, kind: NamePartKind, script: NameScript, folded: string): NamePart =>
-  new Word(text, kind, script, folded, vocabulary());
+export const indexedPart = (
+  text: string,
+  kind: NamePartKind,
+  script: NameScript,
+  folded: string,
+  origin: string,
+): NamePart => new Word(text, kind, script, folded, vocabulary(), origin);
 
 class Word implements NamePart {
   readonly text: string;
   readonly kind: NamePartKind;
   readonly script: NameScript;
+  readonly origin: string;
   readonly folded: string;
   readonly groups: readonly number[];
   readonly weight: number;
+  readonly rarity: number;
+  private place: boolean | null = null;
+  private wadeSpelling: string | null | undefined;
   private heardConsonants: string | null = null;
   private writtenConsonants: string | null = null;
 
-  constructor(text: string, kind: NamePartKind, script: NameScript, folded: string, vocab: Vocabulary) {
+  constructor(
+    text: string,
+    kind: NamePartKind,
+    script: NameScript,
+    folded: string,
+    vocab: Vocabulary,
+    origin: string,
+  ) {
     this.text = text;
+    this.origin = origin;
     this.kind = kind;
     this.script = script;
     this.folded = folded;
     this.groups = groupsOf(text, kind, vocab);
     const common = kind === 'name' ? (vocab.commonness.get(text) ?? 0) : 0;
+    this.rarity =
+      kind === 'name' ? 1 - RARITY_LOSS * Math.max(common, vocab.frequency.get(this.folded) ?? 0) : 1;
     this.weight =
       kind === 'name' && vocab.halves.has(text) ? HALF_WEIGHT : WEIGHTS[kind] * (1 - COMMON_LOSS * common);
+  }
+
+  get isPlace(): boolean {
+    this.place ??= this.kind === 'name' && countryWords().has(this.text);
+    return this.place;
+  }
+
+  get wade(): string | null {
+    if (this.wadeSpelling === undefined) this.wadeSpelling = this.kind === 'name' ? wadeOf(this.text) : null;
+    return this.wadeSpelling;
   }
 
   get skeleton(): string {

@@ -20,12 +20,18 @@ export const NAME_THRESHOLD = 0.7;
 export interface NameRequest extends NameQuery {
   /** The matches of this name that the account has cleared. */
   readonly cleared?: readonly ClearedEntity[];
+  /** Minimum confidence of the matches returned. Default 0.7. */
+  readonly threshold?: number;
+  /** Maximum number of matches returned of each list type. Default 5. */
+  readonly limit?: number;
+  /** False: the matches have no `explanation`. Default true. */
+  readonly explain?: boolean;
 }
 
 export interface TopMatch {
   /** The entity's primary name. */
   readonly name: string;
-  /** Calibrated, 0 to 1: of the matches at 0.9, about nine in ten are right. */
+  /** Calibrated, 0 to 1: the share of matches with this confidence that are right. */
   readonly confidence: number;
   /** Id of the list. */
   readonly source: string;
@@ -35,6 +41,8 @@ export interface TopMatch {
   readonly matchedName: string;
   /** The publisher marks the matched name as weak. */
   readonly weakAlias: boolean;
+  /** Only one name of several matches, or a person's only name. The confidence is then at most 0.8. */
+  readonly partial: boolean;
   readonly countries: readonly string[];
   /** The first of `birthDates`. */
   readonly birthDate: string | null;
@@ -102,13 +110,19 @@ function screenOne(
   published: PublishedNames,
   unverified: ReadonlySet<string>,
 ): NameResult {
-  const { cleared = [], ...query } = request;
+  const {
+    cleared = [],
+    threshold = NAME_THRESHOLD,
+    limit = NAME_LIMITS.nameMatchesPerListType,
+    explain = true,
+    ...query
+  } = request;
   const matches = published.index.match(query, {
     limit: NAME_LIMITS.nameMatchesMax,
-    threshold: NAME_THRESHOLD,
+    threshold,
   });
   const top = NAME_LIST_TYPES.flatMap((listType) =>
-    matches.filter((match) => match.listType === listType).slice(0, NAME_LIMITS.nameMatchesPerListType),
+    matches.filter((match) => match.listType === listType).slice(0, limit),
   ).sort((a, b) => matches.indexOf(a) - matches.indexOf(b));
   return {
     name: request.name,
@@ -124,13 +138,14 @@ function screenOne(
         schema: match.schema,
         matchedName: match.matchedName,
         weakAlias: match.weak,
+        partial: match.partial,
         countries: match.countries,
         birthDate: match.birthDates[0] ?? null,
         birthDates: match.birthDates,
         programs: match.programs,
         listedAt: match.listedAt,
         sourceUrl: match.sourceUrl,
-        explanation: match.explanation,
+        explanation: explain ? match.explanation : [],
         verified: !unverified.has(list),
         cleared: cleared.some(
           (one) => one.list === list && one.entityId === entityId && one.entityVersion === entityVersion,

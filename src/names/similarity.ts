@@ -2,6 +2,8 @@
 import { distance } from 'fastest-levenshtein';
 import { isOneEdit, weighedEdits } from './edits.ts';
 import type { NamePart } from './parse.ts';
+import { foreignReadingOf, readingOf } from './readings/pattern.ts';
+import { fold } from './sound.ts';
 
 export type MeetingKind = 'exact' | 'nickname' | 'initial' | 'phonetic' | 'spelling' | 'number' | 'orgForm';
 
@@ -16,10 +18,19 @@ const EXACT: Meeting = { kind: 'exact', similarity: 1 };
 const SAME_NUMBER: Meeting = { kind: 'number', similarity: 1 };
 const SAME_FORM: Meeting = { kind: 'orgForm', similarity: 1 };
 const SAME_SOUND: Meeting = { kind: 'phonetic', similarity: 0.97 };
+/** First letters in pinyin and in Wade–Giles, either first. */
+const WADE_FIRSTS: ReadonlySet<string> = new Set(
+  ['zt', 'zc', 'ct', 'bp', 'dt', 'gk', 'jc', 'qc', 'xh', 'rj'].flatMap((pair) => [
+    pair,
+    `${pair[1]}${pair[0]}`,
+  ]),
+);
+/** Two spellings of one Chinese name (`Zedong`, `Tse-tung`). */
+const SAME_READING: Meeting = { kind: 'phonetic', similarity: 0.95 };
 const SAME_GIVEN_NAME: Meeting = { kind: 'nickname', similarity: 0.93 };
 const SAME_THING: Meeting = { kind: 'orgForm', similarity: 1 };
-/** By the number of equal consonants: many names share two or three. */
-const SAME_CONSONANTS: readonly Meeting[] = [0, 0, 0.68, 0.88, 0.92].map((similarity) => ({
+/** By the number of equal consonants, for vowels that no usual spelling explains: many names share two or three. */
+const SAME_CONSONANTS: readonly Meeting[] = [0, 0, 0, 0.55, 0.72].map((similarity) => ({
   kind: 'phonetic',
   similarity,
 }));
@@ -30,6 +41,7 @@ export const LEAST_SIMILARITY = 0.5;
 
 /** Compares two parts: returns the kind of match and the similarity. */
 export function meet(a: NamePart, b: NamePart): Meeting {
+  if (a.origin !== '' || b.origin !== '') return meetOrigin(a, b);
   if (a.text === b.text && a.script === b.script) {
     if (a.kind === 'form' || b.kind === 'form') return a.kind === b.kind ? SAME_FORM : NO_MEETING;
     return a.kind === 'number' ? SAME_NUMBER : EXACT;
@@ -37,18 +49,97 @@ export function meet(a: NamePart, b: NamePart): Meeting {
   if (a.kind === 'number' || b.kind === 'number' || a.kind === 'form' || b.kind === 'form') return NO_MEETING;
   if (a.kind === 'initial' || b.kind === 'initial') {
     const [initial, word] = a.kind === 'initial' ? [a, b] : [b, a];
-    return word.kind === 'name' && word.text.startsWith(initial.text) ? INITIAL : NO_MEETING;
+    return word.kind === 'name' && beginsWith(word, initial.text) ? INITIAL : NO_MEETING;
   }
-  if (a.script !== b.script && (a.script === 'abjad' || b.script === 'abjad')) return meetConsonants(a, b);
   if (a.folded === b.folded) return SAME_SOUND;
   for (const group of a.groups) {
     if (b.groups.includes(group)) return a.kind === 'descriptive' ? SAME_THING : SAME_GIVEN_NAME;
   }
+  if (isPatronymicOf(a.text, b.text) || isPatronymicOf(b.text, a.text)) return NO_MEETING;
+  if (WADE_FIRSTS.has(`${a.text[0]}${b.text[0]}`) && (a.wade === b.text || b.wade === a.text))
+    return SAME_READING;
   const heard = spelled(a.folded, b.folded);
   // An error in a digraph changes the folded spelling by more than one letter, but the spelling as written by only one.
   if (heard.similarity > ONE_EDIT || a.text.length < 3 || !isOneEdit(a.text, b.text)) return heard;
   const written = spelled(a.text, b.text);
   return written.similarity > heard.similarity ? written : heard;
+}
+
+const PATRONYMIC =
+  /^(.{2,})(?:ovich|evich|ovych|iovych|ovna|evna|ivna|yevich|yevna|ovitch|evitch|ovic|evic)$/;
+const SURNAME = /^(.{2,})(?:ov|ova|ev|eva|yev|yeva|off|eff)$/;
+
+/** `Ivanovna` is the patronymic of a daughter of Ivan, `Ivanova` a surname: one letter apart, but different names. */
+function isPatronymicOf(patronymic: string, surname: string): boolean {
+  if (!patronymic.startsWith(surname.slice(0, 2))) return false;
+  const stem = PATRONYMIC.exec(patronymic)?.[1];
+  return stem !== undefined && SURNAME.exec(surname)?.[1] === stem;
+}
+
+/** The initial `e` of a Cyrillic name is also written `ye`, and `kh` is also written `h`. */
+const beginsWith = (word: NamePart, initial: string): boolean =>
+  word.text.startsWith(initial) ||
+  (initial.length > 1 && word.folded.startsWith(fold(initial))) ||
+  (initial === 'e' && word.text.startsWith('ye'));
+
+/** Different characters that sound alike: another name. */
+const HOMOPHONE: Meeting = { kind: 'phonetic', similarity: 0.6 };
+
+/** Compares parts of which at least one is in a script without one Latin spelling. */
+function meetOrigin(a: NamePart, b: NamePart): Meeting {
+  if (a.kind === 'initial' || b.kind === 'initial') return NO_MEETING;
+  if (a.origin !== '' && b.origin !== '') {
+    if (a.origin === b.origin && a.kind === b.kind) return EXACT;
+    if (a.kind === 'segment' || b.kind === 'segment') return NO_MEETING;
+    if (a.script !== b.script) return NO_MEETING;
+    if (a.script === 'syllabic') {
+      if ([...a.origin].length > 1 && [...b.origin].length > 1) return spelled(a.folded, b.folded);
+      return a.text === b.text ? HOMOPHONE : NO_MEETING;
+    }
+    return spelledAbjad(a.origin, b.origin);
+  }
+  const [own, latin] = a.origin === '' ? [b, a] : [a, b];
+  // `Il` and `An` are particles in other languages, and Korean syllables.
+  if ((latin.kind !== 'name' && latin.kind !== 'particle') || latin.script !== 'latin') return NO_MEETING;
+  const similarity =
+    own.kind === 'segment'
+      ? segmentMatches(own.origin, latin.text)
+      : readingOf(own.origin).matches(latin.text);
+  if (similarity > 0) return { kind: 'phonetic', similarity };
+  return own.script === 'abjad' ? meetConsonants(a, b) : NO_MEETING;
+}
+
+/** Compares two words of a script without vowels by their own letters: one other letter is often another name. */
+function spelledAbjad(a: string, b: string): Meeting {
+  const longer = Math.max(a.length, b.length);
+  const similarity = 1 - distance(a, b) / (0.72 * longer + 0.5);
+  return similarity < LEAST_SIMILARITY ? NO_MEETING : { kind: 'spelling', similarity };
+}
+
+/** Runs of a segment that can be a word in Latin letters: the whole, its ends, and its foreign sound. */
+function segmentMatches(origin: string, latin: string): number {
+  let most = 0;
+  for (const reading of segmentReadings(origin)) most = Math.max(most, reading.matches(latin));
+  return most;
+}
+
+/** Maximum number of characters of a run that is one word in Latin letters, unless it is foreign. */
+const RUN_MAX = 4;
+
+export function segmentReadings(origin: string): readonly ReturnType<typeof readingOf>[] {
+  const isForeign = origin.startsWith('·');
+  const own = isForeign ? origin.slice(1) : origin;
+  const chars = [...own];
+  const readings = [];
+  const foreign = foreignReadingOf(own, isForeign);
+  if (foreign !== null) readings.push(foreign);
+  if (!isForeign && chars.length <= RUN_MAX) {
+    readings.push(readingOf(own));
+    if (chars.length > 2)
+      readings.push(readingOf(chars.slice(1).join('')), readingOf(chars.slice(0, 2).join('')));
+    if (chars.length > 3) readings.push(readingOf(chars.slice(2).join('')));
+  }
+  return readings;
 }
 
 /** Maximum similarity of words one edit apart, unless they sound the same. */
@@ -59,7 +150,7 @@ function meetConsonants(a: NamePart, b: NamePart): Meeting {
   if (shorter < 2) return NO_MEETING;
   if (a.consonants === b.consonants) return SAME_CONSONANTS[Math.min(4, shorter)] as Meeting;
   const edits = distance(a.consonants, b.consonants);
-  return shorter >= 4 && edits === 1 ? { kind: 'phonetic', similarity: 0.75 } : NO_MEETING;
+  return shorter >= 4 && edits === 1 ? { kind: 'phonetic', similarity: 0.65 } : NO_MEETING;
 }
 
 /** Weights edits by length: one letter of eight leaves 0.85, one of three 0.6; a vowel counts half. */

@@ -71,7 +71,7 @@ export function skeleton(folded: string): string {
 
 /**
  * Returns the consonants of a word, for scripts without written vowels. Labial sounds are one class, because Arabic has no p and v, and
- * Hebrew has one letter for b and v.
+ * Hebrew has one letter for b and v; so are velar ones, because Arabic q is spoken and written g in many countries.
  */
 export function unvocalised(text: string): string {
   return text
@@ -82,7 +82,7 @@ export function unvocalised(text: string): string {
     .replace(/dh/g, 'd')
     .replace(/sh|ch/g, 's')
     .replace(/[aeiouyw'`]/g, '')
-    .replace(/[qc]/g, 'k')
+    .replace(/[qcg]/g, 'k')
     .replace(/[zj]/g, 's')
     .replace(/[pfv]/g, 'b')
     .replace(/(.)\1+/g, '$1')

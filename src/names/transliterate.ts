@@ -1,10 +1,12 @@
 /**
  * Transliterates any script to Latin letters, word by word. Cyrillic has its own table, because
  * names are romanised as in passports and newspapers. Each syllable of Han and Hangul becomes a
- * word. Arabic and Hebrew, written without vowels, become consonants marked as `abjad`, so that
- * the other name is also compared by its consonants. any-ascii transliterates all other scripts.
+ * word. These, kana, Arabic, Hebrew and Thai keep their own letters as well, because they have no
+ * single Latin spelling (readings/). any-ascii transliterates all other scripts.
  */
 import anyAscii from 'any-ascii';
+import { pinyinOf, simplifiedOf } from './readings/han.ts';
+import { hangulPlain, isHangul } from './readings/hangul.ts';
 
 export type NameScript = 'latin' | 'abjad' | 'syllabic';
 
@@ -12,6 +14,11 @@ export interface LatinWord {
   /** Lower-case a–z and digits; not empty. */
   readonly text: string;
   readonly script: NameScript;
+  /**
+   * The word in its own letters, if these have no single Latin spelling: a word of Arabic, Hebrew, Thai or kana, a Han character
+   * (simplified), or a Hangul syllable. Empty for other scripts.
+   */
+  readonly origin: string;
 }
 
 /** Romanisation of passports of the 2010s, for letters of several languages; `''` for silent letters. */
@@ -101,8 +108,38 @@ const LATIN: Readonly<Record<string, string>> = {
 
 const ASCII_WORD = /^[a-z0-9]+$/;
 const HAS_CYRILLIC = /\p{Script=Cyrillic}/u;
-const HAS_ABJAD = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
-const HAS_SYLLABLES = /[\p{Script=Han}\p{Script=Hangul}]/u;
+const HAS_GREEK = /\p{Script=Greek}/u;
+const HAS_ARMENIAN = /\p{Script=Armenian}/u;
+const HAS_ABJAD = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Thai}]/u;
+const HAS_SYLLABLES = /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}]/u;
+const SYLLABLES = /[\p{Script=Hiragana}\p{Script=Katakana}ー]+|[\p{Script=Han}\p{Script=Hangul}]|[a-z0-9]+/gu;
+/** Letters with one form in several languages of the Arabic script. */
+const ARABIC_LETTERS: Readonly<Record<string, string>> = {
+  ي: 'ی',
+  ى: 'ی',
+  ك: 'ک',
+  أ: 'ا',
+  إ: 'ا',
+  ٱ: 'ا',
+  ہ: 'ه',
+  ھ: 'ه',
+  ۃ: 'ة',
+};
+/** Pairs of letters that write one sound. */
+const GREEK: readonly (readonly [RegExp, string])[] = [
+  [/^μπ/g, 'b'],
+  [/μπ/g, 'mp'],
+  [/^ντ/g, 'd'],
+  [/ντζ/g, 'tz'],
+  [/γκ|γγ/g, 'g'],
+  [/ου/g, 'ou'],
+  [/αυ(?=[θκξπστφχψς]|$)/g, 'af'],
+  [/ευ(?=[θκξπστφχψς]|$)/g, 'ef'],
+  [/αυ/g, 'av'],
+  [/ευ/g, 'ev'],
+  [/χ/g, 'ch'],
+  [/η/g, 'i'],
+];
 /** The Arabic article, which Latin spelling separates or omits. */
 const ARABIC_ARTICLE = /^ال(?=\p{L}{3})/u;
 const MARKS = /\p{M}+/gu;
@@ -110,11 +147,15 @@ const NOT_LATIN = /[^a-z0-9]+/g;
 
 /** Transliterates one lower-case word without spaces. Han and Hangul give several words; unreadable characters give none. */
 export function transliterateWord(word: string): readonly LatinWord[] {
-  if (ASCII_WORD.test(word)) return [{ text: word, script: 'latin' }];
+  if (ASCII_WORD.test(word)) return [{ text: word, script: 'latin', origin: '' }];
   if (HAS_SYLLABLES.test(word)) return syllables(word);
-  if (HAS_ABJAD.test(word)) {
-    return latin(anyAscii(word.replace(MARKS, '').replace(ARABIC_ARTICLE, '')), 'abjad');
+  if (HAS_ABJAD.test(word)) return abjad(word);
+  if (HAS_GREEK.test(word)) {
+    let greek = word.normalize('NFD').replace(MARKS, '');
+    for (const [pattern, spelled] of GREEK) greek = greek.replace(pattern, spelled);
+    return latin(anyAscii(greek), 'latin');
   }
+  if (HAS_ARMENIAN.test(word)) return latin(anyAscii(word.replace(/ու/g, 'u').replace(/և/g, 'ev')), 'latin');
   if (HAS_DEVANAGARI.test(word)) return latin(anyAscii(word.replace(INHERENT_VOWEL, '$1\u0905')), 'latin');
   let out = '';
   const composed = HAS_CYRILLIC.test(word) ? word.normalize('NFC') : word.normalize('NFD').replace(MARKS, '');
@@ -127,19 +168,38 @@ export function transliterateWord(word: string): readonly LatinWord[] {
   return latin(out, 'latin');
 }
 
-function latin(text: string, script: NameScript): readonly LatinWord[] {
+function latin(text: string, script: NameScript, origin = ''): readonly LatinWord[] {
   const plain = text.toLowerCase().replace(NOT_LATIN, '');
-  return plain === '' ? [] : [{ text: plain, script }];
+  return plain === '' ? [] : [{ text: plain, script, origin }];
 }
 
-/** any-ascii starts each Han or Hangul syllable with a capital, and joins them. */
+/** Arabic and Hebrew marks are vowels that names omit; the marks of Thai are vowels and tones that it always writes. */
+function abjad(word: string): readonly LatinWord[] {
+  if (/\p{Script=Thai}/u.test(word)) return latin(anyAscii(word), 'abjad', word);
+  const bare = word
+    .normalize('NFC')
+    .replace(MARKS, '')
+    .replace(/[\u0640\u200c\u200d]/g, '')
+    .replace(ARABIC_ARTICLE, '');
+  const text = anyAscii(bare);
+  return latin(
+    text,
+    'abjad',
+    bare.replace(/./gu, (letter) => ARABIC_LETTERS[letter] ?? letter),
+  );
+}
+
+/** Han characters and Hangul syllables are words of their own; kana are one word. */
 function syllables(word: string): readonly LatinWord[] {
-  return anyAscii(word)
-    .replace(/[^A-Za-z0-9]+/g, ' ')
-    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
-    .toLowerCase()
-    .split(' ')
-    .filter((part) => part !== '')
-    .map((text) => ({ text, script: 'syllabic' as const }));
+  const words: LatinWord[] = [];
+  for (const [text] of word.matchAll(SYLLABLES)) {
+    if (/^[a-z0-9]/.test(text)) words.push({ text, script: 'latin', origin: '' });
+    else if (isHangul(text)) words.push({ text: hangulPlain(text), script: 'syllabic', origin: text });
+    else {
+      const origin = text.length === 1 ? simplifiedOf(text) : text;
+      const plain = (pinyinOf(origin) ?? anyAscii(text)).toLowerCase().replace(NOT_LATIN, '');
+      if (plain !== '') words.push({ text: plain, script: 'syllabic', origin });
+    }
+  }
+  return words;
 }

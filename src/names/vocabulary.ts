@@ -1,7 +1,7 @@
 /** The words of `data/names/`, loaded when the first name is parsed. */
-import { readFileSync } from 'node:fs';
-import { AssayError, messageOf } from '../base/errors.ts';
-import { shippedData } from '../base/paths.ts';
+import { readShipped } from './shipped.ts';
+import { fold } from './sound.ts';
+import { transliterateWord } from './transliterate.ts';
 
 export interface Vocabulary {
   /** Maps `limited liability company` to its kind; keys are words joined by one space. */
@@ -32,6 +32,10 @@ export interface Vocabulary {
   readonly descriptive: ReadonlyMap<string, number>;
   /** How much less distinctive a common word is than a rare one, 0–1. */
   readonly commonness: ReadonlyMap<string, number>;
+  /** How frequent a name is among the people of the counted countries, 0–1, by its folded spelling. */
+  readonly frequency: ReadonlyMap<string, number>;
+  /** Folded words that occur in the names of people, and hardly in others. */
+  readonly personWords: ReadonlySet<string>;
 }
 
 /** Minimum length: a shorter word with a wrong letter could be any other word. */
@@ -49,20 +53,6 @@ export function vocabulary(): Vocabulary {
 }
 
 const readJson = <T>(name: string): T => readShipped('names', name);
-
-/**
- * Reads a JSON file of `data/`.
- *
- * @throws STORE_CORRUPT if it cannot be read.
- */
-export function readShipped<T>(...parts: string[]): T {
-  const path = shippedData(...parts);
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as T;
-  } catch (cause) {
-    throw new AssayError('STORE_CORRUPT', `${path} cannot be read: ${messageOf(cause)}`, { cause });
-  }
-}
 
 function load(): Vocabulary {
   const { kinds } = readJson<{ kinds: Record<string, string[]> }>('organisation-forms.json');
@@ -127,7 +117,41 @@ function load(): Vocabulary {
     nicknames,
     descriptive,
     commonness,
+    ...readFrequencies(),
   };
+}
+
+/** Shares in hundred-thousandths: a name of this share in one country, or more, is as common as a name can be. */
+const COMMON_SHARE = 2_000;
+const RARE_SHARE = 10;
+
+/** Frequencies of names by country: `data/names/frequencies.json`. */
+export interface CountryNames {
+  readonly given: Readonly<Record<string, number>>;
+  readonly family: Readonly<Record<string, number>>;
+}
+
+/** Reads the frequencies of given names and surnames of each country. */
+export const readCountryNames = (): Readonly<Record<string, CountryNames>> =>
+  readJson<{ countries: Record<string, CountryNames> }>('frequencies.json').countries;
+
+function readFrequencies(): Pick<Vocabulary, 'frequency' | 'personWords'> {
+  const frequency = new Map<string, number>();
+  const personWords = new Set(readJson<{ words: string }>('person-words.json').words.split(' '));
+  const span = Math.log(COMMON_SHARE / RARE_SHARE);
+  for (const { given, family } of Object.values(readCountryNames())) {
+    for (const list of [given, family]) {
+      for (const [name, share] of Object.entries(list)) {
+        for (const { text } of transliterateWord(name.toLowerCase())) {
+          const folded = fold(text);
+          const common = Math.min(1, Math.max(0, Math.log(share / RARE_SHARE) / span));
+          frequency.set(folded, Math.max(common, frequency.get(folded) ?? 0));
+          personWords.add(folded);
+        }
+      }
+    }
+  }
+  return { frequency, personWords };
 }
 
 /** A word counts as rare if at most this many names of the counted list have it. */

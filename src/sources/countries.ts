@@ -148,3 +148,15 @@ export function readCountries(texts: Iterable<string | undefined>): string[] {
   }
   return [...found];
 }
+
+let words: ReadonlySet<string> | undefined;
+
+/** Returns the English names of countries that are one word, in lower case. */
+export function countryWords(): ReadonlySet<string> {
+  words ??= new Set(
+    Object.values(names().getNames('en', { select: 'official' }))
+      .map((name) => name.toLowerCase())
+      .filter((name) => /^[a-z]{4,}$/.test(name)),
+  );
+  return words;
+}

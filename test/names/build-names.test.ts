@@ -44,6 +44,7 @@ const plainIndexer: NameIndexer = {
               matchedName: name,
               weak: false,
               score: 1,
+              partial: false,
               explanation: [],
             }),
           ),

@@ -40,6 +40,83 @@ describe('scripts', () => {
   });
 });
 
+describe('names in other scripts', () => {
+  it.each([
+    ['معمر القذافي', 'Muammar Gaddafi'],
+    ['معمر القذافي', 'AL-QADHAFI, Muammar'],
+    ['حسن نصر الله', 'NASRALLAH, Hasan'],
+    ['أسامة بن لادن', 'BIN LADIN, Usama'],
+    ['محمد علي', 'Muhammad Ali'],
+    ['בנימין נתניהו', 'Benjamin Netanyahu'],
+    ['ทักษิณ ชินวัตร', 'Thaksin Shinawatra'],
+    ['金正恩', 'KIM, Jong Un'],
+    ['김정은', 'KIM, Jong Un'],
+    ['이명박', 'Lee Myung-bak'],
+    ['李嘉誠', 'LI, Ka-shing'],
+    ['毛泽东', 'Mao Tse-tung'],
+    ['普京', 'Putin'],
+    ['普京', 'PUTIN, Vladimir Vladimirovich'],
+    ['弗拉基米尔·普京', 'PUTIN, Vladimir Vladimirovich'],
+    ['山田太郎', 'Yamada Taro'],
+    ['ウラジーミル・プーチン', 'Vladimir Putin'],
+  ])('%s matches %s at 0.8 or more, in both directions', (a, b) => {
+    expect(confidence(a, b)).toBeGreaterThanOrEqual(0.8);
+    expect(confidence(b, a)).toBeGreaterThanOrEqual(0.8);
+  });
+
+  it.each([
+    ['金正恩', 'KIM, Jong Il'],
+    ['حسن نصر الله', 'Hussein Nasrallah'],
+    ['بشار الأسد', 'AL-ASSAD, Bushra'],
+    ['בנימין נתניהו', 'Yonatan Netanyahu'],
+    ['山田太郎', 'Yamada Hanako'],
+    ['弗拉基米尔·普京', 'Vladimir Lenin'],
+  ])('%s does not match %s', (a, b) => {
+    expect(confidence(a, b)).toBeLessThan(0.7);
+  });
+
+  it('treats traditional and simplified characters as the same, but not characters that sound alike', () => {
+    expect(confidence('習近平', '习近平')).toBe(1);
+    expect(confidence('李伟', '李炜')).toBeLessThan(0.85);
+    expect(confidence('王小明', '王晓明')).toBeLessThan(0.85);
+  });
+});
+
+describe('namesakes', () => {
+  it.each([
+    ['V.V. Putin', 'PUTIN, Vladimir Vladimirovich'],
+    ['Lavrov S.V.', 'LAVROV, Sergey Viktorovich'],
+    ['Лавров С. В.', 'LAVROV, Sergey Viktorovich'],
+    ['Лавров СВ', 'LAVROV, Sergey Viktorovich'],
+    ['I.I. Sechin', 'SECHIN, Igor Ivanovich'],
+  ])('%s has the initials of %s', (a, b) => {
+    expect(confidence(a, b)).toBeGreaterThanOrEqual(0.8);
+    expect(confidence(b, a)).toBeGreaterThanOrEqual(0.8);
+  });
+
+  it.each([
+    ['Maria Garcia', 'GAXIOLA GARCIA, Maria Elena'],
+    ['Antonio Marino', 'Rodriguez Espinoza, Mario Antonio'],
+    ['Anna Ivanova', 'OTKE, Anna Ivanovna'],
+    ['A.B. Putin', 'PUTIN, Vladimir Vladimirovich'],
+    ['Omar bin Abdullah al-Rawi', 'Abdullah bin Omar al-Rawi'],
+    ['Banco Santander', 'Banco Santander Chile'],
+  ])('%s is not %s', (a, b) => {
+    expect(confidence(a, b)).toBeLessThan(0.7);
+    expect(confidence(b, a)).toBeLessThan(0.7);
+  });
+
+  it('scores a single rare name at most 0.8, and a single common one below', () => {
+    expect(confidence('Kadyrov', 'KADYROV, Ramzan Akhmatovich')).toBe(0.8);
+    expect(confidence('Garcia', 'GARCIA LOPEZ, Jose')).toBeLessThan(0.7);
+  });
+
+  it('ignores the prefixes of vessels', () => {
+    for (const name of ['MV Sabiti', 'M/T SABITI', 'M.T. Sabiti', 'MT Sabiti'])
+      expect(confidence(name, 'SABITI')).toBe(1);
+  });
+});
+
 describe('parts', () => {
   it.each([
     ['JSCARGUMENT', 'JSC Argument'],
@@ -113,9 +190,9 @@ describe('evidence', () => {
     const [asked, found] = [parseName('Volodimir Puttin X'), parseName('Putin, Vladimir')];
     const reasons = explainNames(asked, found, judge(asked, found));
     expect(reasons.map(({ kind, asked: a, listed: b }) => [kind, a, b])).toEqual([
-      ['nickname', 'volodimir', 'vladimir'],
-      ['phonetic', 'puttin', 'putin'],
-      ['missing', 'x', null],
+      ['nickname', 'Volodimir', 'Vladimir'],
+      ['phonetic', 'Puttin', 'Putin'],
+      ['missing', 'X', null],
       ['order', null, null],
     ]);
   });

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fitModel, readAnsweredPairs, readScoredPairs, WANTED } from '../../bench/name-fit.ts';
+import { fitModel, readAnsweredPairs, readScoredPairs } from '../../bench/name-fit.ts';
 import { ordinaryNames, readParties, seeded } from '../../bench/name-lists.ts';
 import { heldOutQuality, hitRate, ofacCorrelation, pairQuality, recallOf } from '../../bench/name-quality.ts';
 import type { Clock } from '../../src/base/clock.ts';
@@ -92,7 +92,8 @@ describe('an index of names', () => {
     const found = index.match({ name: 'Abdul Rahman' }, { limit: 500 });
     expect(found.filter((match) => match.score === 1)).toHaveLength(90);
     expect(found.slice(0, 90).every((match) => match.entityId.startsWith('a'))).toBe(true);
-    expect(index.match({ name: 'Major' })[0]).toMatchObject({ entityId: 'm', score: 1 });
+    // The only name of a person does not identify by itself.
+    expect(index.match({ name: 'Major' })[0]).toMatchObject({ entityId: 'm', score: 0.8, partial: true });
     index.close();
   });
 
@@ -144,6 +145,62 @@ describe('an index of names', () => {
     index.close();
   });
 
+  it('matches no person with a company or a vessel, unless the names are equal and no kind is asked for', async () => {
+    const index = await indexOf('kinds', [
+      entity('yard', ['Tao Yang Shipyard'], { schema: 'Organization' }),
+      entity('ship', ['MARIA GARCIA'], { schema: 'Vessel' }),
+      entity('firm', ['Ivan Petrov Ltd'], { schema: 'Organization' }),
+    ]);
+    expect(index.match({ name: 'Tao Yang' })).toEqual([]);
+    expect(index.match({ name: 'Maria Garcia' })[0]).toMatchObject({ entityId: 'ship', score: 1 });
+    expect(index.match({ name: 'Maria Garcia', schema: 'Person' })).toEqual([]);
+    expect(index.match({ name: 'Maria Elena Garcia' })).toEqual([]);
+    expect(index.match({ name: 'Ivan Petrov', schema: 'Person' })).toEqual([]);
+    expect(index.match({ name: 'Ivan Petrov GmbH' })[0]).toMatchObject({ entityId: 'firm' });
+    index.close();
+  });
+
+  it('shows a party without a Latin primary name under its first strong Latin name', async () => {
+    const index = await indexOf('latin', [
+      {
+        ...entity('q', ['базата', 'The Base', 'Al-Qaida']),
+        names: [
+          { text: 'базата', kind: 'primary', weak: false, script: null },
+          { text: 'The Base', kind: 'alias', weak: true, script: null },
+          { text: 'Al-Qaida', kind: 'alias', weak: false, script: null },
+        ],
+      },
+    ]);
+    expect(index.match({ name: 'al qaeda' })[0]?.primaryName).toBe('Al-Qaida');
+    index.close();
+  });
+
+  it('finds Latin names by names in other scripts, and the reverse', async () => {
+    const index = await indexOf('scripts', [
+      entity('kim', ['KIM, Jong Un']),
+      entity('putin', ['PUTIN, Vladimir Vladimirovich']),
+      entity('nasrallah', ['NASRALLAH, Hasan']),
+      entity('xi', ['习近平']),
+      entity('qadhafi', ['القذافي, معمر']),
+      entity('lavrov', ['LAVROV, Sergey Viktorovich']),
+    ]);
+    const first = (name: string): string | undefined => index.match({ name })[0]?.entityId;
+    expect(
+      [
+        '金正恩',
+        '김정은',
+        '普京',
+        '弗拉基米尔·普京',
+        'プーチン',
+        'حسن نصر الله',
+        'Xi Jinping',
+        'Muammar Gaddafi',
+        'S.V. Lavrov',
+      ].map(first),
+    ).toEqual(['kim', 'kim', 'putin', 'putin', 'putin', 'nasrallah', 'xi', 'qadhafi', 'lavrov']);
+    index.close();
+  });
+
   it('returns no match from an empty index, and rejects a file that is not an index', async () => {
     const empty = await indexOf('empty', []);
     expect(empty.match({ name: 'Anybody' })).toEqual([]);
@@ -165,28 +222,29 @@ describeWithSharedData('pairs with known answers', () => {
 
   it('are classified with the required quality', () => {
     const quality = pairQuality(pairs);
-    expect(quality.f1).toBeGreaterThanOrEqual(0.84);
-    expect(quality.auc).toBeGreaterThanOrEqual(0.89);
+    expect(quality.f1).toBeGreaterThanOrEqual(0.9);
+    expect(quality.auc).toBeGreaterThanOrEqual(0.94);
     expect(quality.nine.right).toBeGreaterThanOrEqual(0.85);
   });
 
   it('are classified with the required quality by models that were fitted without them', () => {
     const held = heldOutQuality(pairs, scores);
-    expect(held.pairs.f1).toBeGreaterThanOrEqual(0.84);
-    expect(held.pairs.auc).toBeGreaterThanOrEqual(0.89);
+    expect(held.pairs.f1).toBeGreaterThanOrEqual(0.9);
+    expect(held.pairs.auc).toBeGreaterThanOrEqual(0.94);
     expect(held.pairs.nine.right).toBeGreaterThanOrEqual(0.85);
   });
 
-  it("are ranked like in OFAC's own search", () => {
-    expect(ofacCorrelation(scores, false)).toBeGreaterThanOrEqual(0.8);
-    expect(ofacCorrelation(scores, true)).toBeGreaterThanOrEqual(0.8);
+  // OFAC's search scores a query that is part of a name at 100; here it is partial, and a namesake scores low.
+  it("are ranked much like in OFAC's own search", () => {
+    expect(ofacCorrelation(scores, false)).toBeGreaterThanOrEqual(0.7);
+    expect(ofacCorrelation(scores, true)).toBeGreaterThanOrEqual(0.7);
   });
 
   it('reproduce the shipped weights', () => {
     const shipped = JSON.parse(readFileSync(shippedData('names', 'model.json'), 'utf8')) as {
       model: unknown;
     };
-    expect(fitModel(readAnsweredPairs(pairs), readScoredPairs(scores), WANTED).model).toEqual(shipped.model);
+    expect(fitModel(readAnsweredPairs(pairs), readScoredPairs(scores)).model).toEqual(shipped.model);
   });
 });
 
@@ -203,7 +261,8 @@ describeWithSharedData('the whole list of OFAC', () => {
     ['none', 600, 1],
     ['typo', 500, 0.97],
     ['swapped', 400, 0.97],
-    ['dropped', 400, 0.97],
+    // A missing family name costs, so a namesake with a common name is not a match.
+    ['dropped', 400, 0.85],
   ] as const)('finds names changed by %s', (change, count, least) => {
     expect(recallOf(index, parties, change, count).first).toBeGreaterThanOrEqual(least);
   });

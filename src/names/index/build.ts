@@ -12,17 +12,20 @@ import type { NameEntity, NameIndexMeta } from '../name.ts';
 import { type NamePart, parseName } from '../parse.ts';
 import {
   ENVIRONMENT_FILE,
+  FAMILY_SHIFT,
   FORMAT_VERSION,
   KINDS,
   keyHash,
   NAME_WORDS,
+  SCHEMA_SHIFT,
+  SCHEMATA,
   SCRIPTS,
   SIZE_FILE,
   type StoredNameMeta,
   type ValueName,
   WEAK,
 } from './format.ts';
-import { joinsOf, keysOf, wholeKey } from './keys.ts';
+import { consonantJoinsOf, joinsOf, keysOf, wholeKey } from './keys.ts';
 
 export interface NameIndexDeps {
   readonly clock: Clock;
@@ -75,7 +78,7 @@ export async function buildNameIndex(
         continue;
       }
       const parsed = parseName(name.text);
-      const parts = [...parsed.parts, ...parsed.forms];
+      const parts = [...parsed.parts, ...parsed.forms, ...parsed.segments.map((segment) => segment.part)];
       if (parts.length === 0) continue;
       const id = nameRows.length;
       if (id >= POSITIONS_MAX)
@@ -94,9 +97,18 @@ export async function buildNameIndex(
         if (list[list.length - 1] !== id) list.push(id);
         return word;
       });
-      nameRows.push({ entity: number, flags: name.weak ? WEAK : 0, text: name.text, words: ids });
+      nameRows.push({
+        entity: number,
+        flags:
+          (name.weak ? WEAK : 0) |
+          (parsed.family << FAMILY_SHIFT) |
+          (Math.max(0, SCHEMATA.indexOf(entity.schema)) << SCHEMA_SHIFT),
+        text: name.text,
+        words: ids,
+      });
       joins.add(keyHash(wholeKey(parsed.parts)), id);
       for (const joined of joinsOf(parsed.parts, JOINED_MOST)) joins.add(keyHash(joined), id);
+      for (const joined of consonantJoinsOf(parsed.parts)) joins.add(keyHash(joined), id);
     }
   }
 
@@ -130,16 +142,23 @@ export async function buildNameIndex(
   return meta;
 }
 
+/** Share of a part in the rank of a name: a few characters are one word in Latin letters. */
+export const rankShare = (part: NamePart): number =>
+  part.script === 'syllabic' && part.origin.length === 1 ? 0.35 : 1;
+
 /** Returns 1 for a word of one name, down to 0.1 for a word of all names. */
 export function rarityOf(names: number, all: number): number {
   return Math.max(0.1, Math.log((all + 1) / names) / Math.log(all + 1 + Number.EPSILON));
 }
 
 const wordKey = (part: NamePart): string =>
-  `${KINDS.indexOf(part.kind)}${SCRIPTS.indexOf(part.script)}${part.text}`;
+  `${KINDS.indexOf(part.kind)}${SCRIPTS.indexOf(part.script)}${part.text}${part.origin === '' ? '' : `\t${part.origin}`}`;
 
-const wordText = (part: NamePart): string =>
-  part.folded === part.text ? wordKey(part) : `${wordKey(part)} ${part.folded}`;
+function wordText(part: NamePart): string {
+  const { kind, script, text, folded, origin } = part;
+  const own = `${KINDS.indexOf(kind)}${SCRIPTS.indexOf(script)}${text}`;
+  return `${own}${folded === text ? '' : ` ${folded}`}${origin === '' ? '' : `\t${origin}`}`;
+}
 
 function entityJson(entity: NameEntity): string {
   const {
@@ -154,7 +173,7 @@ function entityJson(entity: NameEntity): string {
     delistedAt,
     sourceUrl,
   } = entity;
-  const primary = entity.names.find((name) => name.kind === 'primary') ?? entity.names[0];
+  const primary = primaryOf(entity);
   return JSON.stringify({
     entityId,
     list,
@@ -169,6 +188,19 @@ function entityJson(entity: NameEntity): string {
     sourceUrl,
   });
 }
+
+/**
+ * Returns the name to show: the primary name; or the first strong name in Latin letters if the primary name has none, because a
+ * publisher that marks no name as primary (the EU) lists them in any order.
+ */
+export function primaryOf(entity: Pick<NameEntity, 'names'>): NameEntity['names'][number] | undefined {
+  const primary = entity.names.find((name) => name.kind === 'primary') ?? entity.names[0];
+  if (primary === undefined || LATIN_LETTERS.test(primary.text)) return primary;
+  const latin = entity.names.filter((name) => LATIN_LETTERS.test(name.text));
+  return latin.find((name) => !name.weak) ?? latin[0] ?? primary;
+}
+
+const LATIN_LETTERS = /\p{Script=Latin}{2}/u;
 
 /** Pairs of a hash and a position, encoded as exact numbers that sort. */
 class PairList {
@@ -232,7 +264,9 @@ function nameWeights(
   const weights = new Float32Array(rows.length);
   for (const [at, row] of rows.entries()) {
     for (const word of row.words) {
-      weights[at] = (weights[at] as number) + (words[word] as NamePart).weight * (rarity[word] as number);
+      const part = words[word] as NamePart;
+      if (part.kind === 'segment') continue;
+      weights[at] = (weights[at] as number) + rankShare(part) * part.weight * (rarity[word] as number);
     }
   }
   return bytesOf(new Int32Array(weights.buffer));

@@ -3,7 +3,7 @@
  * that builder and reader share. Words are little-endian.
  *
  * - `words`: for each distinct word: end of its text (1), end of its postings (1); then the texts (`<kind><script><text>`,
- * and after a space the folded spelling if it differs).
+ * after a space the folded spelling if it differs, and after a tab the part in its own letters).
  * - `keys`: hash (1) of every key, ascending; then the word of each.
  * - `joins`: hash (1) of every whole name, and of adjacent words written as one, ascending; then the name of each.
  * - `postings`: names of each word, ascending.
@@ -12,11 +12,12 @@
  * - `entities`: end of each entity's JSON; then the JSON.
  */
 
+import type { PartySchema } from '../../sources/records.ts';
 import type { NameIndexMeta } from '../name.ts';
 import type { NamePartKind } from '../parse.ts';
 import type { NameScript } from '../transliterate.ts';
 
-export const FORMAT_VERSION = 3;
+export const FORMAT_VERSION = 4;
 export const ENVIRONMENT_FILE = 'names.mdb';
 /** Holds the size of the finished environment in bytes. */
 export const SIZE_FILE = 'names.size';
@@ -30,6 +31,11 @@ export const MAP_BYTES = 0xf0000000;
 
 export const NAME_WORDS = 4;
 export const WEAK = 1;
+/** The flags of a name hold the positions of its family name (24 bits) from this bit on, then the schema of its entity (3 bits). */
+export const FAMILY_SHIFT = 1;
+export const FAMILY_MASK = 0xffffff;
+export const SCHEMA_SHIFT = 25;
+export const SCHEMATA: readonly PartySchema[] = ['Person', 'Organization', 'Vessel', 'Aircraft', 'Unknown'];
 
 export interface StoredNameMeta extends NameIndexMeta {
   readonly counts: {
@@ -48,6 +54,7 @@ export const KINDS: readonly NamePartKind[] = [
   'honorific',
   'descriptive',
   'form',
+  'segment',
 ];
 export const SCRIPTS: readonly NameScript[] = ['latin', 'abjad', 'syllabic'];
 

@@ -1,5 +1,7 @@
 /** The keys by which a word is found: the word itself, its sound, its consonants, its group, and the word without one letter. */
 import type { NamePart } from '../parse.ts';
+import { readingOf } from '../readings/pattern.ts';
+import { segmentReadings } from '../similarity.ts';
 
 /** Shorter skeletons are shared by too many words to be useful. */
 const SKELETON_LEAST = 3;
@@ -13,6 +15,7 @@ const CONSONANTS_LEAST = 2;
 export function keysOf(part: NamePart): string[] {
   if (part.kind === 'number') return [`=${part.text}`];
   if (part.kind === 'initial' || part.kind === 'form') return [];
+  if (part.origin !== '') return originKeys(part);
   const keys = [`:${part.folded}`];
   if (part.skeleton.length >= SKELETON_LEAST) {
     keys.push(`~${part.skeleton}`);
@@ -35,6 +38,17 @@ export function keysOf(part: NamePart): string[] {
   return [...new Set(keys)];
 }
 
+/** The keys of the Latin words that spell a part in another script, and of the same part. */
+function originKeys(part: NamePart): string[] {
+  const readings = part.kind === 'segment' ? segmentReadings(part.origin) : [readingOf(part.origin)];
+  const keys = new Set([`@${part.origin}`]);
+  for (const reading of readings) for (const key of reading.keys) keys.add(key);
+  if (part.script === 'abjad') keys.add(`'${part.consonants}`);
+  // Characters that sound alike, and kana with one sound more or less.
+  if (part.kind !== 'segment') keys.add(`:${part.folded}`);
+  return [...keys];
+}
+
 function without(text: string): string[] {
   const shorter: string[] = [];
   for (let at = 0; at < text.length; at++) {
@@ -51,8 +65,8 @@ function without(text: string): string[] {
 export const wholeKey = (parts: readonly NamePart[]): string =>
   parts.reduce((key, part) => `${key} ${sameThing(part)}`, '=');
 
-const sameThing = ({ kind, script, text, groups }: NamePart): string =>
-  kind === 'descriptive' && groups.length > 0 ? `#${groups[0]}` : `${kind} ${script} ${text}`;
+const sameThing = ({ kind, script, text, origin, groups }: NamePart): string =>
+  kind === 'descriptive' && groups.length > 0 ? `#${groups[0]}` : `${kind} ${script} ${origin || text}`;
 
 const JOIN_LETTERS_MIN = 4;
 
@@ -68,4 +82,15 @@ export function joinsOf(parts: readonly NamePart[], most: number): string[] {
     }
   }
   return [...joined];
+}
+
+/** Returns the consonants of two adjacent words in a script without vowels, which Latin spelling often writes as one (`Nasrallah`). */
+export function consonantJoinsOf(parts: readonly NamePart[]): string[] {
+  const joined: string[] = [];
+  for (let at = 0; at + 1 < parts.length; at++) {
+    const [one, next] = [parts[at] as NamePart, parts[at + 1] as NamePart];
+    if (one.script !== 'abjad' || next.script !== 'abjad') continue;
+    joined.push(...readingOf(one.origin + next.origin).keys);
+  }
+  return joined;
 }

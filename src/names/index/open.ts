@@ -6,33 +6,47 @@ import { wrongFormat } from '../../state/format-version.ts';
 import type { RootDatabase } from '../../state/lmdb.ts';
 import { openMappedFile } from '../../state/mapped-file.ts';
 import { Meetings } from '../compare.ts';
+import { isPartial, kindOf, mostForKinds } from '../kinds.ts';
 import {
   explainNames,
   isIdentical,
   type Judgement,
   judge,
   mostEvidence,
+  PARTIAL_MOST,
   toConfidence,
   weighEvidence,
 } from '../model.ts';
 import {
   type MatchOptions,
+  type MatchReason,
   NAME_LIST_TYPES,
   type NameIndex,
   type NameIndexMeta,
   type NameMatch,
   type NameQuery,
 } from '../name.ts';
-import { indexedPart, type NamePart, type ParsedName, parseName } from '../parse.ts';
+import {
+  indexedPart,
+  type NamePart,
+  NO_SEGMENTS,
+  type ParsedName,
+  parseName,
+  placeSegments,
+} from '../parse.ts';
 import { LEAST_SIMILARITY, meet } from '../similarity.ts';
-import { rarityOf } from './build.ts';
+import { rankShare, rarityOf } from './build.ts';
 import {
   ENVIRONMENT_FILE,
+  FAMILY_MASK,
+  FAMILY_SHIFT,
   FORMAT_VERSION,
   KINDS,
   keyHash,
   MAP_BYTES,
   NAME_WORDS,
+  SCHEMA_SHIFT,
+  SCHEMATA,
   SCRIPTS,
   SIZE_FILE,
   type StoredNameMeta,
@@ -40,7 +54,7 @@ import {
   type ValueName,
   WEAK,
 } from './format.ts';
-import { joinsOf, keysOf, wholeKey } from './keys.ts';
+import { consonantJoinsOf, joinsOf, keysOf, wholeKey } from './keys.ts';
 
 /** Maximum number of names that are compared part by part, best candidates first. */
 const COMPARED_MOST = 64;
@@ -52,7 +66,7 @@ const JOINED_NAMES_MOST = 200;
 /** Maximum number of adjacent parts of a query that are tried as one word. */
 const JOINED_MOST = 4;
 /** Minimum rank: a name that matches less of the query, by the weight of its words, is far below any threshold. */
-const RANK_LEAST = 0.25;
+const RANK_LEAST = 0.4;
 /**
  * Maximum number of names with exactly the words of the query. They
  * are always compared; on present lists, at most 14 share one.
@@ -87,13 +101,22 @@ interface Hit {
   readonly gain: number;
 }
 
-interface Found {
+/** The best name of an entity for a query. */
+interface Best {
   readonly name: number;
   readonly entity: number;
-  readonly listed: ParsedName;
   readonly judged: Judgement;
-  readonly identical: boolean;
+  readonly score: number;
+  readonly logit: number;
+  readonly partial: boolean;
+  readonly weak: boolean;
+  /** Null until they are needed: reading them costs as much as comparing a name. */
+  readonly facts: EntityFacts | null;
 }
+
+type EntityFacts = Omit<NameMatch, 'explanation' | 'matchedName' | 'weak' | 'score' | 'partial'>;
+
+const NO_FACTS = { birthDates: [], countries: [] } as const;
 
 class MappedNames implements NameIndex {
   readonly meta: NameIndexMeta;
@@ -172,48 +195,65 @@ class MappedNames implements NameIndex {
     if (asked.parts.length === 0 || this.names === 0) return [];
     const meetings = new Meetings();
     const mostShift = mostEvidence(query);
-    const best = new Map<
-      number,
-      { found: Found; score: number; logit: number; match: Omit<NameMatch, 'explanation'> }
-    >();
+    const needsFacts = mostShift > 0;
+    const kind = kindOf(query, asked);
+    const best = new Map<number, Best>();
     for (const name of this.candidates(asked)) {
       const listed = this.parsed(name);
       const judged = judge(asked, listed, meetings);
       const identical = isIdentical(asked, listed);
-      const entity = this.rows[name * NAME_WORDS] as number;
-      const before = best.get(entity);
       // Skips names that no evidence could lift to the threshold.
       if (toConfidence(judged.logit + mostShift, identical) < threshold) continue;
-      const match = before?.match ?? this.entity(entity);
-      const weak = ((this.rows[name * NAME_WORDS + 1] as number) & WEAK) !== 0;
-      const { shift } = weighEvidence(query, { ...match, weak });
+      const entity = this.rows[name * NAME_WORDS] as number;
+      const flags = this.rows[name * NAME_WORDS + 1] as number;
+      const schema = SCHEMATA[(flags >>> SCHEMA_SHIFT) & 7] ?? 'Unknown';
+      const weak = (flags & WEAK) !== 0;
+      const before = best.get(entity);
+      const facts = needsFacts ? (before?.facts ?? this.entity(entity)) : null;
+      const { shift } = weighEvidence(query, { ...(facts ?? NO_FACTS), schema, weak });
+      const partial = isPartial(asked, judged, identical, schema);
+      const most = Math.min(mostForKinds(kind, query, schema, identical), partial ? PARTIAL_MOST : 1);
       const logit = judged.logit + shift;
-      const score = toConfidence(logit, identical);
+      const score = Math.min(most, toConfidence(logit, identical));
       if (score < threshold) continue;
       if (before && (before.score > score || (before.score === score && before.logit >= logit))) continue;
-      best.set(entity, {
-        found: { name, entity, listed, judged, identical },
-        score,
-        logit,
-        match: { ...match, matchedName: this.text(name), weak, score },
-      });
+      best.set(entity, { name, entity, judged, score, logit, partial, weak, facts });
     }
+    const listTypes = new Map<number, number>();
+    const listTypeOf = (found: Best): number => {
+      const known = listTypes.get(found.entity);
+      if (known !== undefined) return known;
+      const facts = found.facts ?? this.entity(found.entity);
+      best.set(found.entity, { ...found, facts });
+      const at = NAME_LIST_TYPES.indexOf(facts.listType);
+      listTypes.set(found.entity, at);
+      return at;
+    };
     return [...best.values()]
       .sort(
         (a, b) =>
-          b.score - a.score ||
-          b.logit - a.logit ||
-          NAME_LIST_TYPES.indexOf(a.match.listType) - NAME_LIST_TYPES.indexOf(b.match.listType) ||
-          a.found.entity - b.found.entity,
+          b.score - a.score || b.logit - a.logit || listTypeOf(a) - listTypeOf(b) || a.entity - b.entity,
       )
       .slice(0, limit)
-      .map(({ found, match }) => ({
-        ...match,
-        explanation: [
-          ...explainNames(asked, found.listed, found.judged),
+      .map((found) => this.matchOf(query, asked, found));
+  }
+
+  /** The explanation is made when it is read: of up to 200 matches a response shows a few. */
+  private matchOf(query: NameQuery, asked: ParsedName, found: Best): NameMatch {
+    const facts = found.facts ?? this.entity(found.entity);
+    const { weak, score, partial, judged } = found;
+    const match = { ...facts, matchedName: this.text(found.name), weak, score, partial };
+    let explained: readonly MatchReason[] | null = null;
+    return {
+      ...match,
+      get explanation() {
+        explained ??= [
+          ...explainNames(asked, parseName(match.matchedName), judged),
           ...weighEvidence(query, match).reasons,
-        ],
-      }));
+        ];
+        return explained;
+      },
+    };
   }
 
   close(): void {
@@ -234,7 +274,7 @@ class MappedNames implements NameIndex {
       stamps[name] = this.stamp;
       gains[name] = (gains[name] as number) + gain;
     };
-    const plans = asked.parts
+    const plans = [...asked.parts, ...asked.segments.map((segment) => segment.part)]
       .map((part) => {
         const hits = part.weight < 0.15 && asked.parts.length > 1 ? [] : this.hits(part);
         let names = 0;
@@ -264,12 +304,24 @@ class MappedNames implements NameIndex {
           }
         }
       }
-      total += Math.max(strongest, hits.length === 0 ? part.weight : 0);
+      if (part.kind !== 'segment')
+        total += rankShare(part) * Math.max(strongest, hits.length === 0 ? part.weight : 0);
     }
     this.stamp++;
     const joinedGain = Math.max(1, total * 0.8);
     for (const text of [...joinsOf(asked.parts, JOINED_MOST), ...asked.parts.map((part) => part.folded)]) {
       const hash = keyHash(text);
+      this.range(this.joins, this.counts.joins, hash, JOINED_NAMES_MOST, (name) => add(name, joinedGain));
+    }
+    for (const key of consonantJoinsOf(asked.parts)) {
+      this.range(this.keys, this.counts.keys, keyHash(key), KEY_WORDS_MOST, (word) => {
+        const end = Math.min(this.postingEnd(word), this.postingStart(word) + JOINED_NAMES_MOST);
+        for (let at = this.postingStart(word); at < end; at++) add(this.postings[at] as number, joinedGain);
+      });
+    }
+    for (const part of asked.parts) {
+      if (part.script !== 'latin' || part.kind !== 'name' || part.consonants.length < 3) continue;
+      const hash = keyHash(`'${part.consonants}`);
       this.range(this.joins, this.counts.joins, hash, JOINED_NAMES_MOST, (name) => add(name, joinedGain));
     }
     for (const text of joinsOf(asked.parts, JOINED_MOST)) {
@@ -372,12 +424,15 @@ class MappedNames implements NameIndex {
     const known = this.parts[word];
     if (known) return known;
     const start = word === 0 ? 0 : (this.wordEnds[word - 1] as number);
-    const key = this.wordTexts.toString('latin1', start, this.wordEnds[word] as number);
+    const key = this.wordTexts.toString('utf8', start, this.wordEnds[word] as number);
     const kind = KINDS[key.charCodeAt(0) - 48] ?? 'name';
     const script = SCRIPTS[key.charCodeAt(1) - 48] ?? 'latin';
-    const space = key.indexOf(' ');
-    const text = space < 0 ? key.slice(2) : key.slice(2, space);
-    const part = indexedPart(text, kind, script, space < 0 ? text : key.slice(space + 1));
+    const tab = key.indexOf('\t');
+    const own = tab < 0 ? key : key.slice(0, tab);
+    const space = own.indexOf(' ');
+    const text = space < 0 ? own.slice(2) : own.slice(2, space);
+    const origin = tab < 0 ? '' : key.slice(tab + 1);
+    const part = indexedPart(text, kind, script, space < 0 ? text : own.slice(space + 1), origin);
     if (++this.partsKept > PARTS_KEPT) {
       this.parts.fill(undefined);
       this.partsKept = 1;
@@ -389,12 +444,22 @@ class MappedNames implements NameIndex {
   private parsed(name: number): ParsedName {
     const parts: NamePart[] = [];
     const forms: NamePart[] = [];
+    let segments: NamePart[] | null = null;
     const end = this.rows[name * NAME_WORDS + 2] as number;
     for (let at = this.wordsStart(name); at < end; at++) {
       const part = this.part(this.nameWords[at] as number);
-      (part.kind === 'form' ? forms : parts).push(part);
+      if (part.kind === 'segment') {
+        segments ??= [];
+        segments.push(part);
+      } else (part.kind === 'form' ? forms : parts).push(part);
     }
-    return { parts, forms };
+    return {
+      parts,
+      forms,
+      family: ((this.rows[name * NAME_WORDS + 1] as number) >>> FAMILY_SHIFT) & FAMILY_MASK,
+      segments: segments === null ? NO_SEGMENTS : placeSegments(parts, segments),
+      written: [],
+    };
   }
 
   private text(name: number): string {
@@ -402,10 +467,10 @@ class MappedNames implements NameIndex {
     return textOf(this.nameTexts, start, this.rows[name * NAME_WORDS + 3] as number);
   }
 
-  private entity(entity: number): Omit<NameMatch, 'explanation'> {
+  private entity(entity: number): EntityFacts {
     const start = entity === 0 ? 0 : (this.entityEnds[entity - 1] as number);
     const json = textOf(this.entityTexts, start, this.entityEnds[entity] as number);
-    return JSON.parse(json) as Omit<NameMatch, 'explanation'>;
+    return JSON.parse(json) as EntityFacts;
   }
 }
 

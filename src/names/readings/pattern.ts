@@ -1,0 +1,189 @@
+/**
+ * Patterns of the Latin spellings of a word in another script. Arabic, Hebrew, Thai, Han, Hangul and kana have no one spelling in Latin
+ * letters: the pattern of a word accepts every usual one, so a word matches a Latin word exactly or not at all.
+ */
+import { jaroWinkler } from '../edits.ts';
+import { fold, skeleton, unvocalised } from '../sound.ts';
+import { HAN_LANGUAGES, hanSpellings, pinyinOf, RENDAKU } from './han.ts';
+import { hangulSpellings, isHangul } from './hangul.ts';
+import { kanaUnits } from './kana.ts';
+import { abjadUnits, type SoundUnit } from './letters.ts';
+import { areForeign, foreignUnits } from './mandarin-foreign.ts';
+
+/** Patterns and keys of a word in its own script. */
+export interface Reading {
+  /** Returns how well a Latin word of a–z spells this word, 0–1. */
+  matches(latin: string): number;
+  /** The keys by which Latin words are found, as `keysOf` writes them. */
+  readonly keys: readonly string[];
+}
+
+const CACHE_MOST = 20_000;
+const readings = new Map<string, Reading>();
+
+/**
+ * Returns the reading of a word in its own script.
+ *
+ * @param origin Lower-case letters of one script: a word of Arabic, Hebrew, Thai or kana, or Han characters or Hangul syllables.
+ */
+export function readingOf(origin: string): Reading {
+  const known = readings.get(origin);
+  if (known) return known;
+  if (readings.size >= CACHE_MOST) readings.clear();
+  const reading = isSyllabic(origin)
+    ? syllabicReading(origin)
+    : unitReading(abjadUnits(origin), 'consonants');
+  readings.set(origin, reading);
+  return reading;
+}
+
+const SYLLABIC = /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}]/u;
+const isSyllabic = (origin: string): boolean => SYLLABIC.test(origin);
+
+const single = (text: string): string => text.replace(/(.)\1+/g, '$1');
+
+/** Maximum number of keys of one word; each costs one look-up for a query. */
+const KEYS_MOST = 40;
+
+/** Returns every combination of alternatives, the first ones first, at most `KEYS_MOST`. */
+function combinations(parts: readonly (readonly string[])[]): string[] {
+  let all = [''];
+  for (const part of parts) {
+    const next: string[] = [];
+    for (const end of part) for (const start of all) if (next.length < KEYS_MOST) next.push(start + end);
+    all = next;
+  }
+  return all;
+}
+
+/** By the number of consonants: many names share one or two. */
+const BY_CONSONANTS = [0, 0.6, 0.86, 0.94, 0.97];
+
+/** A word of units, each a consonant with its alternatives or a vowel. */
+function unitReading(units: readonly SoundUnit[], keyKind: 'consonants' | 'skeleton'): Reading {
+  let pattern: RegExp | null = null;
+  const consonants = units.filter((unit) => unit.classes.length > 0 && !unit.classes.includes(''));
+  const optional = units.filter((unit) => unit.classes.length > 0);
+  const strength = BY_CONSONANTS[
+    Math.min(4, consonants.length + (units.length > consonants.length ? 1 : 0))
+  ] as number;
+  const all = combinations(optional.map((unit) => unit.classes)).map(single);
+  // Most words differ in their consonants, which costs less to compare than the pattern.
+  const known = new Set(all);
+  const isWhole = all.length < KEYS_MOST;
+  const heard =
+    keyKind === 'consonants' ? unvocalised : (latin: string) => skeleton(fold(latin)).replace(/^a$/, '');
+  const mark = keyKind === 'consonants' ? "'" : '~';
+  return {
+    matches: (latin) => {
+      if (isWhole && !known.has(heard(latin))) return 0;
+      pattern ??= new RegExp(`^${units.map((unit) => unit.pattern).join('')}$`);
+      return pattern.test(single(latin)) ? strength : 0;
+    },
+    keys: [...known].filter((text) => text.length > 1).map((text) => mark + text),
+  };
+}
+
+/** Maximum similarity of a foreign name in katakana. */
+const LOANED = 0.93;
+/** Similarity of Latin words to one syllable, and to two or more. */
+const ONE_SYLLABLE = 0.9;
+const MORE_SYLLABLES = 0.95;
+const FOREIGN = 0.99;
+/** Of which this depends on how nearly the sound is spelled: many foreign names share the consonants of one in Chinese characters. */
+const FOREIGN_SPELLING = 0.11;
+
+/** Returns whether a Latin word is one spelling of each character, in order. */
+function isSpelled(latin: string, spellings: readonly (readonly string[])[], at = 0, from = 0): boolean {
+  if (at === spellings.length) return from === latin.length;
+  for (const spelled of spellings[at] as readonly string[]) {
+    if (latin.startsWith(spelled, from) && isSpelled(latin, spellings, at + 1, from + spelled.length))
+      return true;
+  }
+  return false;
+}
+
+const singles = (all: readonly string[]): readonly string[] => [...new Set(all.map(single))];
+
+function syllabicReading(origin: string): Reading {
+  const chars = [...origin];
+  /** For each language the spellings of each character. */
+  const languages: (readonly (readonly string[])[])[] = [];
+  const keys = new Set<string>();
+  if (chars.every(isHangul)) {
+    const all = chars.map(hangulSpellings);
+    languages.push(all.map(singles));
+    for (const text of combinations(all.map((each) => each.slice(0, chars.length > 1 ? 3 : 12))))
+      keys.add(`:${fold(text)}`);
+  } else if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(origin) && !/\p{Script=Han}/u.test(origin)) {
+    const { plain, loan, isLoan } = kanaUnits(origin);
+    const native = new RegExp(`^${plain.pattern}$`);
+    for (const key of plain.keys) keys.add(`:${fold(key)}`);
+    const foreign = isLoan ? unitReading(loan, 'skeleton') : null;
+    for (const key of foreign?.keys ?? []) keys.add(key);
+    return {
+      matches: (latin) => {
+        if (native.test(single(latin))) return MORE_SYLLABLES;
+        const loaned = foreign?.matches(latin) ?? 0;
+        return Math.min(LOANED, loaned);
+      },
+      keys: [...keys],
+    };
+  } else {
+    for (const language of HAN_LANGUAGES) {
+      const all = chars.map((char, at) => {
+        const spelled = isHangul(char) ? hangulSpellings(char) : hanSpellings(char, language);
+        if (language !== 'japanese') return spelled;
+        const voiced =
+          at === 0 ? [] : spelled.map((text) => (RENDAKU[text[0] as string] ?? text[0]) + text.slice(1));
+        return [...new Set([...spelled, ...voiced])];
+      });
+      if (all.some((each) => each.length === 0)) continue;
+      languages.push(all.map(singles));
+      const most = chars.length === 1 ? 8 : language === 'japanese' ? 6 : 3;
+      for (const text of combinations(all.map((each) => each.slice(0, most)))) keys.add(`:${fold(text)}`);
+    }
+  }
+  const strength = chars.length === 1 ? ONE_SYLLABLE : MORE_SYLLABLES;
+  return {
+    matches: (latin) => {
+      const bare = single(latin);
+      const isOne = languages.some(
+        (spellings) => isSpelled(bare, spellings) || (bare !== latin && isSpelled(latin, spellings)),
+      );
+      return isOne ? strength : 0;
+    },
+    keys: [...keys],
+  };
+}
+
+const foreigns = new Map<string, Reading | null>();
+
+/**
+ * Returns the reading of Han characters that write a foreign name by its sound (`普京` is Putin); null if they have too few consonants to
+ * recognise one.
+ *
+ * @param certain True if the name is marked as foreign (by a middle dot).
+ */
+export function foreignReadingOf(origin: string, certain: boolean): Reading | null {
+  const key = `${certain ? '!' : '?'}${origin}`;
+  const known = foreigns.get(key);
+  if (known !== undefined) return known;
+  if (foreigns.size >= CACHE_MOST) foreigns.clear();
+  const units = certain || areForeign(origin) ? foreignUnits(origin) : null;
+  const consonants = units?.filter((unit) => unit.classes.length > 0).length ?? 0;
+  let reading: Reading | null = null;
+  if (units !== null && consonants >= (certain ? 1 : 3)) {
+    const { matches, keys } = unitReading(units, 'skeleton');
+    const usable = keys.filter((each) => each.length > 3);
+    const sound = [...origin].map((char) => pinyinOf(char) ?? '').join('');
+    reading = {
+      matches: (latin) =>
+        matches(latin) === 0 ? 0 : FOREIGN - FOREIGN_SPELLING * (1 - jaroWinkler(sound, latin)),
+      // A name of two consonants is found by its vowels as well.
+      keys: usable.length > 0 ? usable : keys.map((each) => each.replace('~', "'")),
+    };
+  }
+  foreigns.set(key, reading);
+  return reading;
+}

@@ -1,0 +1,69 @@
+/** The Wade–Giles spelling of pinyin, without its apostrophes. Taiwan and older texts use it (`Mao Tse-tung`, `Chiang Ching-kuo`). */
+
+const INITIALS_WADE: readonly (readonly [RegExp, string])[] = [
+  [/^zhi$/, 'chih'],
+  [/^chi$/, 'chih'],
+  [/^shi$/, 'shih'],
+  [/^ri$/, 'jih'],
+  [/^zi$/, 'tzu'],
+  [/^ci$/, 'tzu'],
+  [/^si$/, 'ssu'],
+  [/^zh/, 'ch'],
+  [/^z/, 'ts'],
+  [/^c(?!h)/, 'ts'],
+  [/^b/, 'p'],
+  [/^d/, 't'],
+  [/^g/, 'k'],
+  [/^j/, 'ch'],
+  [/^q/, 'ch'],
+  [/^x/, 'hs'],
+  [/^r/, 'j'],
+];
+const FINALS_WADE: readonly (readonly [RegExp, string])[] = [
+  [/^(k|h|k)e$/, '$1o'],
+  [/ian$/, 'ien'],
+  [/^yan$/, 'yen'],
+  [/ie$/, 'ieh'],
+  [/^ye$/, 'yeh'],
+  [/ong$/, 'ung'],
+  [/^you$/, 'yu'],
+  [/iu$/, 'iu'],
+  [/ui$/, 'ui'],
+  [/uo$/, 'o'],
+  [/v/, 'u'],
+  [/ue$/, 'ueh'],
+];
+
+/** Returns the Wade–Giles spelling of one pinyin syllable. */
+export function wadeSyllable(pinyin: string): string {
+  let wade = pinyin;
+  for (const [pattern, by] of INITIALS_WADE) wade = wade.replace(pattern, by);
+  for (const [pattern, by] of FINALS_WADE) wade = wade.replace(pattern, by);
+  return wade;
+}
+
+const SYLLABLE =
+  /(?:zh|ch|sh|[bpmfdtnlgkhjqxrzcsyw])(?:iang|iong|uang|iao|ian|ang|eng|ing|ong|uai|uan|ai|ei|ao|ou|an|en|in|un|ia|ie|iu|ua|ue|ui|uo|a|e|i|o|u)(?![aeiou])|a(?:i|n|ng|o)?|e(?:i|n|r)?|ou?/y;
+const SYLLABLES_MAX = 3;
+
+/** Returns the Wade–Giles spelling of a pinyin word of up to three syllables; null if the word is not pinyin or is spelled the same. */
+export function wadeOf(word: string): string | null {
+  let out = '';
+  SYLLABLE.lastIndex = 0;
+  for (let count = 0; SYLLABLE.lastIndex < word.length; count++) {
+    const found = count < SYLLABLES_MAX ? SYLLABLE.exec(word) : null;
+    if (found === null) return null;
+    out += wadeSyllable(found[0]);
+  }
+  return out === word ? null : out;
+}
+
+/** Returns whether a word is one to three pinyin syllables. */
+export function isPinyin(word: string): boolean {
+  SYLLABLE.lastIndex = 0;
+  for (let count = 0; count < SYLLABLES_MAX; count++) {
+    if (SYLLABLE.exec(word) === null) return false;
+    if (SYLLABLE.lastIndex === word.length) return true;
+  }
+  return false;
+}
