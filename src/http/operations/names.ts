@@ -42,9 +42,16 @@ export const names = operation({
       );
     const { accountId } = callerOf(call);
     const cleared = useCases.names.cleared();
+    const { threshold, limit, explain } = body;
+    const options = {
+      ...(threshold === undefined ? {} : { threshold }),
+      ...(limit === undefined ? {} : { limit }),
+      ...(explain === undefined ? {} : { explain }),
+    };
     const data = useCases.names.screen(
       queriesOf(body.names).map((query) => ({
         ...query,
+        ...options,
         cleared: cleared.of(accountId, query.name).map(entityOf),
       })),
     );

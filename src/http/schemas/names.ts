@@ -47,6 +47,25 @@ export const NamesBody = Type.Object(
       maxItems: NAME_LIMITS.screenedNamesMax,
       description: 'Each costs 1 credit.',
     }),
+    threshold: Type.Optional(
+      Type.Number({
+        minimum: NAME_LIMITS.nameThresholdMin,
+        maximum: 1,
+        description: 'Minimum confidence of the matches returned. Default: 0.7. It changes no confidence.',
+      }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: NAME_LIMITS.nameMatchesPerListTypeMax,
+        description: `Maximum number of matches returned of each list type. Default: ${NAME_LIMITS.nameMatchesPerListType}.`,
+      }),
+    ),
+    explain: Type.Optional(
+      Type.Boolean({
+        description: 'False: `explanation` is empty, which makes responses smaller. Default: true.',
+      }),
+    ),
     ...receiptField,
   },
   { title: 'NamesBody' },
@@ -55,8 +74,8 @@ export const NamesBody = Type.Object(
 export const NameReasonSchema = Type.Object(
   {
     kind: text('Kind of the comparison: exact, spelling, initial, missing, birthDate, …'),
-    asked: nullable(Type.String(), 'The part of the asked name.'),
-    listed: nullable(Type.String(), 'The part of the listed name, or the listed fact.'),
+    asked: nullable(Type.String(), 'The part of the asked name, as written.'),
+    listed: nullable(Type.String(), 'The part of the listed name as written, or the listed fact.'),
     similarity: nullable(Type.Number(), '0 to 1.'),
     message: text(),
   },
@@ -66,13 +85,16 @@ export const NameReasonSchema = Type.Object(
 export const TopMatch = Type.Object(
   {
     name: text('Primary name of the listed entity.'),
-    confidence: number('0.7 to 1, calibrated: of the matches at 0.9 about nine in ten are right.'),
+    confidence: number('0 to 1, calibrated: the share of matches with this confidence that are right.'),
     source: text('Id of the list.'),
     listType: ListTypeSchema,
     entityId: text('The publisher’s id of the entity.'),
     schema: oneOf(['Person', 'Organization', 'Vessel', 'Aircraft', 'Unknown']),
     matchedName: text('The name of the entity that matches the name of the request.'),
     weakAlias: flag('The publisher marks the matched name as weak.'),
+    partial: flag(
+      'Only one name of several matches, or the only name of a person. The confidence is then at most 0.8.',
+    ),
     countries: listOf(Type.String()),
     birthDate: nullable(Type.String(), 'ISO date or a part of one.'),
     birthDates: listOf(Type.String()),
@@ -114,10 +136,7 @@ export const NamesResult = Type.Object(
     results: listOf(
       Type.Object({
         name: text('As sent.'),
-        topMatches: listOf(
-          TopMatch,
-          `Best first, at most ${NAME_LIMITS.nameMatchesPerListType} of each list type.`,
-        ),
+        topMatches: listOf(TopMatch, 'Best first, at most `limit` of each list type.'),
         totalMatches: count(),
       }),
       'In the order of the request.',
