@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { allLocales } from '@faker-js/faker';
 import type { NameEntity } from '../src/names/name.ts';
+import { readCountryNames } from '../src/names/vocabulary.ts';
 import { ofacReader } from '../src/sources/ofac/read.ts';
 import type { PartyName, PartySchema, SourceReader } from '../src/sources/records.ts';
 import { unReader } from '../src/sources/un/read.ts';
@@ -138,5 +139,24 @@ export function ordinaryNames(count: number, seed: number): string[] {
   return Array.from({ length: count }, (_, at) => {
     const { given, family } = languages[at % languages.length] as (typeof languages)[number];
     return `${pick(given)} ${pick(family)}`;
+  });
+}
+
+/** People of ten countries: given name and surname of one country, each drawn by its frequency there. */
+export function frequentNames(count: number, seed: number): string[] {
+  const random = seeded(seed);
+  const countries = Object.values(readCountryNames()).filter(({ given }) => Object.keys(given).length > 0);
+  const drawn = (names: Readonly<Record<string, number>>): string => {
+    const rows = Object.entries(names);
+    let left = random() * rows.reduce((sum, [, share]) => sum + share, 0);
+    for (const [name, share] of rows) {
+      left -= share;
+      if (left <= 0) return name;
+    }
+    return rows.at(-1)?.[0] ?? '';
+  };
+  return Array.from({ length: count }, (_, at) => {
+    const { given, family } = countries[at % countries.length] as (typeof countries)[number];
+    return `${drawn(given)} ${drawn(family)}`;
   });
 }

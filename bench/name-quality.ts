@@ -5,8 +5,9 @@ import type { NameEntity, NameIndex } from '../src/names/name.ts';
 import { parseName } from '../src/names/parse.ts';
 import { parseCsvRows } from './name-csv.ts';
 import { areaUnderCurve, aroundNine, f1At, type Judged, rankCorrelation } from './name-figures.ts';
-import { crossValidate, readAnsweredPairs, readScoredPairs, WANTED } from './name-fit.ts';
+import { crossValidate, readAnsweredPairs, readScoredPairs } from './name-fit.ts';
 import { seeded } from './name-lists.ts';
+import type { ScriptPair } from './name-scripts.ts';
 
 /** Returns the confidence of the shipped model for two names. */
 export const confidenceOf = (asked: string, listed: string): number =>
@@ -40,9 +41,9 @@ export const pairQuality = (path: string): PairQuality =>
 export function heldOutQuality(
   pairsPath: string,
   scoresPath: string,
-): { readonly pairs: PairQuality; readonly correlation: number } {
-  const held = crossValidate(readAnsweredPairs(pairsPath), readScoredPairs(scoresPath), WANTED, 10);
-  return { pairs: qualityOf(held.pairs), correlation: held.correlation };
+): { readonly pairs: PairQuality; readonly bands: readonly Band[]; readonly correlation: number } {
+  const held = crossValidate(readAnsweredPairs(pairsPath), readScoredPairs(scoresPath), 10);
+  return { pairs: qualityOf(held.pairs), bands: bandsOf(held.pairs), correlation: held.correlation };
 }
 
 /**
@@ -165,6 +166,60 @@ function withTypo(text: string, random: () => number): string {
   if (kind === 2) return head + letter + text.slice(at);
   return head + (text[at + 1] as string) + (text[at] as string) + text.slice(at + 2);
 }
+
+/** A band of confidences: how many held-out pairs have one, how many of these are right, and the 95 % interval of that share. */
+export interface Band {
+  readonly from: number;
+  readonly to: number;
+  readonly pairs: number;
+  readonly right: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+const BANDS = [0.7, 0.8, 0.9, 0.95, 1] as const;
+/** Two-sided 95 % of the normal distribution. */
+const Z = 1.96;
+
+/** Returns the share of right pairs in each band, with Wilson's interval. */
+export function bandsOf(judged: readonly Judged[]): Band[] {
+  return BANDS.slice(1).map((to, at) => {
+    const from = BANDS[at] as number;
+    const inside = judged.filter(({ score }) => score >= from && (score < to || to === 1));
+    const right = inside.filter((each) => each.right).length;
+    const n = Math.max(1, inside.length);
+    const p = right / n;
+    const middle = (p + Z ** 2 / (2 * n)) / (1 + Z ** 2 / n);
+    const half = (Z * Math.sqrt((p * (1 - p)) / n + Z ** 2 / (4 * n * n))) / (1 + Z ** 2 / n);
+    return { from, to, pairs: inside.length, right, low: middle - half, high: Math.min(1, middle + half) };
+  });
+}
+
+/** Share of cross-script pairs that are right at 0.7, in all and by script. */
+export function scriptQuality(pairs: readonly ScriptPair[]): {
+  readonly right: number;
+  readonly byScript: Readonly<Record<string, { readonly pairs: number; readonly right: number }>>;
+} {
+  const byScript: Record<string, { pairs: number; right: number }> = {};
+  let right = 0;
+  for (const pair of pairs) {
+    const isRight = confidenceOf(pair.own, pair.latin) >= 0.7 === pair.right;
+    const row = byScript[pair.script] ?? { pairs: 0, right: 0 };
+    byScript[pair.script] = { pairs: row.pairs + 1, right: row.right + (isRight ? 1 : 0) };
+    if (isRight) right++;
+  }
+  return { right: right / Math.max(1, pairs.length), byScript };
+}
+
+/** F1 at 0.7 of the pairs with their names swapped. */
+export const swappedF1 = (path: string): number =>
+  f1At(
+    parseCsvRows(readFileSync(path, 'utf8')).map((row) => ({
+      right: row.is_match === 'true',
+      score: confidenceOf(row.name2 ?? '', row.name1 ?? ''),
+    })),
+    0.7,
+  );
 
 /** Share of names that have a match at `confidence`. */
 export function hitRate(index: NameIndex, names: readonly string[], confidence: number): number {

@@ -13,8 +13,17 @@ import { ENVIRONMENT_FILE } from '../src/names/index/format.ts';
 import { openNameIndex } from '../src/names/index/open.ts';
 import type { NameEntity, NameIndex } from '../src/names/name.ts';
 import { type BenchReport, type BenchRow, publish, report, row } from './harness.ts';
-import { ordinaryNames, readRealNames, seeded } from './name-lists.ts';
-import { heldOutQuality, hitRate, ofacCorrelation, pairQuality, recallOf } from './name-quality.ts';
+import { frequentNames, ordinaryNames, readRealNames, seeded } from './name-lists.ts';
+import {
+  heldOutQuality,
+  hitRate,
+  ofacCorrelation,
+  pairQuality,
+  recallOf,
+  scriptQuality,
+  swappedF1,
+} from './name-quality.ts';
+import { crossScriptPairs } from './name-scripts.ts';
 
 const SELF = fileURLToPath(import.meta.url);
 const ORDINARY = 10_000;
@@ -36,21 +45,38 @@ export async function benchNames(options: NameBenchOptions): Promise<BenchReport
     const pairs = pairQuality(pairsFile);
     const held = heldOutQuality(pairsFile, scores);
     const rows: BenchRow[] = [
-      row('pairs: F1 at 0.7', pairs.f1, '', { atLeast: 0.84 }),
-      row('pairs: AUC', pairs.auc, '', { atLeast: 0.89 }),
-      row('pairs, by models fitted to the others: F1 at 0.7', held.pairs.f1, '', { atLeast: 0.84 }),
-      row('pairs, by models fitted to the others: AUC', held.pairs.auc, '', { atLeast: 0.89 }),
+      row('pairs: F1 at 0.7', pairs.f1, '', { atLeast: 0.9 }),
+      row('pairs: AUC', pairs.auc, '', { atLeast: 0.94 }),
+      row('pairs with swapped names: difference of F1', Math.abs(pairs.f1 - swappedF1(pairsFile)), '', {
+        atMost: 0.01,
+      }),
+      row('pairs, by models fitted to the others: F1 at 0.7', held.pairs.f1, '', { atLeast: 0.9 }),
+      row('pairs, by models fitted to the others: AUC', held.pairs.auc, '', { atLeast: 0.94 }),
       row(`… right of the ${held.pairs.nine.count} at 0.85–0.95`, held.pairs.nine.right, '', {
         atLeast: 0.85,
       }),
       row("rank correlation with OFAC's score, all rows", ofacCorrelation(scores, false), '', {
-        atLeast: 0.8,
+        atLeast: 0.7,
       }),
-      row('… of results that it returned', ofacCorrelation(scores, true), '', { atLeast: 0.8 }),
+      row('… of results that it returned', ofacCorrelation(scores, true), '', { atLeast: 0.7 }),
       row('… all rows, by models fitted to other queries', held.correlation, ''),
     ];
+    for (const { from, to, pairs: count, right, low, high } of held.bands) {
+      const label = `held-out pairs at ${from}–${to}: right of ${count} (95 %: ${low.toFixed(2)}–${high.toFixed(2)})`;
+      rows.push(row(label, right / Math.max(1, count), ''));
+    }
     const entities = await readRealNames(file);
-    const real = await measureIndex('real lists', entities, join(work, 'real'), rows, 1_000);
+    const crossScript = crossScriptPairs(entities);
+    const scripts = scriptQuality(crossScript);
+    rows.push(
+      row(`cross-script pairs: right at 0.7, of ${crossScript.length}`, scripts.right, '', { atLeast: 0.9 }),
+    );
+    for (const [script, each] of Object.entries(scripts.byScript))
+      rows.push(row(`… ${script}, of ${each.pairs}`, each.right / each.pairs, ''));
+    const real = await measureIndex('real lists', entities, join(work, 'real'), rows, {
+      rate: 5_000,
+      p99: 20,
+    });
     const recall = (
       label: string,
       change: Parameters<typeof recallOf>[2],
@@ -65,17 +91,27 @@ export async function benchNames(options: NameBenchOptions): Promise<BenchReport
       if (atLeast === 1) for (const one of missed) process.stdout.write(`not first: ${one}\n`);
     };
     recall('as listed', 'none', 1, Number.POSITIVE_INFINITY);
-    recall('one typo', 'typo', 0.97, RECALL_NAMES);
+    recall('one typo', 'typo', 0.98, RECALL_NAMES);
     recall('swapped order', 'swapped', 0.97, RECALL_NAMES);
-    recall('dropped middle name', 'dropped', 0.97, RECALL_NAMES);
+    recall('dropped middle name', 'dropped', 0.85, RECALL_NAMES);
     rows.push(
       row('ordinary names that match at 0.85', hitRate(real, ordinaryNames(ORDINARY, 5), 0.85), '', {
         atMost: 0.01,
       }),
     );
+    rows.push(
+      row(
+        '500 people of ten countries by frequency that match at 0.85',
+        hitRate(real, frequentNames(500, 13), 0.85),
+        '',
+        {
+          atMost: 0.03,
+        },
+      ),
+    );
     real.close();
     const many = repeated(entities, options.million);
-    (await measureIndex('repeated', many, join(work, 'many'), rows, 300)).close();
+    (await measureIndex('repeated', many, join(work, 'many'), rows, { rate: 1_500, p99: 60 })).close();
     const subject = {
       pairs: pairs.pairs,
       entities: entities.length,
@@ -94,7 +130,7 @@ async function measureIndex(
   entities: readonly NameEntity[],
   folder: string,
   rows: BenchRow[],
-  goal: number,
+  goal: { readonly rate: number; readonly p99: number },
 ): Promise<NameIndex> {
   const seconds = (from: number): number => (systemClock.monotonic() - from) / 1000;
   mkdirSync(folder);
@@ -119,9 +155,14 @@ async function measureIndex(
   names.sort((a, b) => a.key - b.key);
   for (const { name } of names.slice(0, 300)) index.match({ name });
   start = systemClock.monotonic();
+  const before = process.cpuUsage();
   for (const { name } of names) index.match({ name });
+  const used = process.cpuUsage(before);
+  // Processor time: other processes of the machine do not count.
+  const busy = (used.user + used.system) / 1e6;
   rows.push(
-    row(`${label}: names a second on a core`, names.length / seconds(start), '/s', { atLeast: goal }),
+    row(`${label}: names a second on a core`, names.length / seconds(start), '/s', { atLeast: goal.rate }),
+    row(`${label}: names per second of processor time`, names.length / busy, '/s'),
   );
   const times: number[] = [];
   for (let at = 0; at + 50 <= names.length; at += 25) {
@@ -131,7 +172,7 @@ async function measureIndex(
   }
   times.sort((a, b) => a - b);
   const p99 = times[Math.min(times.length - 1, Math.floor(times.length * 0.99))] ?? 0;
-  rows.push(row(`${label}: 50 names, p99`, p99, 'ms', { atMost: 120 }));
+  rows.push(row(`${label}: 50 names, p99`, p99, 'ms', { atMost: goal.p99 }));
   return index;
 }
 
