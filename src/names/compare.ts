@@ -457,12 +457,14 @@ function familyLost(name: ParsedName, aligned: Alignment, side: 'left' | 'right'
 /** Similarity from which several words, written as one, are one name. */
 const JOINED_SURE = 0.93;
 
-/** Returns the similarity of the only name of one side with its partner, if the other side has more names; otherwise 0. */
+/** Returns the similarity of the only name of one side with its partner, if the other side has more names or another script; otherwise 0. */
 function partialOf(left: ParsedName, right: ParsedName, aligned: Alignment): number {
   const [a, b] = [namesIn(left), namesIn(right)];
   if (a === 0 || b === 0) return 0;
   for (const pair of aligned.pairs) {
     const [here, there] = [pair.left.length, pair.right.length];
+    // One word by its sound in another script is one of many that sound so.
+    if (here >= a && there >= b && readingDiffers(left, right, pair.left, pair.right)) return pair.meeting.similarity;
     // Characters that write one foreign name are one name; several words that are written as one are the whole name.
     if (!((here >= a && there < b) || (there >= b && here < a))) continue;
     return here + there > 2 && pair.meeting.similarity < JOINED_SURE ? 0 : pair.meeting.similarity;
