@@ -42,6 +42,29 @@ const isSyllabic = (origin: string): boolean => SYLLABIC.test(origin);
 
 const single = (text: string): string => text.replace(/(.)\1+/g, '$1');
 
+/** What readings compare of a Latin word; the words of a query are compared with thousands of readings. */
+interface Heard {
+  readonly single: string;
+  readonly consonants: string;
+  readonly skeleton: string;
+}
+
+const HEARD_MOST = 20_000;
+const heards = new Map<string, Heard>();
+
+function heardOf(latin: string): Heard {
+  const before = heards.get(latin);
+  if (before !== undefined) return before;
+  if (heards.size >= HEARD_MOST) heards.clear();
+  const heard = {
+    single: single(latin),
+    consonants: unvocalised(latin),
+    skeleton: skeleton(fold(latin)).replace(/^a$/, ''),
+  };
+  heards.set(latin, heard);
+  return heard;
+}
+
 /** Maximum number of keys of one word; each costs one look-up for a query. */
 const KEYS_MOST = 40;
 
@@ -71,14 +94,15 @@ function unitReading(units: readonly SoundUnit[], keyKind: 'consonants' | 'skele
   // Most words differ in their consonants, which costs less to compare than the pattern.
   const known = new Set(all);
   const isWhole = all.length < KEYS_MOST;
-  const heard =
-    keyKind === 'consonants' ? unvocalised : (latin: string) => skeleton(fold(latin)).replace(/^a$/, '');
+  const firsts = new Set(optional.flatMap((unit, at) => (at < 2 ? unit.classes : [])));
   const mark = keyKind === 'consonants' ? "'" : '~';
   return {
     matches: (latin) => {
-      if (isWhole && !known.has(heard(latin))) return 0;
+      const heard = heardOf(latin);
+      const own = keyKind === 'consonants' ? heard.consonants : heard.skeleton;
+      if (isWhole ? !known.has(own) : !firsts.has(own.slice(0, 1))) return 0;
       pattern ??= new RegExp(`^${units.map((unit) => unit.pattern).join('')}$`);
-      return pattern.test(single(latin)) ? strength : 0;
+      return pattern.test(heard.single) ? strength : 0;
     },
     keys: [...known].filter((text) => text.length > 1).map((text) => mark + text),
   };
@@ -147,7 +171,7 @@ function syllabicReading(origin: string): Reading {
   const strength = chars.length === 1 ? ONE_SYLLABLE : MORE_SYLLABLES;
   return {
     matches: (latin) => {
-      const bare = single(latin);
+      const bare = heardOf(latin).single;
       const isOne = languages.some(
         (spellings) => isSpelled(bare, spellings) || (bare !== latin && isSpelled(latin, spellings)),
       );
