@@ -464,7 +464,8 @@ function partialOf(left: ParsedName, right: ParsedName, aligned: Alignment): num
   for (const pair of aligned.pairs) {
     const [here, there] = [pair.left.length, pair.right.length];
     // One word by its sound in another script is one of many that sound so.
-    if (here >= a && there >= b && readingDiffers(left, right, pair.left, pair.right)) return pair.meeting.similarity;
+    if (here >= a && there >= b && readingDiffers(left, right, pair.left, pair.right))
+      return pair.meeting.similarity;
     // Characters that write one foreign name are one name; several words that are written as one are the whole name.
     if (!((here >= a && there < b) || (there >= b && here < a))) continue;
     return here + there > 2 && pair.meeting.similarity < JOINED_SURE ? 0 : pair.meeting.similarity;
