@@ -153,6 +153,7 @@ async function serve(settings: BenchServerSettings): Promise<void> {
       access,
       useCases: {
         billing: missing('This benchmark sells nothing.'),
+        billingStreams: missing('This benchmark sells nothing.'),
         labelSet: createLabelSetWriter(deps),
         labelSetVersion: () => labels.current.meta.dataVersion,
         sanctionsCheck: createSanctionsCheckWriter(deps),

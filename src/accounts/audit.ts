@@ -55,6 +55,7 @@ export type AuditAction =
   | 'case.delete'
   | 'screening.delete'
   | 'billing.checkout'
+  | 'billing.order'
   | 'billing.agree'
   | 'key.receipts'
   | 'receipt.erase'

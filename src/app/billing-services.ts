@@ -40,7 +40,7 @@ export function billingOf(
       ...{ clock, random, log },
       packages: readPackages(),
       checkouts: stripe.api === null ? null : createCardCheckouts(stripe.api),
-      ledger: () => auditBookings(ledger(), audit, { who: 'stripe', from: 'webhook' }, { log }),
+      ledger: (actor) => auditBookings(ledger(), audit, actor, { log }),
       accountExists: (accountId) => keys.planOf(accountId) !== null,
       freeCredits: (accountId) => planOf(accountId).creditsPerMonth,
       ...{ publicUrl, openStore },

@@ -20,6 +20,7 @@ import { requireJobsFolder } from '../jobs/jobs-folder.ts';
 import type { ListFreshness } from '../labels/freshness.ts';
 import { type Refreshing, startRefreshing } from '../labels/refresh.ts';
 import { hasMonitoring, type Monitoring, type MonitoringDeps } from '../monitoring/open.ts';
+import type { StreamHub } from '../monitoring/stream.ts';
 import type { Role } from '../nodes/roles.ts';
 import { createLocalChunks, type LocalChunks } from '../pool/local-chunks.ts';
 import { createPool, type WorkerPool } from '../pool/pool.ts';
@@ -41,6 +42,7 @@ import { createTransactionSearch } from '../screening/transaction-search.ts';
 import { requireSound } from '../state/sound-file.ts';
 import { type StorageWatch, watchStorage } from '../state/storage-watch.ts';
 import type { AccountServices } from './account-services.ts';
+import { billingDelivery, billingStreams } from './billing-events.ts';
 import { casesOf, retentionOf } from './case-services.ts';
 import type { ChainServices } from './chain-services.ts';
 import { jobBilling } from './job-billing.ts';
@@ -105,6 +107,7 @@ export class Server {
   #snapshotCheck: NodeJS.Timeout | null = null;
   #monitoring: Monitoring | null = null;
   #jobs: OpenBulkJobs | null = null;
+  #billingStreams: StreamHub | null = null;
   #cases: CaseService | null = null;
   #savedScreenings: SavedScreenings | null = null;
   /** Null on a node without the role api. */
@@ -188,6 +191,7 @@ export class Server {
     this.#startExposureKeeping();
     this.#startRefreshing();
     if (this.#answers) this.#startSavedScreenings();
+    if (this.#answers) accounts.billing().start(billingDelivery(() => this.#openMonitoring(serving).service));
     this.#logPublishing?.start();
     if (this.#answers) this.#startReceipts();
     this.#logServing(url, backend);
@@ -296,6 +300,7 @@ export class Server {
       cases: () => this.#openCases(serving),
       savedScreenings: () => this.#openSavedScreenings(),
       billing: accounts.billing,
+      billingStreams: () => this.#openBillingStreams(),
       receiptLog: () => this.#requireReceiptLog(),
       receipts: () => this.#openReceipts(),
       receiptBatches: () => this.#openReceiptBatches(),
@@ -436,6 +441,11 @@ export class Server {
     return this.#savedScreenings;
   }
 
+  #openBillingStreams(): StreamHub {
+    this.#billingStreams ??= billingStreams(this.#deps.accounts.billing(), this.#deps);
+    return this.#billingStreams;
+  }
+
   #openReceipts(): Receipts {
     const { labels, screening, version } = this.#deps;
     this.#receipts ??= receiptsOf(
@@ -565,6 +575,8 @@ export class Server {
   #stopEach(): Promise<void> {
     if (this.#snapshotCheck !== null) clearInterval(this.#snapshotCheck);
     return endEach([
+      () => this.#billingStreams?.close('The server is stopping.'),
+      () => (this.#answers ? this.#deps.accounts.billing().stop() : undefined),
       () => this.#monitoring?.service.streams.close('The server is stopping.'),
       () =>
         Promise.all([

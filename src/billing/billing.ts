@@ -1,4 +1,8 @@
-/** The service of billing: offers packages, creates checkouts, and reads invoices. Credits are booked only by payments.ts. */
+/**
+ * The service of billing: offers packages, creates checkouts and invoices, and reads them. Credits are booked only by payments.ts (cards)
+ * and settlement.ts (all other methods).
+ */
+import type { Actor } from '../accounts/audit.ts';
 import type { CreditPackage } from '../accounts/credits.ts';
 import type { Ledger } from '../accounts/ledger.ts';
 import type { Clock } from '../base/clock.ts';
@@ -7,16 +11,20 @@ import { createIds } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { OpenStore } from '../state/live-store.ts';
-import { newInvoice } from './invoice.ts';
+import { cardTerms, newInvoice } from './invoice.ts';
 import { BILLING_LIMITS } from './limits.ts';
+import type { InvoiceMethod } from './methods.ts';
+import { noticeOf } from './notices.ts';
 import { offeredPackages, orderOf } from './packages.ts';
 import { openPayments, type Payments } from './payments.ts';
 import { receiptHtml } from './receipt-html.ts';
-import type { Agreement, Invoice, Seller } from './records.ts';
-import type { Billing, Buyer, Offer } from './service.ts';
+import type { Agreement, BillingPreferences, Invoice, Seller } from './records.ts';
+import type { Billing, Buyer, Deliver, Offer } from './service.ts';
+import { createSettlement, type Settlement } from './settlement.ts';
 import type { InvoiceFilter, InvoicePage, InvoiceStore } from './store.ts';
 import { openInvoiceStore } from './store-lmdb.ts';
 import type { CardCheckouts } from './stripe.ts';
+import { type Sweeping, startSweeping } from './sweeping.ts';
 import { type BillingReport, verifyBilling } from './verify.ts';
 
 export interface BillingOptions {
@@ -35,8 +43,10 @@ export interface BillingDeps {
   readonly packages: readonly CreditPackage[];
   /** Creates checkouts; null if no key of Stripe is configured. */
   readonly checkouts: CardCheckouts | null;
-  /** The ledger, with bookings in the audit log. */
-  readonly ledger: () => Pick<Ledger, 'book' | 'usage'>;
+  /** Creates the methods of payment that are configured, besides cards. Default: none. */
+  readonly methods?: (context: MethodContext) => readonly InvoiceMethod[];
+  /** The ledger, with bookings in the audit log as those of an actor. */
+  readonly ledger: (actor: Actor) => Pick<Ledger, 'book' | 'usage'>;
   readonly accountExists: (accountId: string) => boolean;
   /** Credits that an account is granted each month. */
   readonly freeCredits: (accountId: string) => number;
@@ -46,15 +56,27 @@ export interface BillingDeps {
   readonly openStore?: OpenStore;
 }
 
+/** What a method of payment works with. Stores are opened at their first use. */
+export interface MethodContext {
+  readonly invoices: () => InvoiceStore;
+  readonly settlement: () => Settlement;
+}
+
+/** Stripe's events, as actor of the audit log. */
+const STRIPE_ACTOR: Actor = { who: 'stripe', from: 'webhook' };
+
 /** Page of the dashboard to which a customer returns. */
 const RETURN_PATH = '/billing';
 
-class CardBilling implements Billing {
+class InvoiceBilling implements Billing {
   readonly #options: BillingOptions;
   readonly #deps: BillingDeps;
   readonly #newId: () => string;
   #store: InvoiceStore | null = null;
   #payments: Payments | null = null;
+  #settlement: Settlement | null = null;
+  #sweeping: Sweeping | null = null;
+  #methods: readonly InvoiceMethod[] | null = null;
 
   constructor(options: BillingOptions, deps: BillingDeps) {
     this.#options = options;
@@ -67,11 +89,28 @@ class CardBilling implements Billing {
     return this.#store;
   }
 
+  #configured(): readonly InvoiceMethod[] {
+    this.#methods ??=
+      this.#deps.methods?.({ invoices: () => this.#invoices(), settlement: () => this.settlement() }) ?? [];
+    return this.#methods;
+  }
+
+  settlement(): Settlement {
+    const { seller } = this.#options;
+    this.#settlement ??= createSettlement({ ...this.#deps, seller, invoices: () => this.#invoices() });
+    return this.#settlement;
+  }
+
+  store(): InvoiceStore {
+    return this.#invoices();
+  }
+
   offer(accountId: string): Offer {
     const { packages, checkouts, freeCredits, publicUrl } = this.#deps;
     const agreement = this.#invoices().agreement(accountId);
     return {
       checkout: checkouts === null || publicUrl() === null ? 'unavailable' : 'available',
+      methods: this.#configured().map((one) => ({ method: one.method, currencies: one.currencies() })),
       packages: offeredPackages(packages, freeCredits(accountId), agreement),
     };
   }
@@ -86,9 +125,11 @@ class CardBilling implements Billing {
       );
     const store = this.#invoices();
     const order = orderOf(packages, store.agreement(accountId), request);
-    const facts = { id: this.#newId(), accountId, nowMs: clock.now(), createdBy: personId };
+    const nowMs = clock.now();
+    const facts = { id: this.#newId(), accountId, nowMs, createdBy: personId };
     // Stored first: a customer can pay as soon as the page exists.
-    const invoice = await store.add(newInvoice(order, facts), BILLING_LIMITS.openInvoicesMax);
+    const draft = newInvoice(order, cardTerms(order, nowMs), facts);
+    const invoice = await store.add(draft, BILLING_LIMITS.openInvoicesMax);
     const returnUrl = (state: string) => `${baseUrl}${RETURN_PATH}/${state}?invoice=${invoice.id}`;
     try {
       const { session, url } = await checkouts.create({
@@ -109,6 +150,68 @@ class CardBilling implements Billing {
       await store.removeUnpaid(accountId, invoice.id);
       throw error;
     }
+  }
+
+  async order(
+    { accountId, personId }: Buyer,
+    { method: wanted, currency, ...request }: Parameters<Billing['order']>[1],
+  ): Promise<Invoice> {
+    const { packages, clock, log } = this.#deps;
+    const method = this.#configured().find((one) => one.method === wanted);
+    if (method === undefined)
+      throw new AssayError(
+        'INVALID_REQUEST',
+        `method: ${wanted} is not available, because the operator of this service has not configured it. GET /billing/packages lists the methods.`,
+        { field: 'method' },
+      );
+    const store = this.#invoices();
+    const order = orderOf(packages, store.agreement(accountId), request);
+    store.requireRoom(accountId, BILLING_LIMITS.openInvoicesMax);
+    const draft = { id: this.#newId(), accountId, order, currency: currency?.toUpperCase() ?? null };
+    const nowMs = clock.now();
+    const opened = await method.open({ ...draft, nowMs });
+    const invoice = await store.add(
+      newInvoice(opened.order, opened.terms, { id: draft.id, accountId, nowMs, createdBy: personId }),
+      BILLING_LIMITS.openInvoicesMax,
+    );
+    const { package: name, pool, due } = invoice;
+    log.info(
+      { accountId, invoice: invoice.id, method: wanted, package: name, pool, asset: due.asset },
+      'invoice created',
+    );
+    return invoice;
+  }
+
+  async sweep(deliver?: Deliver): Promise<void> {
+    const store = this.#invoices();
+    await this.settlement().finish();
+    for (const { accountId, id } of store.expired(this.#deps.clock.now(), BILLING_LIMITS.expirySweepMax))
+      await this.settlement().apply(accountId, id, { kind: 'expire' });
+    if (deliver === undefined) return;
+    for (const event of store.unsent(BILLING_LIMITS.noticesPage)) {
+      const notice = noticeOf(event, store, this.#deps.clock.now());
+      if (notice !== null) await deliver(notice);
+      await store.sent(event);
+    }
+  }
+
+  start(deliver: Deliver): void {
+    this.#sweeping ??= startSweeping(() => this.sweep(deliver), {
+      log: this.#deps.log,
+      onEvent: (wake) => this.#invoices().onEvent(wake),
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#sweeping?.stop();
+  }
+
+  preferences(accountId: string): BillingPreferences {
+    return this.#invoices().preferences(accountId);
+  }
+
+  setPreferences(accountId: string, preferences: BillingPreferences): Promise<void> {
+    return this.#invoices().setPreferences(accountId, preferences);
   }
 
   invoices(accountId: string, filter: InvoiceFilter, page: InvoicePage): ReturnType<Billing['invoices']> {
@@ -140,7 +243,7 @@ class CardBilling implements Billing {
     if (secret === null) return null;
     this.#payments ??= openPayments(
       { path, secret, seller },
-      { ...this.#deps, invoices: () => this.#invoices() },
+      { ...this.#deps, ledger: () => this.#deps.ledger(STRIPE_ACTOR), invoices: () => this.#invoices() },
     );
     return this.#payments;
   }
@@ -151,7 +254,11 @@ class CardBilling implements Billing {
 
   verify(): Promise<BillingReport> {
     const { ledger } = this.#deps;
-    return verifyBilling({ invoices: this.#invoices(), payments: this.payments(), ledger: ledger() });
+    return verifyBilling({
+      invoices: this.#invoices(),
+      payments: this.payments(),
+      ledger: ledger(STRIPE_ACTOR),
+    });
   }
 
   open(): void {
@@ -160,6 +267,7 @@ class CardBilling implements Billing {
   }
 
   async close(): Promise<void> {
+    await this.stop();
     await this.#payments?.close();
     await this.#store?.close();
   }
@@ -167,4 +275,4 @@ class CardBilling implements Billing {
 
 /** Creates the service of billing. Its stores are opened at their first use. */
 export const createBilling = (options: BillingOptions, deps: BillingDeps): Billing =>
-  new CardBilling(options, deps);
+  new InvoiceBilling(options, deps);

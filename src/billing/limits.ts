@@ -8,6 +8,26 @@ export const BILLING_LIMITS = {
   checkoutMs: 60 * 60_000,
   /** Unpaid checkouts of an account at the same time: a person opens a few, and each is a session at Stripe. */
   openInvoicesMax: 20,
+  /** Lifetime of an invoice by wire: the usual term of payment, and rates are locked for it. */
+  wireMs: 30 * 24 * 60 * 60_000,
+  /** Late transfers by wire are matched for as long as a customer may claim them: correspondent banks take days, and people weeks. */
+  wireMonitorMs: 180 * 24 * 60 * 60_000,
+  /** Payments of one invoice. A person makes a few; anyone can send dust to an address, and each payment is some 500 bytes. */
+  paymentsMax: 200,
+  /** Refunds of one invoice: an operator makes a few by hand. */
+  refundsMax: 100,
+  /** Steps in the history of an invoice: a payment makes four, a reorg two. */
+  historyMax: 200,
+  /** Events of an account that a stream can be resumed from: more than a month of a busy customer. */
+  eventsKept: 2_000,
+  /** Events that one sweep hands to their receivers: some 100 ms. */
+  noticesPage: 500,
+  /** Interval between sweeps: an event of another process of this machine is seen by then, and an expired invoice ended. */
+  sweepMs: 1_000,
+  /** Expired invoices that one sweep ends: some 50 ms. */
+  expirySweepMax: 500,
+  /** Characters of the currency of an order: `POLYGON:USDC` has 12. */
+  currencyTextMax: 32,
   /** An unpaid invoice is kept for this time after its page expired: Stripe repeats an event for three days, and an operator needs days too. */
   unpaidKeptMs: 7 * 24 * 60 * 60_000,
   /** Unpaid invoices of an account that are kept, ended ones included: older ones are deleted after `unpaidKeptMs`. Paid ones are never deleted. */

@@ -3,7 +3,7 @@ import type { CreditPackage } from '../accounts/credits.ts';
 import { POOLS, type Pool } from '../accounts/pools.ts';
 import { AssayError } from '../base/errors.ts';
 import { BILLING_LIMITS } from './limits.ts';
-import { type Agreement, CURRENCY, type Order } from './records.ts';
+import { type Agreement, CURRENCY, type Currency, type Order } from './records.ts';
 
 /** Name of the package that an operator agrees with one account. */
 export const CUSTOM = 'Custom';
@@ -13,7 +13,7 @@ const CENTS = 100;
 /** An amount of money in minor units. */
 export interface Price {
   readonly amount: number;
-  readonly currency: typeof CURRENCY;
+  readonly currency: Currency;
 }
 
 /** A package in the form of the API. */

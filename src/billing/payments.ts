@@ -15,14 +15,22 @@ import { createIds } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { type LiveDatabase, type OpenStore, openLiveStore } from '../state/live-store.ts';
-import { newInvoice } from './invoice.ts';
+import { cardTerms, newInvoice } from './invoice.ts';
 import { BILLING_LIMITS } from './limits.ts';
 import { amountOf, packageNamed } from './packages.ts';
-import { CURRENCY, type EntryCause, type Invoice, type Order, type Seller } from './records.ts';
+import {
+  CURRENCY,
+  type EntryCause,
+  type Invoice,
+  type Order,
+  type ReportedPayment,
+  type Seller,
+} from './records.ts';
 import { type EarlyReversal, type Reversal, reversalOf, type Taken, takeBack } from './reversals.ts';
 import type { InvoiceStore } from './store.ts';
 import { metadataOf } from './stripe.ts';
 import { invalid, type Row, rowOf, textOf } from './stripe-rows.ts';
+import { type BookedEntry, transition, withEntry } from './transitions.ts';
 
 export const FORMAT_VERSION = 1;
 
@@ -133,20 +141,6 @@ const CAUSES: Readonly<Record<Reversal['effect']['kind'], EntryCause>> = {
   won: 'DISPUTE_WON',
 };
 
-/** Returns an invoice with an entry, once. */
-function withEntry(invoice: Invoice, cause: EntryCause, { id, amount, createdAt }: BookedEntry): Invoice {
-  const { entries } = invoice;
-  if (entries.some((entry) => entry.id === id)) return invoice;
-  const entry = { id, cause, credits: amount, bookedAtMs: Date.parse(createdAt) };
-  return { ...invoice, entries: [...entries, entry] };
-}
-
-interface BookedEntry {
-  readonly id: string;
-  readonly amount: number;
-  readonly createdAt: string;
-}
-
 /** Returns an invoice with the money that a reversal moved. A later state is not replaced by an earlier one. */
 function withReversal(invoice: Invoice, { effect }: Reversal): Invoice {
   if (effect.kind === 'refund') return { ...invoice, refunded: Math.max(invoice.refunded, effect.refunded) };
@@ -228,13 +222,19 @@ class StripePayments implements Payments {
   ): Promise<PaymentAnswer> {
     const known = this.#deps.invoices().byReference(textOf(checkout.id));
     if (known === null) return IGNORED;
-    const from = state === 'INVALID' ? ['NEW', 'PROCESSING'] : ['NEW'];
+    await this.#checkout(known, state, reason);
+    return { ...IGNORED, accountId: known.accountId };
+  }
+
+  async #checkout(
+    { accountId, id }: Invoice,
+    state: 'PROCESSING' | 'INVALID' | 'EXPIRED' | 'HELD',
+    reason: string | null,
+  ): Promise<void> {
+    const nowMs = this.#deps.clock.now();
     await this.#deps
       .invoices()
-      .change(known.accountId, known.id, (invoice) =>
-        from.includes(invoice.state) ? { ...invoice, state, reason } : invoice,
-      );
-    return { ...IGNORED, accountId: known.accountId };
+      .change(accountId, id, (invoice) => transition(invoice, { kind: 'checkout', state, reason }, nowMs));
   }
 
   async #purchase(checkout: Row): Promise<PaymentAnswer> {
@@ -265,7 +265,8 @@ class StripePayments implements Payments {
       reference: null,
       once: `stripe ${session}`,
     });
-    await this.#settle(invoice, payment, entry);
+    const amount = String(checkout.amount_total);
+    await this.#settle(invoice, payment, entry, { amount, asset: textOf(checkout.currency).toUpperCase() });
     this.#deps.log.info(
       { accountId, pool, package: invoice.package, invoice: invoice.id, entry: entry.id, repeated },
       'purchase booked',
@@ -283,11 +284,7 @@ class StripePayments implements Payments {
       if (!(error instanceof AssayError)) throw error;
       const { message } = error;
       this.#deps.log.warn({ invoice: known.id, accountId: known.accountId, reason: message }, 'payment held');
-      await this.#deps
-        .invoices()
-        .change(known.accountId, known.id, (invoice) =>
-          invoice.state === 'SETTLED' ? invoice : { ...invoice, state: 'HELD', reason: message },
-        );
+      await this.#checkout(known, 'HELD', message);
       throw error;
     }
     return known;
@@ -320,24 +317,34 @@ class StripePayments implements Payments {
     };
     const nowMs = clock.now();
     return invoices().add(
-      newInvoice(order, { id: this.#newId(), accountId, nowMs, createdBy: ELSEWHERE, session }),
+      newInvoice(order, cardTerms(order, nowMs, session), {
+        ...{ id: this.#newId(), accountId, nowMs, createdBy: ELSEWHERE },
+      }),
     );
   }
 
   /** Marks an invoice as paid, with its entry and the next receipt. */
-  async #settle({ accountId, id }: Invoice, payment: string, entry: BookedEntry): Promise<void> {
+  async #settle(
+    { accountId, id }: Invoice,
+    reference: string,
+    entry: BookedEntry,
+    paid: { readonly amount: string; readonly asset: string },
+  ): Promise<void> {
     const nowMs = this.#deps.clock.now();
     const { seller } = this.#options;
     await this.#deps.invoices().change(accountId, id, (invoice, nextReceipt) => {
-      if (invoice.state === 'SETTLED') return invoice;
-      return {
-        ...withEntry(invoice, 'PURCHASE', entry),
-        state: 'SETTLED',
-        reason: null,
-        settledAtMs: nowMs,
-        references: [...new Set([...invoice.references, payment])],
-        receipt: { number: nextReceipt(), issuedAtMs: nowMs, seller },
+      const payment: ReportedPayment = {
+        ...{
+          id: `stripe ${reference}`,
+          ...paid,
+          value: invoice.due.amount,
+          state: 'CONFIRMED',
+          reason: null,
+        },
+        ...{ seenAtMs: nowMs, facts: { payment: reference } },
       };
+      const receipt = () => ({ number: nextReceipt(), issuedAtMs: nowMs, seller });
+      return transition(invoice, { kind: 'checkout-paid', payment, reference, entry, receipt }, nowMs);
     });
   }
 
@@ -405,7 +412,9 @@ class StripePayments implements Payments {
     const cause = CAUSES[reversal.effect.kind];
     await invoices.change(known.accountId, known.id, (invoice) => {
       const noted = 'share' in reversal.effect ? invoice : withReversal(invoice, reversal as Reversal);
-      return entry === null ? noted : withEntry(noted, cause, entry);
+      return entry === null
+        ? noted
+        : withEntry(noted, { cause, entry, paymentId: `stripe ${reversal.payment}` });
     });
   }
 }

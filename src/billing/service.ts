@@ -1,9 +1,12 @@
 /** The operations of billing: the port that requests and commands use. billing.ts implements it. */
 import type { PageEnd } from '../base/paging.ts';
+import type { OrderMethod } from './methods.ts';
+import type { BillingNotice } from './notices.ts';
 import type { OfferedPackage, OrderRequest } from './packages.ts';
 import type { Payments } from './payments.ts';
-import type { Agreement, Invoice } from './records.ts';
-import type { InvoiceFilter, InvoicePage } from './store.ts';
+import type { Agreement, BillingPreferences, Invoice } from './records.ts';
+import type { Settlement } from './settlement.ts';
+import type { InvoiceFilter, InvoicePage, InvoiceStore } from './store.ts';
 import type { BillingReport } from './verify.ts';
 
 /** A client that buys. */
@@ -15,8 +18,20 @@ export interface Buyer {
 export interface Offer {
   /** Whether packages can be bought by card. */
   readonly checkout: 'available' | 'unavailable';
+  /** Methods of payment by invoice that are configured, with what can be paid in. */
+  readonly methods: readonly { readonly method: OrderMethod; readonly currencies: readonly string[] }[];
   readonly packages: readonly OfferedPackage[];
 }
+
+/** An order that is paid by invoice. */
+export interface InvoiceOrder extends OrderRequest {
+  readonly method: OrderMethod;
+  /** Currency or asset, in any letter case. Default: the first one of the method. */
+  readonly currency?: string;
+}
+
+/** Stores a notice for its receivers, once by its id. */
+export type Deliver = (notice: BillingNotice) => Promise<void>;
 
 export interface Billing {
   offer(accountId: string): Offer;
@@ -26,6 +41,30 @@ export interface Billing {
    * @throws PAYMENTS_NOT_CONFIGURED, PAYMENT_PROVIDER_UNAVAILABLE, PAYMENT_PROVIDER_ERROR, INVALID_REQUEST
    */
   checkout(buyer: Buyer, order: OrderRequest): Promise<{ readonly url: string; readonly invoice: Invoice }>;
+  /**
+   * Creates an invoice that is paid by wire or in cryptocurrency.
+   *
+   * @throws INVALID_REQUEST naming the field, also if the method is not configured
+   */
+  order(buyer: Buyer, order: InvoiceOrder): Promise<Invoice>;
+  /**
+   * Ends unpaid invoices whose time has passed, completes interrupted bookings, and hands events to their receivers. Repeating it is a
+   * no-op, on any number of nodes.
+   *
+   * @param deliver - stores a notice for its receivers, once by its id; omitted: no event is handed over
+   */
+  sweep(deliver?: Deliver): Promise<void>;
+  /** Sweeps at intervals, and soon after each event, until `stop` or `close`. */
+  start(deliver: Deliver): void;
+  /** Ends the sweeps. Resolves when the running one has ended. */
+  stop(): Promise<void>;
+  /** Returns where an account gets messages about billing. */
+  preferences(accountId: string): BillingPreferences;
+  setPreferences(accountId: string, preferences: BillingPreferences): Promise<void>;
+  /** Applies what methods of payment, and operators, report. */
+  settlement(): Settlement;
+  /** The store of invoices and events. */
+  store(): InvoiceStore;
   /** Returns invoices of an account, newest first. */
   invoices(
     accountId: string,

@@ -1,11 +1,13 @@
 /** The port of the store of invoices. store-lmdb.ts implements it over live state: on one machine in LMDB, on many nodes in Redis. */
 import type { PageEnd, PageRequest } from '../base/paging.ts';
-import type { Agreement, Invoice, InvoiceState } from './records.ts';
+import type { BillingEvent, NewBillingEvent } from './events.ts';
+import type { Agreement, BillingPreferences, Invoice, InvoiceState, PaymentMethod } from './records.ts';
 
 export type InvoicePage = Omit<PageRequest, 'offset'>;
 
 export interface InvoiceFilter {
   readonly state?: InvoiceState;
+  readonly method?: PaymentMethod;
 }
 
 /**
@@ -27,6 +29,12 @@ export interface InvoiceStore {
    * @throws INVALID_REQUEST if the account has too many open invoices
    */
   add(invoice: Invoice, openMax?: number): Promise<Invoice>;
+  /**
+   * Throws if `add` with this maximum would, before a method of payment takes an address for the invoice.
+   *
+   * @throws INVALID_REQUEST
+   */
+  requireRoom(accountId: string, openMax: number): void;
   /**
    * Changes an invoice in one transaction.
    *
@@ -54,5 +62,36 @@ export interface InvoiceStore {
   agreement(accountId: string): Agreement | null;
   /** Stores the custom package of an account; null removes it. */
   agree(accountId: string, agreement: Agreement | null): Promise<void>;
+  /** Returns where an account gets messages; by default nowhere. */
+  preferences(accountId: string): BillingPreferences;
+  setPreferences(accountId: string, preferences: BillingPreferences): Promise<void>;
+  /** Takes the next number of a counter, from 1. It is durable when it resolves, and never returned again. */
+  nextNumber(counter: string): Promise<number>;
+  /** Returns the last number that was taken from a counter; 0 before the first. */
+  lastNumber(counter: string): number;
+  /** Returns invoices with credits that wait to be booked. */
+  unbooked(): readonly InvoicePlace[];
+  /** Returns unpaid invoices whose time to pay has passed, at most `limit`. */
+  expired(nowMs: number, limit: number): readonly InvoicePlace[];
+  /** Returns the events of an account after a number, oldest first. `first` is the oldest number that is kept, 0 if none is. */
+  events(
+    accountId: string,
+    after: number,
+    limit: number,
+  ): { readonly changes: readonly BillingEvent[]; readonly first: number; readonly last: number };
+  /** Adds an event that is not about an invoice. Those of invoices are added by `add` and `change`, in the same transaction. */
+  addEvent(accountId: string, event: NewBillingEvent): Promise<void>;
+  /** Returns events that are not handed to their receivers yet, at most `limit`. */
+  unsent(limit: number): readonly BillingEvent[];
+  /** Marks an event as handed over. */
+  sent(event: BillingEvent): Promise<void>;
+  /** Calls a listener for the account of each new event, of any node, when it is durable. */
+  onEvent(listener: (event: { readonly accountId: string }) => void): void;
   close(): Promise<void>;
+}
+
+/** An invoice and its account. */
+export interface InvoicePlace {
+  readonly accountId: string;
+  readonly id: string;
 }

@@ -12,6 +12,7 @@ import type { CaseService } from '../cases/service.ts';
 import type { BulkJobs } from '../jobs/bulk-jobs.ts';
 import type { ListCheckMethod } from '../labels/freshness.ts';
 import type { MonitoringService } from '../monitoring/service.ts';
+import type { StreamHub } from '../monitoring/stream.ts';
 import type { ClearedStore } from '../names/cleared.ts';
 import type { NameRequest } from '../names/screen-names.ts';
 import type { ReceiptBatches } from '../receipts/batches.ts';
@@ -83,6 +84,8 @@ export interface UseCases {
   cases(): CaseService;
   savedScreenings(): SavedScreenings;
   billing(): Billing;
+  /** Streams of events of billing. */
+  billingStreams(): StreamHub;
   receiptLog(): ReceiptLog;
   receipts(): Receipts;
   receiptBatches(): Pick<ReceiptBatches, 'write'>;

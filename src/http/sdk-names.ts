@@ -32,6 +32,7 @@ export const SDK_NAMES: Readonly<Record<string, string>> = {
   usage: 'usage.get',
   billingPackages: 'billing.packages',
   createCheckout: 'billing.checkout',
+  createInvoice: 'billing.order',
   listInvoices: 'billing.list',
   oneInvoice: 'billing.get',
   invoiceReceipt: 'billing.receipt',

@@ -11,7 +11,11 @@ export interface Outbox {
    *
    * @returns the number of stored deliveries
    */
-  enqueue(event: Exclude<DeliveryEvent, 'digest' | 'test'>, alert: Alert, wallet: MonitoredWallet): number;
+  enqueue(
+    event: Exclude<DeliveryEvent, 'digest' | 'test' | 'billing'>,
+    alert: Alert,
+    wallet: MonitoredWallet,
+  ): number;
   /** Called after the transaction is durable: there may be deliveries to send. */
   wake(): void;
   /** Cancels the waiting deliveries of a deleted or paused wallet. Call it inside the transaction that changes the wallet. */

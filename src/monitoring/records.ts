@@ -209,7 +209,7 @@ export interface AccountChannels {
 }
 
 export type ChannelKind = 'webhook' | 'email' | 'slack' | 'telegram';
-export type DeliveryEvent = 'alert.created' | 'alert.updated' | 'digest' | 'test';
+export type DeliveryEvent = 'alert.created' | 'alert.updated' | 'digest' | 'test' | 'billing';
 
 /** One message to one receiver: stored in the transaction of its alert, and sent afterwards. */
 export interface Delivery {

@@ -30,7 +30,7 @@ import {
   type WalletDraftRecord,
 } from './records.ts';
 import type { MonitoringStore } from './store.ts';
-import { createStreamHub, type StreamHub } from './stream.ts';
+import { createStreamHub, eventOf, type StreamHub } from './stream.ts';
 import type { PaidAnswer, WalletPurchases } from './wallet-purchases.ts';
 import { readScreening } from './wallet-screening.ts';
 
@@ -275,7 +275,7 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
 
   return {
     store,
-    streams: createStreamHub({ store }),
+    streams: createStreamHub({ render: eventOf, store }),
     async register(accountId, draft) {
       const record = await screened(accountId, draft, checked(draft));
       const wallet = await store.addWallet(record, deps.walletsMax(accountId), record.watchFromHeight);

@@ -5,12 +5,13 @@
 import { AssayError } from '../base/errors.ts';
 import { alertAnswer, walletAnswer } from './answers.ts';
 import { MONITORING_LIMITS } from './limits.ts';
-import type { MonitoringChange, MonitoringStore } from './store.ts';
+import type { MonitoringChange } from './store.ts';
 
 /** One message. A reader resumes after `id`; it is empty if the reader cannot resume from this message. */
 export interface StreamEvent {
   readonly id: string;
-  readonly event: MonitoringChange['kind'] | 'missed';
+  /** Kind of the change; `missed` if changes are not kept any more. */
+  readonly event: string;
   /** JSON text. */
   readonly data: string;
 }
@@ -54,9 +55,27 @@ export const eventOf = (change: MonitoringChange): StreamEvent => ({
   ),
 });
 
-/** Creates the hub of all streams. */
-export function createStreamHub(deps: { readonly store: MonitoringStore }): StreamHub {
-  const { store } = deps;
+/** A log of changes, numbered per account without gaps. */
+export interface StreamLog<Change extends { readonly number: number }> {
+  /** Returns the changes after a number, oldest first. `first` is the oldest number that is kept. */
+  changes(
+    accountId: string,
+    after: number,
+    limit: number,
+  ): { readonly changes: readonly Change[]; readonly first: number; readonly last: number };
+  onChange(listener: (change: { readonly accountId: string }) => void): void;
+}
+
+/**
+ * Creates the hub of all streams of a log.
+ *
+ * @param render - returns the message of a change; null if its record is gone
+ */
+export function createStreamHub<Change extends { readonly number: number }>(deps: {
+  readonly store: StreamLog<Change>;
+  readonly render: (change: Change) => StreamEvent | null;
+}): StreamHub {
+  const { store, render } = deps;
   const byAccount = new Map<string, Set<Subscription>>();
   let size = 0;
 
@@ -87,7 +106,8 @@ export function createStreamHub(deps: { readonly store: MonitoringStore }): Stre
         continue;
       }
       for (const change of changes) {
-        if (!sink.send(eventOf(change))) {
+        const event = render(change);
+        if (event !== null && !sink.send(event)) {
           drop(accountId, subscription, null);
           return;
         }

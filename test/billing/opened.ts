@@ -53,7 +53,6 @@ export function openedBilling(
 ): Billing {
   const { keys, audit } = access;
   mkdirSync(join(folder, 'accounts'), { recursive: true });
-  const stripe = { who: 'stripe', from: 'webhook' };
   return createBilling(
     {
       invoicesPath: join(folder, 'invoices.mdb'),
@@ -70,7 +69,7 @@ export function openedBilling(
               ...{ secretKey: 'sk_test_0123456789', apiUrl },
               ...(timeoutMs === undefined ? {} : { timeoutMs }),
             }),
-      ledger: ledger ?? (() => auditBookings(access.ledger(), audit, stripe, { log: silentLogger })),
+      ledger: ledger ?? ((actor) => auditBookings(access.ledger(), audit, actor, { log: silentLogger })),
       accountExists: (accountId) => keys.planOf(accountId) !== null,
       freeCredits: () => 10,
       publicUrl: () => publicUrl,

@@ -40,7 +40,7 @@ overLiveStates((makeState, name) => {
     );
     invoices = openInvoiceStore(
       { path: join(folder.path, 'invoices.mdb') },
-      { clock, openStore: state.openStore },
+      { clock, random: systemRandom, openStore: state.openStore },
     );
     payments = openPayments(
       { path: join(folder.path, 'payments.mdb'), secret: SECRET, seller: SELLER },

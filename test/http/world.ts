@@ -5,6 +5,7 @@ import type { Gate } from '../../src/accounts/gate.ts';
 import type { Permission } from '../../src/accounts/keys.ts';
 import type { DeriveKey } from '../../src/accounts/password.ts';
 import type { PlanName, Plans, RateOverrides } from '../../src/accounts/plans.ts';
+import { billingStreams } from '../../src/app/billing-events.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
@@ -21,6 +22,7 @@ import { compileBody, parseJson } from '../../src/http/pipeline/json-body.ts';
 import type { HttpApp, HttpOptions, Readiness, UseCases } from '../../src/http/ports.ts';
 import { BulkBody } from '../../src/http/schemas/labels.ts';
 import type { SanctionsEntry } from '../../src/labels/label.ts';
+import type { StreamHub } from '../../src/monitoring/stream.ts';
 import { parseEvmChain } from '../../src/receipts/oracle/accounts.ts';
 import type { OracleRoot } from '../../src/receipts/oracle/trees.ts';
 import type { ExchangeStatus } from '../../src/registers/exchange-status.ts';
@@ -355,6 +357,9 @@ export function worldUseCases(): UseCases {
     savedScreenings: () => {
       throw new Error('This world saves no screenings.');
     },
+    billingStreams: () => {
+      throw new Error('This world sells nothing.');
+    },
     billing: () => {
       throw new Error('This world sells nothing.');
     },
@@ -553,6 +558,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   );
   const access = options.isGateLate === true ? { ...embedded, gate: late(embedded.gate) } : embedded;
   const billing = openedBilling(folder.path, access, { stripeSecret: null, ...options.billing });
+  let streams: StreamHub | null = null;
   const app = createHttpApp(
     {
       host: '127.0.0.1',
@@ -567,7 +573,15 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     {
       ...parts,
       access,
-      useCases: { ...worldUseCases(), billing: () => billing, ...options.useCases },
+      useCases: {
+        ...worldUseCases(),
+        billing: () => billing,
+        billingStreams: () => {
+          streams ??= billingStreams(billing, { clock: systemClock });
+          return streams;
+        },
+        ...options.useCases,
+      },
       readiness: () =>
         options.readiness ?? {
           ready: true,

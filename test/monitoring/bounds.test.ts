@@ -37,8 +37,9 @@ import type {
 } from '../../src/monitoring/records.ts';
 import { openRefreshQueue, type RefreshQueue } from '../../src/monitoring/refresh-queue.ts';
 import { type Evidence, evaluate, ruleFor } from '../../src/monitoring/rules.ts';
+import type { MonitoringChange } from '../../src/monitoring/store.ts';
 import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
-import { createStreamHub, type StreamEvent } from '../../src/monitoring/stream.ts';
+import { createStreamHub, eventOf, type StreamEvent } from '../../src/monitoring/stream.ts';
 import { openTables } from '../../src/monitoring/tables.ts';
 import {
   addTransfer,
@@ -863,7 +864,8 @@ describe('streams', () => {
   const world = (first = 1, last = 3) => {
     const listeners: ((change: { accountId: string }) => void)[] = [];
     const state = { first, last };
-    const hub = createStreamHub({
+    const hub = createStreamHub<MonitoringChange>({
+      render: eventOf,
       store: {
         onChange: (listener: (change: { accountId: string }) => void) => void listeners.push(listener),
         changes: (_: string, after: number, limit: number) => ({

@@ -1,14 +1,8 @@
 /** `GET /monitoring/stream`. */
 import { Type } from 'typebox';
-import type { StreamEvent } from '../../monitoring/stream.ts';
 import { callerOf, operation } from '../operation.ts';
 import { MONITORING } from './support/monitoring.ts';
-
-/** Position in the stream. Empty: from now on. */
-const EventId = Type.String({
-  pattern: '^\\d{0,15}$',
-  description: 'the id of an event of this stream',
-});
+import { EventId, guarded } from './support/streams.ts';
 
 export const alertStream = operation({
   ...MONITORING,
@@ -23,33 +17,12 @@ export const alertStream = operation({
   description:
     'Server-sent events, or a WebSocket of JSON messages {id, event, data}. `lastEventId`, or the header Last-Event-ID, resumes the stream after that event. A client that does not read fast enough is disconnected with a reason, and can resume.',
   follow({ services, call, query, header }, open) {
-    const { id: keyId, accountId } = callerOf(call);
+    const { accountId } = callerOf(call);
     const { streams } = services.useCases.monitoring();
     const eventId = query.lastEventId ?? header['Last-Event-ID'] ?? '';
     const after = eventId === '' ? null : Number(eventId);
     streams.requireRoom(accountId);
     const stream = open();
-    // A stream outlives the check of its key or session, so it is checked again for each event: a revoked key gets no more events.
-    const { keys } = services.access;
-    const token = call.principal?.token ?? '';
-    const mayRead = (): boolean => {
-      if (token !== '') return services.access.people().session(token) !== null;
-      const key = keys.get(keyId);
-      return (
-        key?.status === 'ACTIVE' && key.permissions.includes('monitoring') && !keys.isDisabled(accountId)
-      );
-    };
-    const guarded = {
-      send(event: StreamEvent): boolean {
-        if (mayRead()) return stream.send(event);
-        stream.close(`The ${token === '' ? 'key' : 'session'} of this stream is not valid any more.`);
-        return false;
-      },
-      get waitingBytes() {
-        return stream.waitingBytes;
-      },
-      close: (reason: string) => stream.close(reason),
-    };
-    stream.onEnd(streams.subscribe(accountId, after, guarded));
+    stream.onEnd(streams.subscribe(accountId, after, guarded(services, call, stream, 'monitoring')));
   },
 });

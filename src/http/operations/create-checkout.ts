@@ -1,9 +1,9 @@
 /** `POST /billing/checkout`. */
 import { isoTime } from '../../base/clock.ts';
-import { AssayError } from '../../base/errors.ts';
 import { accountOf, operation, principalOf } from '../operation.ts';
 import { CheckoutBody, CheckoutPage } from '../schemas/billing.ts';
 import { ErrorBody } from '../schemas/common.ts';
+import { requireConfirmed } from './support/billing.ts';
 
 export const createCheckout = operation({
   id: 'createCheckout',
@@ -40,11 +40,7 @@ export const createCheckout = operation({
   async run({ services, call, body }) {
     const principal = principalOf(call);
     const accountId = accountOf(principal);
-    // An invitation replaces an unconfirmed registration, and nobody could use the credits of its account.
-    if (!services.access.people().mayHaveFreeCredits(accountId))
-      throw new AssayError('FORBIDDEN', 'email: confirm your email address before you buy.', {
-        field: 'email',
-      });
+    requireConfirmed(services, accountId);
     const { url, invoice } = await services.useCases
       .billing()
       .checkout({ accountId, personId: principal.actor.who }, body);

@@ -8,6 +8,7 @@ import { addWallet } from './add-wallet.ts';
 import { alertStream } from './alert-stream.ts';
 import { auditLog } from './audit-log.ts';
 import { billingPackages } from './billing-packages.ts';
+import { billingStream } from './billing-stream.ts';
 import { cancelJob } from './cancel-job.ts';
 import { caseEvents } from './case-events.ts';
 import { caseFile } from './case-file.ts';
@@ -23,6 +24,7 @@ import { compareScreenings } from './compare-screenings.ts';
 import { confirmTotp } from './confirm-totp.ts';
 import { createCase } from './create-case.ts';
 import { createCheckout } from './create-checkout.ts';
+import { createInvoice } from './create-invoice.ts';
 import { createKey } from './create-key.ts';
 import { deliveries } from './deliveries.ts';
 import { disableTotp } from './disable-totp.ts';
@@ -147,7 +149,9 @@ export const OPERATIONS: readonly Operation[] = [
   transaction,
   usage,
   billingPackages,
+  billingStream,
   createCheckout,
+  createInvoice,
   listInvoices,
   oneInvoice,
   invoiceReceipt,

@@ -2,7 +2,15 @@
 import { Type } from 'typebox';
 import { POOLS } from '../../accounts/pools.ts';
 import { BILLING_LIMITS } from '../../billing/limits.ts';
-import { CURRENCY, ENTRY_CAUSES, INVOICE_METHODS, INVOICE_STATES } from '../../billing/records.ts';
+import { ORDER_METHODS } from '../../billing/methods.ts';
+import {
+  CURRENCIES,
+  ENTRY_CAUSES,
+  INVOICE_EXCEPTIONS,
+  INVOICE_STATES,
+  PAYMENT_METHODS,
+  PAYMENT_STATES,
+} from '../../billing/records.ts';
 import { count, listOf, nullable, oneOf, pageFields, text, time } from './common.ts';
 
 const PoolSchema = oneOf(
@@ -14,14 +22,14 @@ const PoolSchema = oneOf(
 const Price = Type.Object(
   {
     amount: count('In the minor unit of the currency: cents.'),
-    currency: oneOf([CURRENCY], 'ISO 4217.'),
+    currency: oneOf([...CURRENCIES], 'ISO 4217.'),
   },
   { title: 'Price' },
 );
 
 const InvoiceStateSchema = oneOf(
   [...INVOICE_STATES],
-  'NEW: not paid. PROCESSING: the payment is confirmed later. SETTLED: paid, and the credits are booked. EXPIRED: not paid in time. INVALID: the payment failed. HELD: money arrived that does not match the invoice; the operator decides.',
+  'NEW: not paid. PROCESSING: the payment is confirmed later. SETTLED: paid, and the credits are booked. EXPIRED: not paid in time. INVALID: the payment failed. HELD: money arrived that does not match the invoice, or whose sender must be checked; the operator decides.',
   { title: 'InvoiceState' },
 );
 
@@ -30,6 +38,13 @@ export const OfferedPackages = Type.Object(
     checkout: oneOf(
       ['available', 'unavailable'],
       'Whether packages can be bought by card. `unavailable`: the operator has not configured Stripe.',
+    ),
+    methods: listOf(
+      Type.Object({
+        method: oneOf([...ORDER_METHODS]),
+        currencies: listOf(Type.String(), 'Currencies or assets to pay in; the first is the default.'),
+      }),
+      'Methods of payment for `POST /billing/invoices` that the operator has configured.',
     ),
     packages: listOf(
       Type.Object(
@@ -73,6 +88,24 @@ export const CheckoutBody = Type.Object(
   { title: 'CheckoutBody' },
 );
 
+export const InvoiceOrderBody = Type.Object(
+  {
+    ...CheckoutBody.properties,
+    method: oneOf(
+      [...ORDER_METHODS],
+      'How the invoice is paid; `GET /billing/packages` lists what is available.',
+    ),
+    currency: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: BILLING_LIMITS.currencyTextMax,
+        description: 'Currency or asset to pay in, in any letter case. Default: the first one of the method.',
+      }),
+    ),
+  },
+  { title: 'InvoiceOrderBody' },
+);
+
 export const CheckoutPage = Type.Object(
   {
     url: text('Page of Stripe on which the package is paid. Open it in the browser of the person who pays.'),
@@ -82,17 +115,82 @@ export const CheckoutPage = Type.Object(
   { title: 'CheckoutPage' },
 );
 
+const WireSchema = Type.Object(
+  {
+    iban: text('Account of the operator, without spaces.'),
+    bic: nullable(Type.String()),
+    holder: text('Owner of the account.'),
+    bank: nullable(Type.String()),
+    reference: text('Reference of ISO 11649, without spaces. Give it with the payment, and nothing else.'),
+  },
+  { title: 'WireInstructions' },
+);
+
+const PaymentSchema = Type.Object(
+  {
+    id: text('Unique among all invoices.'),
+    state: oneOf(
+      [...PAYMENT_STATES],
+      'PENDING: seen. CONFIRMED: counts. HELD: waits for the operator. REVERTED: undone by the bank or by a reorg. REFUSED: returned by the operator. WRONG_ASSET: another currency or asset than that of the invoice.',
+    ),
+    reason: nullable(Type.String(), 'Why it does not count; else null.'),
+    asset: text(),
+    amount: text('In the smallest unit of the asset.'),
+    value: text('The part of the amount due that it pays. It differs from `amount` if the payment was late.'),
+    credits: Type.Integer({ description: 'Credits that the account has from this payment.' }),
+    refunded: text('Returned by the operator, in the smallest unit of the asset.'),
+    seenAt: time('First sight.'),
+    confirmedAt: nullable(time()),
+    facts: Type.Record(
+      Type.String(),
+      Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]),
+      { description: 'Facts of the method, such as the hash of a transaction or the reference of the bank.' },
+    ),
+  },
+  { title: 'InvoicePayment' },
+);
+
 export const InvoiceSchema = Type.Object(
   {
     id: text(),
-    method: oneOf([...INVOICE_METHODS], 'How it is paid.'),
+    method: oneOf([...PAYMENT_METHODS], 'How it is paid.'),
     state: InvoiceStateSchema,
+    exceptions: listOf(
+      oneOf([...INVOICE_EXCEPTIONS]),
+      'PAID_PARTIAL: less than the price has arrived. PAID_OVER: more than the price. PAID_LATE: after `expiresAt`.',
+    ),
     reason: nullable(Type.String(), 'Why the invoice is INVALID or HELD; else null.'),
     package: text('Name of the package.'),
     quantity: count('Number of packages.'),
     credits: count('Credits of all packages together.'),
     pool: PoolSchema,
     price: Price,
+    rate: nullable(
+      Type.Object({
+        from: text(),
+        to: text(),
+        value: text('One unit of `from` in units of `to`.'),
+        source: text('Publisher of the rate.'),
+        at: time('Time to which the rate applies.'),
+      }),
+      'The rate that converted the price or the amount due, locked until `expiresAt`; null without a conversion.',
+    ),
+    due: Type.Object(
+      {
+        asset: text('Currency or asset.'),
+        amount: text('In the smallest unit of the asset.'),
+        decimals: count('Decimals of that unit.'),
+      },
+      { title: 'AmountDue' },
+    ),
+    paid: nullable(
+      Type.Object({
+        confirmed: text(),
+        pending: text('Seen, and not confirmed yet.'),
+        rest: text('Still to be paid; 0 if the rest is within the tolerance.'),
+      }),
+      'What has arrived, in the unit of `due`; null for a card.',
+    ),
     refunded: Price,
     dispute: nullable(
       oneOf(['OPEN', 'WON', 'LOST']),
@@ -100,17 +198,40 @@ export const InvoiceSchema = Type.Object(
     ),
     createdAt: time(),
     createdBy: text('Id of the person who bought; `stripe` for a payment that began outside this service.'),
-    expiresAt: time('Time until which it can be paid.'),
+    expiresAt: time('Time until which it can be paid at the locked rate.'),
+    monitorUntil: time('Time until which a late payment is looked for.'),
     settledAt: nullable(time()),
     receiptNumber: nullable(Type.String(), 'Number of the receipt; null until the invoice is settled.'),
+    wire: nullable(WireSchema, 'How to pay by wire; null for every other method.'),
+    payments: listOf(PaymentSchema, 'Payments that have arrived, in the order of their first sight.'),
+    refunds: listOf(
+      Type.Object({
+        id: text(),
+        paymentId: text(),
+        amount: text('In the smallest unit of the asset of the payment.'),
+        reason: text(),
+        at: time(),
+      }),
+      'What the operator has returned; of a card, see `refunded`.',
+    ),
     entries: listOf(
       Type.Object({
         id: text('Id of the entry in `GET /usage`.'),
+        paymentId: nullable(Type.String(), 'The payment; null in invoices of earlier versions.'),
         cause: oneOf([...ENTRY_CAUSES]),
         credits: Type.Integer({ description: 'Negative if credits were taken back.' }),
         bookedAt: time(),
       }),
-      'Entries of the ledger that the payment, its refunds and disputes made, oldest first.',
+      'Entries of the ledger that the payments, their refunds and disputes made, oldest first.',
+    ),
+    history: listOf(
+      Type.Object({
+        state: InvoiceStateSchema,
+        exceptions: listOf(oneOf([...INVOICE_EXCEPTIONS])),
+        cause: text('What happened.'),
+        at: time(),
+      }),
+      'Changes of the state and of the exceptions, oldest first.',
     ),
   },
   { title: 'Invoice' },

@@ -330,7 +330,7 @@ export const DeliverySchema = Type.Object(
     walletId: nullable(Type.String()),
     alertId: nullable(Type.String()),
     channel: oneOf(['webhook', 'email', 'slack', 'telegram']),
-    event: oneOf(['alert.created', 'alert.updated', 'digest', 'test']),
+    event: oneOf(['alert.created', 'alert.updated', 'digest', 'test', 'billing']),
     target: text(),
     status: oneOf(DELIVERY_STATUSES),
     attempts: listOf(

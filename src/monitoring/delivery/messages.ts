@@ -24,10 +24,20 @@ export interface TestMessage {
   readonly chain: string;
 }
 
+/** A message of billing, which other parts of the program make. */
+export interface Notice {
+  /** Type of the webhook, for example `invoice.settled`. */
+  readonly type: string;
+  readonly subject: string;
+  readonly lines: readonly string[];
+  readonly data: unknown;
+}
+
 export type Message =
   | { readonly event: Extract<DeliveryEvent, 'alert.created' | 'alert.updated'>; readonly alert: AlertAnswer }
   | { readonly event: 'digest'; readonly digest: Digest }
-  | { readonly event: 'test'; readonly test: TestMessage };
+  | { readonly event: 'test'; readonly test: TestMessage }
+  | { readonly event: 'billing'; readonly notice: Notice };
 
 const cut = (text: string, max: number): string => (text.length <= max ? text : `${text.slice(0, max - 1)}…`);
 /** Makes one line without characters that a terminal, a mail header or a chat could interpret as a command. */
@@ -59,6 +69,8 @@ function subjectOf(message: Message): string {
   switch (message.event) {
     case 'digest':
       return `Assay: ${message.digest.alerts.length + message.digest.more} alerts on ${message.digest.day}`;
+    case 'billing':
+      return `Assay: ${message.notice.subject}`;
     case 'test':
       return `Assay: test message for ${message.test.walletAddress}`;
     default: {
@@ -81,6 +93,8 @@ function linesOf(message: Message): string[] {
         ...(more === 0 ? [] : [`and ${more} more.`]),
       ];
     }
+    case 'billing':
+      return message.notice.lines.map(plain);
     case 'test':
       return [
         `This is a test of the alerts for ${plain(message.test.walletAddress)} (${message.test.chain}). Nothing happened to the wallet.`,
@@ -97,8 +111,18 @@ function linesOf(message: Message): string[] {
 const escapeSlack = (text: string): string =>
   text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 
-const webhookType = (message: Message): string =>
-  message.event === 'digest' ? 'alert.digest' : message.event === 'test' ? 'alert.test' : message.event;
+function webhookType(message: Message): string {
+  switch (message.event) {
+    case 'digest':
+      return 'alert.digest';
+    case 'test':
+      return 'alert.test';
+    case 'billing':
+      return message.notice.type;
+    default:
+      return message.event;
+  }
+}
 
 function webhookData(message: Message): unknown {
   switch (message.event) {
@@ -106,6 +130,8 @@ function webhookData(message: Message): unknown {
       return { digest: message.digest };
     case 'test':
       return { test: message.test };
+    case 'billing':
+      return message.notice.data;
     default:
       return { alert: message.alert };
   }

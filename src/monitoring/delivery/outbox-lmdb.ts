@@ -22,7 +22,7 @@ import {
   SEVERITIES,
 } from '../records.ts';
 import { DELIVERY_LIMITS } from './limits.ts';
-import { type Message, renderMessage } from './messages.ts';
+import { type Message, type Notice, renderMessage } from './messages.ts';
 import {
   PAST_IDS,
   type Receiver,
@@ -104,6 +104,14 @@ export interface LmdbOutbox extends Outbox {
    * @throws INVALID_REQUEST if the wallet has no receiver
    */
   test(wallet: MonitoredWallet): Promise<readonly Delivery[]>;
+  /**
+   * Stores one delivery for each receiver of a notice of another part of the program. Repeating it with the same id is a no-op.
+   *
+   * @param id - of the notice: its first characters are its time, as those of every id here
+   */
+  notify(accountId: string, id: string, receivers: readonly Receiver[], notice: Notice): Promise<void>;
+  /** Like `enableUrl`, in a transaction of its own. */
+  useAgain(accountId: string, url: string): Promise<void>;
   /** Enables a URL that was disabled by a 410 response. Call it inside a transaction. */
   enableUrl(accountId: string, url: string): void;
   /**
@@ -155,6 +163,18 @@ export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
 }
 
 const urlHash = (url: string): string => createHash('sha256').update(url).digest('hex');
+
+/** Characters of an id that are its time. */
+const TIME_CHARS = 10;
+
+/** Returns the id of the delivery of a notice to a receiver, always the same: every node may hand a notice over. */
+function deliveryIdOf(id: string, { channel, target }: Receiver): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([id, channel, target]))
+    .digest('hex');
+  // Hexadecimal digits are digits of ids.
+  return id.slice(0, TIME_CHARS) + hash.slice(0, id.length - TIME_CHARS);
+}
 
 class StoredOutbox implements LmdbOutbox {
   readonly #root: LiveRoot;
@@ -208,12 +228,13 @@ class StoredOutbox implements LmdbOutbox {
     walletId: string | null,
     alertId: string | null,
     message: Message,
+    id: string = this.#newId(),
   ): Delivery {
     const now = this.#clock.now();
     const isGone =
       receiver.channel === 'webhook' && this.#gone.get([accountId, urlHash(receiver.target)]) !== undefined;
     const delivery: Delivery = {
-      id: this.#newId(),
+      id,
       accountId,
       walletId,
       alertId,
@@ -424,6 +445,21 @@ class StoredOutbox implements LmdbOutbox {
     );
     this.wake();
     return stored;
+  }
+
+  async notify(accountId: string, id: string, receivers: readonly Receiver[], notice: Notice): Promise<void> {
+    await this.#root.transaction(() => {
+      for (const receiver of receivers) {
+        const own = deliveryIdOf(id, receiver);
+        if (this.#deliveries.get(keyOf(accountId, own)) !== undefined) continue;
+        this.#store(accountId, receiver, null, null, { event: 'billing', notice }, own);
+      }
+    });
+    this.wake();
+  }
+
+  async useAgain(accountId: string, url: string): Promise<void> {
+    await this.#gone.remove([accountId, urlHash(url)]);
   }
 
   enableUrl(accountId: string, url: string): void {

@@ -1,4 +1,6 @@
 /** Parts of the operations of billing. Every id is looked up together with the account of the client. */
+import { AssayError } from '../../../base/errors.ts';
+import type { Services } from '../../operation.ts';
 import { ErrorBody, idText } from '../../schemas/common.ts';
 
 /** Columns of the operations that read: any key, or a session. */
@@ -9,3 +11,14 @@ export const NO_INVOICE = {
 } as const;
 
 export const invoicePath = { id: idText('Id of an invoice of the account.') };
+
+/**
+ * Rejects a purchase by an account whose email address is not confirmed: an invitation replaces an unconfirmed registration, and nobody
+ * could use the credits of its account.
+ *
+ * @throws FORBIDDEN
+ */
+export function requireConfirmed({ access }: Pick<Services, 'access'>, accountId: string): void {
+  if (access.people().mayHaveFreeCredits(accountId)) return;
+  throw new AssayError('FORBIDDEN', 'email: confirm your email address before you buy.', { field: 'email' });
+}
