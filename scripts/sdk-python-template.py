@@ -1073,11 +1073,12 @@ def unwrap_webhook(
 
 @dataclass
 class StreamEvent:
-    """An event of `alerts.stream()`."""
+    """An event of `alerts.stream()` or `billing.stream()`."""
 
     #: Position in the stream; empty if the stream cannot be resumed from this event.
     id: str
-    #: `alert.created`, `alert.updated`, `wallet.created`, `wallet.updated`; `missed`: events that are no longer stored.
+    #: `alert.created`, `alert.updated`, `wallet.created`, `wallet.updated`; `invoice.created`, `invoice.settled` and those of
+    #: the other states, `balance.low`; `missed`: events that are no longer stored.
     event: str
     data: Dict[str, Any]
 
@@ -1090,6 +1091,11 @@ class StreamEvent:
     def wallet(self) -> Optional[MonitoredWallet]:
         value = self.data.get("wallet")
         return MonitoredWallet.from_json(value) if isinstance(value, dict) else None
+
+    @property
+    def invoice(self) -> Optional[Invoice]:
+        value = self.data.get("invoice")
+        return Invoice.from_json(value) if isinstance(value, dict) else None
 
 
 def _stream_events(lines: Iterable[bytes]) -> Iterator[StreamEvent]:

@@ -24,6 +24,7 @@ const REPEATABLE = new Set(['screen', 'screenBulk', 'clear', 'login', 'logout'])
 const STREAMS: Readonly<Record<string, string>> = {
   jobResult: `_parsed_lines(self._client._result_chunks(OPERATION, OPTIONS, {"id": id}))`,
   alertStream: `self._client._stream(OPERATION, OPTIONS, last_event_id, silence)`,
+  billingStream: `self._client._stream(OPERATION, OPTIONS, last_event_id, silence)`,
 };
 
 export interface Schema {
@@ -342,6 +343,7 @@ const OWN_HEADERS = new Set(['Idempotency-Key', 'Range', 'If-Range', 'Last-Event
 /** Arguments that streams take instead of their parameters. */
 const STREAM_ARGUMENTS: Readonly<Record<string, string>> = {
   alertStream: 'silence: float = STREAM_SILENCE_SECONDS',
+  billingStream: 'silence: float = STREAM_SILENCE_SECONDS',
 };
 
 class Methods {

@@ -25,7 +25,7 @@ const FLOORS: readonly (readonly string[])[] = [
 /** Folders outside the layers, with the only folders that each may import. */
 const ONLY: Readonly<Record<string, readonly string[]>> = {
   accounts: ['base', 'state', 'nodes'],
-  billing: ['base', 'state', 'accounts'],
+  billing: ['base', 'state', 'accounts', 'sources'],
 };
 
 /** Above every layer. Only the code that connects the program reads `config`; the code that does the work does not. */

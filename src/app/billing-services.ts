@@ -9,6 +9,7 @@ import type { Random } from '../base/random.ts';
 import { createBilling } from '../billing/billing.ts';
 import type { Billing } from '../billing/service.ts';
 import { createCardCheckouts } from '../billing/stripe.ts';
+import { createWire } from '../billing/wire/method.ts';
 import type { Config } from '../config/config.ts';
 import type { OpenStore } from '../state/live-store.ts';
 
@@ -25,10 +26,12 @@ export interface BillingServicesDeps {
 
 /** Returns the service of billing. Bookings are in the audit log. */
 export function billingOf(
-  { dataDir, stripe, seller }: Pick<Config, 'dataDir' | 'stripe' | 'seller'>,
+  config: Pick<Config, 'dataDir' | 'stripe' | 'seller' | 'bankAccount' | 'paymentToleranceBasisPoints'>,
   { access, openStore, publicUrl, clock, random, log }: BillingServicesDeps,
 ): Billing {
+  const { dataDir, stripe, seller, bankAccount, paymentToleranceBasisPoints } = config;
   const { keys, audit, ledger, planOf } = access;
+  const toleranceBasisPoints = paymentToleranceBasisPoints;
   return createBilling(
     {
       invoicesPath: join(dataDir, 'invoices.mdb'),
@@ -40,6 +43,10 @@ export function billingOf(
       ...{ clock, random, log },
       packages: readPackages(),
       checkouts: stripe.api === null ? null : createCardCheckouts(stripe.api),
+      methods: ({ invoices }) =>
+        bankAccount === null
+          ? []
+          : [createWire({ account: bankAccount, toleranceBasisPoints }, { clock, invoices })],
       ledger: (actor) => auditBookings(ledger(), audit, actor, { log }),
       accountExists: (accountId) => keys.planOf(accountId) !== null,
       freeCredits: (accountId) => planOf(accountId).creditsPerMonth,

@@ -5,12 +5,15 @@
 import type { Actor } from '../accounts/audit.ts';
 import type { CreditPackage } from '../accounts/credits.ts';
 import type { Ledger } from '../accounts/ledger.ts';
+import type { Pool } from '../accounts/pools.ts';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { createIds } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { OpenStore } from '../state/live-store.ts';
+import { checkBalances, TOP_UP } from './balances.ts';
+import type { PrintedPage } from './html.ts';
 import { cardTerms, newInvoice } from './invoice.ts';
 import { BILLING_LIMITS } from './limits.ts';
 import type { InvoiceMethod } from './methods.ts';
@@ -20,12 +23,14 @@ import { openPayments, type Payments } from './payments.ts';
 import { receiptHtml } from './receipt-html.ts';
 import type { Agreement, BillingPreferences, Invoice, Seller } from './records.ts';
 import type { Billing, Buyer, Deliver, Offer } from './service.ts';
-import { createSettlement, type Settlement } from './settlement.ts';
+import { createSettlement, PAYMENT_ACTOR, type Settlement } from './settlement.ts';
+import { type MonthlyStatement, monthlyStatement, statementHtml } from './statement.ts';
 import type { InvoiceFilter, InvoicePage, InvoiceStore } from './store.ts';
 import { openInvoiceStore } from './store-lmdb.ts';
 import type { CardCheckouts } from './stripe.ts';
 import { type Sweeping, startSweeping } from './sweeping.ts';
 import { type BillingReport, verifyBilling } from './verify.ts';
+import { proFormaHtml } from './wire/pro-forma.ts';
 
 export interface BillingOptions {
   /** Files of the stores. */
@@ -46,7 +51,7 @@ export interface BillingDeps {
   /** Creates the methods of payment that are configured, besides cards. Default: none. */
   readonly methods?: (context: MethodContext) => readonly InvoiceMethod[];
   /** The ledger, with bookings in the audit log as those of an actor. */
-  readonly ledger: (actor: Actor) => Pick<Ledger, 'book' | 'usage'>;
+  readonly ledger: (actor: Actor) => Pick<Ledger, 'book' | 'usage' | 'balance'>;
   readonly accountExists: (accountId: string) => boolean;
   /** Credits that an account is granted each month. */
   readonly freeCredits: (accountId: string) => number;
@@ -76,6 +81,7 @@ class InvoiceBilling implements Billing {
   #payments: Payments | null = null;
   #settlement: Settlement | null = null;
   #sweeping: Sweeping | null = null;
+  #balancesAtMs = 0;
   #methods: readonly InvoiceMethod[] | null = null;
 
   constructor(options: BillingOptions, deps: BillingDeps) {
@@ -187,12 +193,36 @@ class InvoiceBilling implements Billing {
     await this.settlement().finish();
     for (const { accountId, id } of store.expired(this.#deps.clock.now(), BILLING_LIMITS.expirySweepMax))
       await this.settlement().apply(accountId, id, { kind: 'expire' });
+    await this.#checkBalances();
     if (deliver === undefined) return;
     for (const event of store.unsent(BILLING_LIMITS.noticesPage)) {
       const notice = noticeOf(event, store, this.#deps.clock.now());
       if (notice !== null) await deliver(notice);
       await store.sent(event);
     }
+  }
+
+  /** Checks balances, if the last check was long enough ago. If the clock was set back, it checks. */
+  async #checkBalances(): Promise<void> {
+    const nowMs = this.#deps.clock.now();
+    const isDue = Math.abs(nowMs - this.#balancesAtMs) >= BILLING_LIMITS.balanceCheckMs;
+    if (!isDue) return;
+    this.#balancesAtMs = nowMs;
+    await checkBalances({
+      ...this.#deps,
+      invoices: () => this.#invoices(),
+      ledger: () => this.#deps.ledger(PAYMENT_ACTOR),
+      order: (accountId, order) => this.order({ accountId, personId: TOP_UP }, order),
+    });
+  }
+
+  statement(accountId: string, pool: Pool, month: string): Promise<MonthlyStatement> {
+    const ledger = this.#deps.ledger(PAYMENT_ACTOR);
+    return monthlyStatement({ accountId, pool, month }, { ledger, invoices: this.#invoices() });
+  }
+
+  async printedStatement(accountId: string, pool: Pool, month: string): Promise<PrintedPage> {
+    return statementHtml(await this.statement(accountId, pool, month), this.#options.seller);
   }
 
   start(deliver: Deliver): void {
@@ -211,6 +241,9 @@ class InvoiceBilling implements Billing {
   }
 
   setPreferences(accountId: string, preferences: BillingPreferences): Promise<void> {
+    checkRules(preferences, this.#deps.packages, this.#invoices().agreement(accountId));
+    // The next sweep checks the new thresholds.
+    this.#balancesAtMs = 0;
     return this.#invoices().setPreferences(accountId, preferences);
   }
 
@@ -236,6 +269,15 @@ class InvoiceBilling implements Billing {
         },
       );
     return receiptHtml(invoice, receipt);
+  }
+
+  proForma(accountId: string, id: string): ReturnType<Billing['proForma']> {
+    const invoice = this.invoice(accountId, id);
+    const { wire } = invoice.details;
+    if (wire !== undefined) return proFormaHtml(invoice, wire, this.#options.seller);
+    throw new AssayError('NOT_FOUND', `id: the invoice is paid by ${invoice.method}, not by wire.`, {
+      field: 'id',
+    });
   }
 
   payments(): Payments | null {
@@ -271,6 +313,22 @@ class InvoiceBilling implements Billing {
     await this.#payments?.close();
     await this.#store?.close();
   }
+}
+
+/**
+ * Checks that each balance has at most one rule, and that what the rules order can be bought.
+ *
+ * @throws INVALID_REQUEST naming the field
+ */
+function checkRules(
+  { topUp = [] }: BillingPreferences,
+  packages: readonly CreditPackage[],
+  agreement: Agreement | null,
+): void {
+  if (new Set(topUp.map(({ pool }) => pool)).size < topUp.length)
+    throw new AssayError('INVALID_REQUEST', 'topUp: each balance has at most one rule.', { field: 'topUp' });
+  for (const { pool, quantity, package: name } of topUp)
+    orderOf(packages, agreement, { pool, quantity, package: name });
 }
 
 /** Creates the service of billing. Its stores are opened at their first use. */

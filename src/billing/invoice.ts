@@ -12,7 +12,7 @@ import type {
   Rate,
   Receipt,
 } from './records.ts';
-import { moneyOf } from './transitions.ts';
+import { bookedCredits, moneyOf } from './transitions.ts';
 
 /** Decimals of all currencies of prices. */
 export const CURRENCY_DECIMALS = 2;
@@ -140,19 +140,26 @@ const rateAnswer = ({ from, to, value, source, atMs }: Rate) => ({
   at: isoTime(atMs),
 });
 
-const paymentAnswer = (payment: InvoicePayment) => ({
+const paymentAnswer = (payment: InvoicePayment, invoice: Invoice) => ({
   id: payment.id,
   state: payment.state,
   reason: payment.reason,
   asset: payment.asset,
   amount: payment.amount,
   value: payment.value,
-  credits: payment.credits,
+  // Refunds and disputes of cards are counted by their entries.
+  credits: invoice.method === 'CARD' ? bookedCredits(invoice, payment.id) : payment.credits,
   refunded: payment.refunded,
   seenAt: isoTime(payment.seenAtMs),
   confirmedAt: timeOrNull(payment.confirmedAtMs),
   facts: payment.facts,
 });
+
+function wireAnswer({ details: { wire } }: Invoice) {
+  if (wire === undefined) return null;
+  const { iban, bic, holder, bank, reference } = wire;
+  return { iban, bic, holder, bank, reference };
+}
 
 /**
  * Returns an invoice in the form of the API.
@@ -185,8 +192,8 @@ export function invoiceAnswer(invoice: Invoice, nowMs: number) {
     monitorUntil: isoTime(invoice.monitorUntilMs),
     settledAt: timeOrNull(invoice.settledAtMs),
     receiptNumber: invoice.receipt === null ? null : receiptNumber(invoice.receipt),
-    wire: invoice.details.wire ?? null,
-    payments: invoice.payments.map(paymentAnswer),
+    wire: wireAnswer(invoice),
+    payments: invoice.payments.map((payment) => paymentAnswer(payment, invoice)),
     refunds: invoice.refunds.map(({ id, paymentId, amount, reason, atMs }) => ({
       ...{ id, paymentId, amount, reason },
       at: isoTime(atMs),

@@ -20,6 +20,24 @@ export const BILLING_LIMITS = {
   historyMax: 200,
   /** Events of an account that a stream can be resumed from: more than a month of a busy customer. */
   eventsKept: 2_000,
+  /** A rate that is older is not used for a new invoice: publishers have one each working day, and holidays last some days. */
+  rateAgeMaxMs: 7 * 24 * 60 * 60_000,
+  /** Characters of the source of a rate: a URL. */
+  rateSourceCharsMax: 500,
+  /** Invoices that an import suggests for one payment: more do not help a person to choose. */
+  candidatesMax: 5,
+  /** Characters of a name from a bank, which ISO 20022 limits to 140. */
+  bankTextMax: 140,
+  /** Characters of an operator's reason: one sentence. */
+  reasonCharsMax: 300,
+  /** Characters of the detail of an entry of the audit log. */
+  auditDetailMax: 300,
+  /** Interval between checks of the balances of accounts that ask for it: credits are spent in minutes, not seconds. */
+  balanceCheckMs: 60_000,
+  /** Time after an unpaid top-up before the next one: a rule must not fill the list with expired invoices. */
+  topUpIntervalMs: 24 * 60 * 60_000,
+  /** Entries that a statement reads: a few seconds, and more credits than an account spends in several months. */
+  statementEntriesMax: 500_000,
   /** Events that one sweep hands to their receivers: some 100 ms. */
   noticesPage: 500,
   /** Interval between sweeps: an event of another process of this machine is seen by then, and an expired invoice ended. */

@@ -3,7 +3,7 @@
  * (settlement.ts), which books the credits. Methods are registered in `BillingDeps.methods`; one that is not configured is absent.
  */
 import type { Terms } from './invoice.ts';
-import type { Currency, Order, PaymentMethod, Rate } from './records.ts';
+import type { Order, PaymentMethod } from './records.ts';
 
 /** Methods of payment for which an invoice is ordered. A card is paid by a checkout. */
 export const ORDER_METHODS = ['CRYPTO', 'WIRE'] as const satisfies readonly PaymentMethod[];
@@ -39,10 +39,4 @@ export interface InvoiceMethod {
    * @throws INVALID_REQUEST naming the field, for example if there is no current rate for the currency
    */
   open(draft: InvoiceDraft): Promise<OpenedInvoice>;
-}
-
-/** Returns current rates of currencies of prices. */
-export interface Rates {
-  /** Returns the rate from the currency of the price list; null if none is recent enough. */
-  rateTo(currency: Currency): Rate | null;
 }

@@ -1,43 +1,10 @@
-/**
- * The printable receipt of a paid invoice. All texts of people are escaped, and the policy of the page forbids scripts and every source:
- * it needs neither.
- */
-import { createHash } from 'node:crypto';
+/** The printable receipt of a paid invoice. */
 import { isoTime } from '../base/clock.ts';
+import { CENTS, escapeHtml, money, numberRow, own, type PrintedPage, printedPage, textRow } from './html.ts';
 import { receiptNumber } from './invoice.ts';
-import type { Invoice, Receipt } from './records.ts';
+import type { Invoice, PaymentMethod, Rate, Receipt, Seller } from './records.ts';
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-  '`': '&#96;',
-};
-
-const escapeHtml = (text: string): string => text.replace(/[&<>"'`]/g, (char) => ESCAPES[char] ?? '');
-
-/** A text of a person, isolated in its direction. */
-const own = (text: string): string => `<bdi>${escapeHtml(text)}</bdi>`;
-
-const STYLE = `body{font:14px/1.5 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem;color:#111;background:#fff}
-h1{font-size:1.4rem;margin:2rem 0 1rem}address{font-style:normal}
-table{border-collapse:collapse;width:100%;margin:1rem 0}th,td{border-bottom:1px solid #bbb;padding:.4rem .5rem;text-align:left;vertical-align:top;overflow-wrap:anywhere}
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}tfoot th{border-bottom:0}
-@media print{body{margin:0;max-width:none}tr{break-inside:avoid}}`;
-
-const POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; sandbox; frame-ancestors 'none'`;
-
-const CENTS = 100;
 const BASIS_POINTS = 10_000;
-
-/** Returns an amount with its currency, such as `1,299.00 USD`. */
-function money(amount: number, currency: string): string {
-  const cents = Math.abs(amount);
-  const whole = Math.floor(cents / CENTS).toLocaleString('en-US');
-  return `${amount < 0 ? '−' : ''}${whole}.${String(cents % CENTS).padStart(2, '0')} ${currency}`;
-}
 
 /** Returns the VAT that is contained in an amount, rounded to the minor unit. */
 export const containedVat = (amount: number, basisPoints: number): number =>
@@ -45,59 +12,81 @@ export const containedVat = (amount: number, basisPoints: number): number =>
 
 const percent = (basisPoints: number): string => `${basisPoints / CENTS} %`;
 
-const row = (label: string, value: string): string =>
-  `<tr><th scope="row">${label}</th><td class="n">${value}</td></tr>`;
+/** Returns the seller's name, address and VAT number. */
+export function sellerAddress({ name, address, vatId }: Seller): string {
+  const lines = [name, ...address].filter((line) => line !== null).map(own);
+  const vat = vatId === null ? '' : `<br>VAT identification number: ${own(vatId)}`;
+  return `<address>${lines.join('<br>')}${vat}</address>`;
+}
+
+/** Returns the rows of the tax that a price contains, if the operator charges one. */
+export function vatRows(amount: number, currency: string, { vatBasisPoints }: Seller): readonly string[] {
+  if (vatBasisPoints === null) return [];
+  const vat = containedVat(amount, vatBasisPoints);
+  return [
+    numberRow('Net', money(amount - vat, currency)),
+    numberRow(`VAT ${percent(vatBasisPoints)}`, money(vat, currency)),
+  ];
+}
+
+/** Returns what an invoice is about, as a table. */
+export function itemTable({ package: name, quantity, credits, amount, currency, pool }: Invoice): string {
+  const unit = money(Math.round(amount / quantity), currency);
+  const balance = pool === 'api' ? 'API' : 'dashboard';
+  return `<table>
+<thead><tr><th scope="col">Item</th><th scope="col" class="n">Quantity</th><th scope="col" class="n">Price</th></tr></thead>
+<tbody><tr><td>Package ${own(name)}: ${credits} credits in total, for the ${balance} balance</td><td class="n">${quantity}</td><td class="n">${unit}</td></tr></tbody>
+</table>`;
+}
+
+const PAID_BY: Readonly<Record<PaymentMethod, string>> = {
+  CARD: 'by card',
+  CRYPTO: 'in cryptocurrency',
+  WIRE: 'by wire',
+};
 
 /** Returns the rows of the sum: the tax if the operator charges one, the total, and what was returned since. */
-function sumRows({ amount, currency, refunded, dispute }: Invoice, { seller }: Receipt): string {
-  const { vatBasisPoints } = seller;
-  const vat = vatBasisPoints === null ? null : containedVat(amount, vatBasisPoints);
+function sumRows(
+  { amount, currency, refunded, dispute, method, rate }: Invoice,
+  { seller }: Receipt,
+): string {
   return [
-    ...(vat === null || vatBasisPoints === null
-      ? []
-      : [
-          row('Net', money(amount - vat, currency)),
-          row(`VAT ${percent(vatBasisPoints)}`, money(vat, currency)),
-        ]),
-    row('Total, paid by card', money(amount, currency)),
-    ...(refunded === 0 ? [] : [row('Refunded since', money(-refunded, currency))]),
-    ...(dispute === 'OPEN' || dispute === 'LOST' ? [row('Disputed', dispute.toLowerCase())] : []),
+    ...vatRows(amount, currency, seller),
+    numberRow(`Total, paid ${PAID_BY[method]}`, money(amount, currency)),
+    ...(rate === null ? [] : [rateRow(rate)]),
+    ...(refunded === 0 ? [] : [numberRow('Refunded since', money(-refunded, currency))]),
+    ...(dispute === 'OPEN' || dispute === 'LOST' ? [numberRow('Disputed', dispute.toLowerCase())] : []),
   ].join('\n');
 }
 
-/** Returns the page of a receipt, and the policy of its response. */
-export function receiptHtml(
-  invoice: Invoice,
-  receipt: Receipt,
-): { readonly html: string; readonly policy: string } {
-  const { seller } = receipt;
+/** Returns the row of a rate. */
+export const rateRow = ({ from, to, value, source, atMs }: Rate): string =>
+  numberRow(
+    `Rate of ${isoTime(atMs).slice(0, 10)} (${own(source)})`,
+    `1 ${escapeHtml(from)} = ${value} ${escapeHtml(to)}`,
+  );
+
+/** Returns the page of a receipt. */
+export function receiptHtml(invoice: Invoice, receipt: Receipt): PrintedPage {
   const number = escapeHtml(receiptNumber(receipt));
-  const sellerLines = [seller.name, ...seller.address].filter((line) => line !== null).map(own);
-  const vatId = seller.vatId === null ? '' : `<br>VAT identification number: ${own(seller.vatId)}`;
-  const unit = money(Math.round(invoice.amount / invoice.quantity), invoice.currency);
-  const balance = invoice.pool === 'api' ? 'API' : 'dashboard';
+  const payments = invoice.method === 'CARD' ? invoice.references : invoice.payments.map(({ id }) => id);
   const entries = invoice.entries.map(
     ({ id, cause, credits, bookedAtMs }) =>
       `<tr><td>${isoTime(bookedAtMs)}</td><td>${cause}</td><td>${escapeHtml(id)}</td><td class="n">${credits}</td></tr>`,
   );
-  const html = `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Receipt ${number}</title><style>${STYLE}</style></head>
-<body>
-<address>${sellerLines.join('<br>')}${vatId}</address>
+  return printedPage(
+    `Receipt ${receiptNumber(receipt)}`,
+    `${sellerAddress(receipt.seller)}
 <h1>Receipt ${number}</h1>
 <table>
 <tbody>
-<tr><th scope="row">Date</th><td>${isoTime(receipt.issuedAtMs).slice(0, 10)}</td></tr>
-<tr><th scope="row">Customer account</th><td>${own(invoice.accountId)}</td></tr>
-<tr><th scope="row">Invoice</th><td>${escapeHtml(invoice.id)}</td></tr>
-<tr><th scope="row">Payment</th><td>${invoice.references.map(escapeHtml).join('<br>')}</td></tr>
+${textRow('Date', isoTime(receipt.issuedAtMs).slice(0, 10))}
+${textRow('Customer account', own(invoice.accountId))}
+${textRow('Invoice', escapeHtml(invoice.id))}
+${textRow('Payment', payments.map(escapeHtml).join('<br>'))}
 </tbody>
 </table>
-<table>
-<thead><tr><th scope="col">Item</th><th scope="col" class="n">Quantity</th><th scope="col" class="n">Price</th></tr></thead>
-<tbody><tr><td>Package ${own(invoice.package)}: ${invoice.credits} credits in total, for the ${balance} balance</td><td class="n">${invoice.quantity}</td><td class="n">${unit}</td></tr></tbody>
-</table>
+${itemTable(invoice)}
 <table>
 <tbody>
 ${sumRows(invoice, receipt)}
@@ -109,9 +98,6 @@ ${sumRows(invoice, receipt)}
 <tbody>
 ${entries.join('\n')}
 </tbody>
-</table>
-</body>
-</html>
-`;
-  return { html, policy: POLICY };
+</table>`,
+  );
 }

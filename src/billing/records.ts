@@ -222,6 +222,20 @@ export interface BillingPreferences {
   readonly email: string | null;
   /** A balance below this number of credits is reported, once until it is above again; null: never. */
   readonly lowBalance: Readonly<Record<Pool, number | null>>;
+  /** At most one rule for each balance; absent: none. */
+  readonly topUp?: readonly TopUpRule[];
+}
+
+/** Orders credits when a balance is low. The invoice still has to be paid. */
+export interface TopUpRule {
+  readonly pool: Pool;
+  /** Orders if fewer credits are left. */
+  readonly below: number;
+  readonly package: string;
+  readonly quantity: number;
+  readonly method: Exclude<PaymentMethod, 'CARD'>;
+  /** Null: the first one of the method. */
+  readonly currency: string | null;
 }
 
 /** A package that the operator has agreed with one account. */

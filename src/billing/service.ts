@@ -1,11 +1,14 @@
 /** The operations of billing: the port that requests and commands use. billing.ts implements it. */
+import type { Pool } from '../accounts/pools.ts';
 import type { PageEnd } from '../base/paging.ts';
+import type { PrintedPage } from './html.ts';
 import type { OrderMethod } from './methods.ts';
 import type { BillingNotice } from './notices.ts';
 import type { OfferedPackage, OrderRequest } from './packages.ts';
 import type { Payments } from './payments.ts';
 import type { Agreement, BillingPreferences, Invoice } from './records.ts';
 import type { Settlement } from './settlement.ts';
+import type { MonthlyStatement } from './statement.ts';
 import type { InvoiceFilter, InvoicePage, InvoiceStore } from './store.ts';
 import type { BillingReport } from './verify.ts';
 
@@ -78,7 +81,22 @@ export interface Billing {
    *
    * @throws NOT_FOUND, also for an invoice that is not settled
    */
-  receipt(accountId: string, id: string): { readonly html: string; readonly policy: string };
+  receipt(accountId: string, id: string): PrintedPage;
+  /**
+   * Returns the pro-forma invoice of a payment by wire as an HTML page to print, with the codes that banking apps scan.
+   *
+   * @throws NOT_FOUND, also for an invoice that is paid in another way
+   */
+  proForma(accountId: string, id: string): PrintedPage;
+  /**
+   * Returns the statement of a balance for one month, UTC.
+   *
+   * @param month - `YYYY-MM`
+   * @throws INVALID_REQUEST
+   */
+  statement(accountId: string, pool: Pool, month: string): Promise<MonthlyStatement>;
+  /** Returns the same as a page to print. */
+  printedStatement(accountId: string, pool: Pool, month: string): Promise<PrintedPage>;
   /** Events of Stripe; null if no secret is configured. */
   payments(): Payments | null;
   /** Stores the custom package of an account; null removes it. */

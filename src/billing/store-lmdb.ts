@@ -2,6 +2,7 @@
  * The store of invoices over live state. Unpaid invoices are bounded by account; paid ones are never deleted, because receipts must be
  * kept and their numbers have no gaps.
  */
+import type { Pool } from '../accounts/pools.ts';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { createIds, ID_SHAPE } from '../base/ids.ts';
@@ -17,7 +18,7 @@ import {
 import { type BillingEvent, eventTypeOf, type NewBillingEvent, type StoredEvent } from './events.ts';
 import { openInvoice, type StoredInvoice } from './invoice.ts';
 import { BILLING_LIMITS } from './limits.ts';
-import type { Agreement, BillingPreferences, Invoice } from './records.ts';
+import type { Agreement, BillingPreferences, Currency, Invoice, Rate } from './records.ts';
 import type { InvoiceChange, InvoiceFilter, InvoicePage, InvoicePlace, InvoiceStore } from './store.ts';
 import { isUnbooked } from './transitions.ts';
 
@@ -63,6 +64,10 @@ function openTables(root: LiveRoot) {
     unsent: open<string, EventKey>('unsent', 'string'),
     /** Last number of each account, of all receipts, of events, and of counters of methods of payment. */
     counts: open<number, [accountId: string, count: string]>('counts', 'json'),
+    /** Balances that are low, and were reported. */
+    lowBalances: open<string, [accountId: string, pool: string]>('lowBalances', 'string'),
+    /** Newest rate of each currency. */
+    rates: open<Rate, string>('rates', 'json'),
     preferences: open<BillingPreferences, string>('preferences', 'json'),
     agreements: open<Agreement, string>('agreements', 'json'),
   };
@@ -82,6 +87,11 @@ const isForgettable = (invoice: StoredInvoice | undefined, nowMs: number): boole
   (['NEW', 'EXPIRED', 'INVALID'].includes(invoice.state) &&
     (invoice.payments ?? []).length === 0 &&
     (invoice.monitorUntilMs ?? invoice.expiresAtMs) + BILLING_LIMITS.unpaidKeptMs <= nowMs);
+
+interface WatchedAccount {
+  readonly accountId: string;
+  readonly preferences: BillingPreferences;
+}
 
 interface UnpaidRow {
   readonly key: InvoiceKey;
@@ -345,6 +355,53 @@ class LmdbInvoiceStore implements InvoiceStore {
     return this.#live.root.childTransaction(() => {
       if (agreement === null) agreements.removeSync(accountId);
       else agreements.putSync(accountId, agreement);
+    });
+  }
+
+  *waiting(): Generator<Invoice> {
+    this.#live.root.resetReadTxn();
+    for (const key of this.#tables.unpaid.getKeys()) {
+      const invoice = this.#open(key);
+      if (invoice !== null) yield invoice;
+    }
+  }
+
+  rate(currency: Currency): Rate | null {
+    this.#live.root.resetReadTxn();
+    return this.#tables.rates.get(currency) ?? null;
+  }
+
+  async setRate(rate: Rate): Promise<void> {
+    await this.#tables.rates.put(rate.to, rate);
+  }
+
+  *ofAccount(accountId: string): Generator<Invoice> {
+    this.#live.root.resetReadTxn();
+    const start: InvoiceKey = [accountId, Number.MAX_SAFE_INTEGER];
+    for (const { value } of this.#tables.invoices.getRange({ start, end: [accountId, 0], reverse: true }))
+      yield openInvoice(value);
+  }
+
+  *watchedAccounts(): Generator<WatchedAccount> {
+    this.#live.root.resetReadTxn();
+    // As a list: the caller writes between two of them.
+    for (const { key, value } of [...this.#tables.preferences.getRange()])
+      yield { accountId: key, preferences: value };
+  }
+
+  async noteBalance(
+    { accountId, pool, isLow }: { readonly accountId: string; readonly pool: Pool; readonly isLow: boolean },
+    event: NewBillingEvent,
+  ): Promise<void> {
+    const { lowBalances } = this.#tables;
+    const wasLow = lowBalances.get([accountId, pool]) !== undefined;
+    if (wasLow === isLow) return;
+    await this.#write(() => {
+      if (!isLow) lowBalances.removeSync([accountId, pool]);
+      else if (lowBalances.get([accountId, pool]) === undefined) {
+        lowBalances.putSync([accountId, pool], PRESENT);
+        this.#addEvent(accountId, event);
+      }
     });
   }
 

@@ -1,7 +1,16 @@
 /** The port of the store of invoices. store-lmdb.ts implements it over live state: on one machine in LMDB, on many nodes in Redis. */
+import type { Pool } from '../accounts/pools.ts';
 import type { PageEnd, PageRequest } from '../base/paging.ts';
 import type { BillingEvent, NewBillingEvent } from './events.ts';
-import type { Agreement, BillingPreferences, Invoice, InvoiceState, PaymentMethod } from './records.ts';
+import type {
+  Agreement,
+  BillingPreferences,
+  Currency,
+  Invoice,
+  InvoiceState,
+  PaymentMethod,
+  Rate,
+} from './records.ts';
 
 export type InvoicePage = Omit<PageRequest, 'offset'>;
 
@@ -62,6 +71,20 @@ export interface InvoiceStore {
   agreement(accountId: string): Agreement | null;
   /** Stores the custom package of an account; null removes it. */
   agree(accountId: string, agreement: Agreement | null): Promise<void>;
+  /** Yields the invoices without a receipt. */
+  waiting(): Iterable<Invoice>;
+  /** Returns the newest rate to a currency; null if the operator has given none. */
+  rate(currency: Currency): Rate | null;
+  setRate(rate: Rate): Promise<void>;
+  /** Yields all invoices of an account, newest first. */
+  ofAccount(accountId: string): Iterable<Invoice>;
+  /** Yields the accounts that have set where they get messages. */
+  watchedAccounts(): Iterable<{ readonly accountId: string; readonly preferences: BillingPreferences }>;
+  /** Records whether a balance is low, and adds the event if it was not low before, once on all nodes. */
+  noteBalance(
+    balance: { readonly accountId: string; readonly pool: Pool; readonly isLow: boolean },
+    event: NewBillingEvent,
+  ): Promise<void>;
   /** Returns where an account gets messages; by default nowhere. */
   preferences(accountId: string): BillingPreferences;
   setPreferences(accountId: string, preferences: BillingPreferences): Promise<void>;

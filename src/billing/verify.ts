@@ -5,6 +5,7 @@ import { BILLING_LIMITS } from './limits.ts';
 import type { Payments } from './payments.ts';
 import type { Invoice } from './records.ts';
 import type { InvoiceStore } from './store.ts';
+import { bookedCredits, moneyOf } from './transitions.ts';
 
 export interface BillingReport {
   readonly invoices: number;
@@ -28,7 +29,8 @@ export interface VerifyDeps {
 }
 
 /** Reference of the adjustments that payments make. Purchases have none. */
-const PAYMENT_REFERENCE = /^stripe (refund|dispute|won) /;
+const PAYMENT_REFERENCE =
+  /^(stripe (refund|dispute|won)|invoice \S+ (refund|reversal|restored|correction))\b/;
 
 /** Reads the entries of one balance that belong to payments, by their ids. Entries of a month that begins are booked first. */
 async function paymentEntries(
@@ -50,15 +52,57 @@ async function paymentEntries(
   return entries;
 }
 
+/** Returns the faults of an invoice that is paid by card: its package is booked once. */
+function cardFaults({ entries, state, credits }: Invoice, of: string): readonly string[] {
+  const bought = entries.filter(({ cause }) => cause === 'PURCHASE');
+  if (state === 'SETTLED' && (bought.length !== 1 || bought[0]?.credits !== credits))
+    return [`${of}: is SETTLED, and its entries do not book ${credits} credits once.`];
+  return state !== 'SETTLED' && entries.length > 0 ? [`${of}: is ${state} and has entries.`] : [];
+}
+
+/** Returns the faults of an invoice with payments: the entries of each add up to its credits, and those follow from what has arrived. */
+function paymentFaults(invoice: Invoice, of: string): readonly string[] {
+  const faults: string[] = [];
+  const { payments, entries, state, receipt } = invoice;
+  for (const { id, credits } of payments) {
+    const booked = bookedCredits(invoice, id);
+    if (booked !== credits)
+      faults.push(`${of}: payment ${id} gives ${credits} credits, and its entries add up to ${booked}.`);
+  }
+  const known = new Set(payments.map(({ id }) => id));
+  for (const { id, paymentId } of entries)
+    if (paymentId === undefined || !known.has(paymentId)) faults.push(`${of}: entry ${id} has no payment.`);
+  const { confirmed } = moneyOf(invoice);
+  if (state === 'SETTLED' && (receipt === null || confirmed === 0n))
+    faults.push(`${of}: is SETTLED without a ${receipt === null ? 'receipt' : 'payment'}.`);
+  if (receipt === null && entries.length > 0) faults.push(`${of}: has entries and was never settled.`);
+  const refunded = new Map<string, bigint>();
+  for (const { paymentId, amount } of invoice.refunds)
+    refunded.set(paymentId, (refunded.get(paymentId) ?? 0n) + BigInt(amount));
+  for (const payment of payments)
+    if (BigInt(payment.refunded) !== (refunded.get(payment.id) ?? 0n))
+      faults.push(`${of}: payment ${payment.id} has refunds that do not add up.`);
+  return faults;
+}
+
+/** Returns payments that are on several invoices. */
+function sharedPayments(all: readonly Invoice[]): readonly string[] {
+  const owners = new Map<string, string>();
+  const faults: string[] = [];
+  for (const invoice of all)
+    for (const { id } of invoice.payments) {
+      const owner = owners.get(id);
+      if (owner !== undefined) faults.push(`payment ${id}: is on the invoices ${owner} and ${invoice.id}.`);
+      owners.set(id, invoice.id);
+    }
+  return faults;
+}
+
 /** Returns the faults of the entries of one invoice. */
 function entryFaults(invoice: Invoice, entries: ReadonlyMap<string, LedgerEntry>): readonly string[] {
   const faults: string[] = [];
   const of = `invoice ${invoice.id} of ${invoice.accountId}`;
-  const bought = invoice.entries.filter(({ cause }) => cause === 'PURCHASE');
-  if (invoice.state === 'SETTLED' && (bought.length !== 1 || bought[0]?.credits !== invoice.credits))
-    faults.push(`${of}: is SETTLED, and its entries do not book ${invoice.credits} credits once.`);
-  if (invoice.state !== 'SETTLED' && invoice.entries.length > 0)
-    faults.push(`${of}: is ${invoice.state} and has entries.`);
+  faults.push(...(invoice.method === 'CARD' ? cardFaults(invoice, of) : paymentFaults(invoice, of)));
   for (const { id, credits } of invoice.entries) {
     const amount = entries.get(id)?.amount;
     if (amount !== credits)
@@ -80,10 +124,16 @@ function receiptFaults(numbers: readonly number[], last: number): readonly strin
   return faults.slice(0, 1);
 }
 
+/** Whether the reference of an adjustment names an invoice, or a payment of one. */
+function isOfInvoice(reference: string, invoices: VerifyDeps['invoices']): boolean {
+  const words = reference.split(' ');
+  return words[0] === 'invoice' || invoices.byReference(words.at(-1) ?? '') !== null;
+}
+
 /** Compares everything. Safe while servers are running: a payment that is being booked at this moment may be reported. */
 export async function verifyBilling({ invoices, payments, ledger }: VerifyDeps): Promise<BillingReport> {
-  const faults: string[] = [];
   const all = [...invoices.all()];
+  const faults: string[] = [...sharedPayments(all)];
   const settled = all.filter(({ state }) => state === 'SETTLED');
   const byBalance = new Map<string, Invoice[]>();
   for (const invoice of all) {
@@ -110,13 +160,10 @@ export async function verifyBilling({ invoices, payments, ledger }: VerifyDeps):
     for (const invoice of own) faults.push(...entryFaults(invoice, entries));
     const listed = new Set(own.flatMap((invoice) => invoice.entries.map(({ id }) => id)));
     for (const { id, reference, amount } of entries.values())
-      if (
-        !listed.has(id) &&
-        reference !== null &&
-        invoices.byReference(reference.split(' ').at(-1) ?? '') !== null
-      )
+      if (!listed.has(id) && reference !== null && isOfInvoice(reference, invoices))
         faults.push(`ledger entry ${id} of ${balance} (${reference}, ${amount} credits): is on no invoice.`);
     const bought = [...entries.values()].filter(({ id, type }) => type === 'PURCHASE' && !listed.has(id));
+    // Without Stripe, earlier card payments cannot be told from others.
     if (payments !== null && bought.length > (unsettled.get(balance) ?? 0))
       faults.push(
         `ledger of ${balance}: ${bought.length} purchases are on no invoice (${bought.map(({ id }) => id).join(', ')}), and ${unsettled.get(balance) ?? 0} payments explain them.`,

@@ -1,4 +1,4 @@
-/** `assay billing packages|invoices|agree|verify`: sales of credits, with or without a running server. */
+/** `assay billing packages|invoices|agree|verify`, and those of billing-payments.ts: sales of credits, with or without a running server. */
 import type { Command } from 'commander';
 import { OPERATOR } from '../accounts/audit.ts';
 import { LOCAL_ACCOUNT } from '../accounts/keys.ts';
@@ -7,6 +7,7 @@ import { invoiceAnswer } from '../billing/invoice.ts';
 import { BILLING_LIMITS } from '../billing/limits.ts';
 import type { OfferedPackage, Price } from '../billing/packages.ts';
 import { INVOICE_STATES, type InvoiceState } from '../billing/records.ts';
+import { addPaymentCommands } from './billing-payments.ts';
 import { answer, type Terminal } from './context.ts';
 import type { Services } from './services.ts';
 
@@ -141,6 +142,8 @@ export function addBillingCommand(program: Command, terminal: Terminal, services
         .packages.filter(({ kind }) => kind === 'CUSTOM');
       answer(terminal, options.json ?? false, { accountId, agreed }, () => offered.map(packageLine));
     });
+
+  addPaymentCommands(billing, terminal, services);
 
   billing
     .command('verify')

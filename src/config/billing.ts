@@ -1,6 +1,9 @@
-/** Settings: payments by card, and the operator's details on receipts. */
+/** Settings: payments by card and by wire, and the operator's details on receipts. */
 import {
   addressLines,
+  optionalBic,
+  optionalCountry,
+  optionalIban,
   optionalLine,
   optionalPercent,
   optionalSecret,
@@ -47,6 +50,39 @@ export const billingSettings = {
     '',
     optionalPercent,
     'VAT that the prices contain, such as 8.1: receipts show it. Empty: receipts show no VAT.',
+  ),
+  sellerIban: setting(
+    'ASSAY_SELLER_IBAN',
+    '',
+    optionalIban,
+    'Account for payments by wire. Without it, no credits are sold by wire. Needs ASSAY_SELLER_NAME, the owner of the account. A Swiss QR-IBAN is refused: invoices have references of ISO 11649.',
+  ),
+  sellerBic: setting('ASSAY_SELLER_BIC', '', optionalBic, 'BIC of the bank of ASSAY_SELLER_IBAN.'),
+  sellerBank: setting('ASSAY_SELLER_BANK', '', optionalLine, 'Name of the bank of ASSAY_SELLER_IBAN.'),
+  sellerStreet: setting(
+    'ASSAY_SELLER_STREET',
+    '',
+    optionalLine,
+    'Street and number of the owner of the account, for the Swiss QR code.',
+  ),
+  sellerPostcode: setting(
+    'ASSAY_SELLER_POSTCODE',
+    '',
+    optionalLine,
+    'Postcode of the owner of the account. Invoices have a Swiss QR code if it, ASSAY_SELLER_TOWN and ASSAY_SELLER_COUNTRY are set, and the account is Swiss.',
+  ),
+  sellerTown: setting('ASSAY_SELLER_TOWN', '', optionalLine, 'Town of the owner of the account.'),
+  sellerCountry: setting(
+    'ASSAY_SELLER_COUNTRY',
+    '',
+    optionalCountry,
+    'Country of the owner of the account: two letters, such as CH.',
+  ),
+  paymentTolerance: setting(
+    'ASSAY_PAYMENT_TOLERANCE_PERCENT',
+    '0.5',
+    optionalPercent,
+    'A payment by wire or in cryptocurrency may be short by this and still pays its invoice: senders subtract fees. Empty: by nothing.',
   ),
   receiptPrefix: setting(
     'ASSAY_RECEIPT_PREFIX',

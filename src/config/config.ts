@@ -47,6 +47,21 @@ export interface Config {
     readonly vatBasisPoints: number | null;
     readonly receiptPrefix: string;
   };
+  /** The operator's account for payments by wire; null: none. */
+  readonly bankAccount: {
+    readonly iban: string;
+    readonly bic: string | null;
+    readonly holder: string;
+    readonly bank: string | null;
+    readonly address: {
+      readonly street: string | null;
+      readonly postcode: string;
+      readonly town: string;
+      readonly country: string;
+    } | null;
+  } | null;
+  /** Hundredths of a percent by which a payment may be short. */
+  readonly paymentToleranceBasisPoints: number;
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
@@ -285,6 +300,23 @@ function readStripe(value: <T>(row: Setting<T>) => T): Config['stripe'] {
   return { webhookSecret, api: secretKey === null ? null : { secretKey, apiUrl } };
 }
 
+/** Combines the settings of the account for payments by wire. Throws INVALID_CONFIG if its owner is not named. */
+function readBankAccount(value: <T>(row: Setting<T>) => T): Config['bankAccount'] {
+  const iban = value(SETTINGS.sellerIban);
+  if (iban === null) return null;
+  const holder = value(SETTINGS.sellerName);
+  if (holder === null)
+    throw need(SETTINGS.sellerName, SETTINGS.sellerIban, ', because a bank needs the owner of the account');
+  const postcode = value(SETTINGS.sellerPostcode);
+  const town = value(SETTINGS.sellerTown);
+  const country = value(SETTINGS.sellerCountry);
+  const isKnown = postcode !== null && town !== null && country !== null;
+  return {
+    ...{ iban, holder, bic: value(SETTINGS.sellerBic), bank: value(SETTINGS.sellerBank) },
+    address: isKnown ? { street: value(SETTINGS.sellerStreet), postcode, town, country } : null,
+  };
+}
+
 /** Returns the validated URLs of the graph stores, by chain. Throws INVALID_CONFIG. */
 function readGraphStores(
   environment: Readonly<Record<string, string | undefined>>,
@@ -331,6 +363,8 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
       vatBasisPoints: value(SETTINGS.vatPercent),
       receiptPrefix: value(SETTINGS.receiptPrefix),
     },
+    bankAccount: readBankAccount(value),
+    paymentToleranceBasisPoints: value(SETTINGS.paymentTolerance) ?? 0,
     host: value(SETTINGS.host),
     port: value(SETTINGS.port),
     dataDir: value(SETTINGS.dataDir),

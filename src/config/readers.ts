@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { isAbsolute, resolve } from 'node:path';
 import { AssayError } from '../base/errors.ts';
+import { parseIban } from '../base/iban.ts';
 import { type RedisPlace, readRedisUrl } from '../state/redis.ts';
 
 const wrong = (variable: string, text: string, expected: string): AssayError =>
@@ -159,6 +160,31 @@ export const optionalPercent = (text: string, variable: string): number | null =
   if (!/^\d{1,2}(\.\d{1,2})?$/.test(text))
     throw wrong(variable, text, 'a number from 0 to 99.99 with at most two decimals');
   return Math.round(Number(text) * BASIS_POINTS_PER_PERCENT);
+};
+
+/** The range of Swiss institution numbers that is reserved for QR-IBANs, which need a reference of their own kind. */
+const QR_IBAN = /^(CH|LI)\d{2}3[01]\d{3}/;
+
+export const optionalIban = (text: string, variable: string): string | null => {
+  if (text.trim() === '') return null;
+  const iban = parseIban(text);
+  if (iban === null) throw wrong(variable, text, 'an IBAN with correct check digits');
+  if (QR_IBAN.test(iban)) throw wrong(variable, text, 'the IBAN of the account, not its QR-IBAN');
+  return iban;
+};
+
+export const optionalBic = (text: string, variable: string): string | null => {
+  const bic = text.replaceAll(' ', '').toUpperCase();
+  if (bic === '') return null;
+  if (!/^[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?$/.test(bic))
+    throw wrong(variable, text, 'a BIC of 8 or 11 characters');
+  return bic;
+};
+
+export const optionalCountry = (text: string, variable: string): string | null => {
+  if (text.trim() === '') return null;
+  if (!/^[A-Z]{2}$/.test(text.trim())) throw wrong(variable, text, 'two capital letters, such as CH');
+  return text.trim();
 };
 
 export const receiptPrefix = (text: string, variable: string): string => {

@@ -118,6 +118,14 @@ export interface MonitoringService {
   alerts(accountId: string, query: AlertQuery, page: PageRequest): ReturnType<MonitoringStore['alerts']>;
   changeAlert(accountId: string, alertId: string, change: AlertChange, by: string): Promise<Alert>;
   /**
+   * Checks the URL of a receiver of other messages.
+   *
+   * @param field - field of the request that the error names
+   * @returns the URL in canonical form
+   * @throws INVALID_REQUEST with the field
+   */
+  checkReceiver(url: string, field: string): string;
+  /**
    * Checks every URL and stores the channels.
    *
    * @throws INVALID_REQUEST with the field
@@ -350,6 +358,7 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
       );
     },
     changeAlert: (accountId, alertId, change, by) => store.changeAlert(accountId, alertId, change, by),
+    checkReceiver: (url, field) => checkReceiverUrl(url, field, policy),
     async setChannels(accountId, { email, slackWebhookUrl, telegram }) {
       const channels = {
         email,

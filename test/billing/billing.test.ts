@@ -217,6 +217,7 @@ overLiveStates((makeState) => {
     const ledger = access.ledger();
     const dying = (isBooked: boolean) => ({
       usage: ledger.usage.bind(ledger),
+      balance: ledger.balance.bind(ledger),
       async book(booking: Parameters<typeof ledger.book>[0]) {
         if (isBooked) await ledger.book(booking);
         throw crash;

@@ -8,10 +8,12 @@ import type { Ledger } from '../../src/accounts/ledger.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { createBilling } from '../../src/billing/billing.ts';
+import { type BillingDeps, createBilling } from '../../src/billing/billing.ts';
 import type { Seller } from '../../src/billing/records.ts';
 import type { Billing } from '../../src/billing/service.ts';
 import { createCardCheckouts } from '../../src/billing/stripe.ts';
+import type { BankAccount } from '../../src/billing/wire/details.ts';
+import { createWire } from '../../src/billing/wire/method.ts';
 import type { OpenStore } from '../../src/state/live-store.ts';
 
 export const SELLER: Seller = {
@@ -21,6 +23,20 @@ export const SELLER: Seller = {
   vatBasisPoints: 810,
   receiptPrefix: 'R-',
 };
+
+/** The operator's account of tests. */
+export const BANK_ACCOUNT: BankAccount = {
+  iban: 'CH9300762011623852957',
+  bic: 'KBZHCH22',
+  holder: 'Example AG',
+  bank: 'Example Bank',
+  address: { street: 'Bahnhofstrasse 1', postcode: '8001', town: 'Zürich', country: 'CH' },
+};
+
+/** Sells by wire, by the clock of this machine. */
+export const testWire: NonNullable<BillingDeps['methods']> = ({ invoices }) => [
+  createWire({ account: BANK_ACCOUNT, toleranceBasisPoints: 50 }, { clock: systemClock, invoices }),
+];
 
 export interface OpenedBillingOptions {
   readonly stripeSecret?: string | null;
@@ -32,8 +48,10 @@ export interface OpenedBillingOptions {
   readonly clock?: Clock;
   readonly openStore?: OpenStore;
   readonly seller?: Seller;
+  /** Default: none. */
+  readonly methods?: BillingDeps['methods'];
   /** Default: a ledger whose bookings are in the audit log. */
-  readonly ledger?: () => Pick<Ledger, 'book' | 'usage'>;
+  readonly ledger?: () => Pick<Ledger, 'book' | 'usage' | 'balance'>;
 }
 
 /** Opens billing in a data folder. The caller closes it before the accounts. */
@@ -49,6 +67,7 @@ export function openedBilling(
     seller = SELLER,
     ledger,
     timeoutMs,
+    methods,
   }: OpenedBillingOptions = {},
 ): Billing {
   const { keys, audit } = access;
@@ -72,6 +91,7 @@ export function openedBilling(
       ledger: ledger ?? ((actor) => auditBookings(access.ledger(), audit, actor, { log: silentLogger })),
       accountExists: (accountId) => keys.planOf(accountId) !== null,
       freeCredits: () => 10,
+      ...(methods === undefined ? {} : { methods }),
       publicUrl: () => publicUrl,
       ...(openStore === undefined ? {} : { openStore }),
     },

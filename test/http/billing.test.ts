@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { LOCAL_ACCOUNT } from '../../src/accounts/keys.ts';
 import type { Role } from '../../src/accounts/roles.ts';
 import type { Email } from '../../src/base/mail.ts';
+import { testWire } from '../billing/opened.ts';
 import {
   eventOf,
   paid,
@@ -28,7 +29,7 @@ beforeAll(async () => {
   stripe = await startStripe();
   world = await openWorld({
     backend: 'node',
-    billing: { stripeSecret: WEBHOOK_SECRET, apiUrl: stripe.url },
+    billing: { stripeSecret: WEBHOOK_SECRET, apiUrl: stripe.url, methods: testWire },
     people: { registration: 'open', mailer: { send: async (letter) => void letters.push(letter) } },
     derive: async ({ password, salt, bytes }) => scryptSync(password, salt, bytes, { N: 2 }),
   });
@@ -207,4 +208,92 @@ it('a service without Stripe says so, and lists its packages', async () => {
   } finally {
     await other.close();
   }
+});
+
+it('an invoice by wire leads from the order to a page to print, for its owner only', async () => {
+  const body = { package: 'Starter', method: 'WIRE' };
+  for (const [as, status] of [
+    ['analyst', 403],
+    ['key', 401],
+  ] as const)
+    expect([as, (await ask('POST', '/billing/invoices', { as, body })).status]).toEqual([as, status]);
+  const { invoice } = dataOf(await ask('POST', '/billing/invoices', { body }));
+  expect(invoice).toMatchObject({
+    ...{ method: 'WIRE', state: 'NEW', exceptions: [], payments: [], entries: [] },
+    due: { asset: 'USD', amount: '19900', decimals: 2 },
+    paid: { confirmed: '0', pending: '0', rest: '19900' },
+    wire: { iban: 'CH9300762011623852957', reference: expect.stringMatching(/^RF\d{12}$/) },
+    history: [{ state: 'NEW', cause: 'created' }],
+  });
+  const page = await ask('GET', `/billing/invoices/${invoice.id}/pro-forma`, { as: 'key' });
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(page.text).toContain('CH93 0076 2011 6238 5295 7');
+  expect((await ask('GET', `/billing/invoices/${invoice.id}/pro-forma`, { as: 'stranger' })).status).toBe(
+    404,
+  );
+  const listed = dataOf(await ask('GET', '/billing/invoices?method=WIRE', { as: 'key' })).invoices;
+  expect(listed.map(({ id }: { id: string }) => id)).toEqual([invoice.id]);
+});
+
+it('a method that is not configured, or a wrong currency, is refused with its field', async () => {
+  for (const [change, field, text] of [
+    [{ method: 'CRYPTO' }, 'method', 'CRYPTO is not available'],
+    [{ method: 'WIRE', currency: 'XYZ' }, 'currency', 'must be one of USD, EUR, CHF, GBP'],
+    [{ method: 'CASH' }, 'method', 'method'],
+  ] as const) {
+    const refused = await ask('POST', '/billing/invoices', {
+      body: { package: 'Starter', ...change },
+      headers: { accept: 'application/problem+json' },
+    });
+    expect([refused.status, codeOf(refused)]).toEqual([400, 'INVALID_REQUEST']);
+    expect(refused.text).toContain(text);
+    expect(JSON.parse(refused.text).field).toBe(field);
+  }
+});
+
+it('settings are changed by an owner only, and a rule must order a package that exists', async () => {
+  const body = { email: 'finance@example.org', lowBalance: { api: 50, dashboard: null } };
+  expect((await ask('PUT', '/billing/settings', { as: 'analyst', body })).status).toBe(403);
+  expect(dataOf(await ask('PUT', '/billing/settings', { body })).settings).toMatchObject(body);
+  expect(dataOf(await ask('GET', '/billing/settings', { as: 'key' })).settings).toMatchObject({
+    ...{ ...body, webhookUrl: null, topUp: [] },
+  });
+  const rule = { pool: 'api', below: 20, package: 'Nothing', quantity: 1, method: 'WIRE', currency: null };
+  const headers = { accept: 'application/problem+json' };
+  const refused = await ask('PUT', '/billing/settings', { body: { topUp: [rule] }, headers });
+  expect([refused.status, JSON.parse(refused.text).field]).toEqual([400, 'package']);
+  expect(world.access.audit().newest(1)[0]).toMatchObject({ action: 'billing.settings' });
+});
+
+it('the stream has the events of an invoice, and can be resumed', async () => {
+  const { invoice } = dataOf(
+    await ask('POST', '/billing/invoices', { body: { package: 'Growth', method: 'WIRE' } }),
+  );
+  const stop = new AbortController();
+  const response = await fetch(`${world.url}/api/v1/billing/stream?lastEventId=0`, {
+    headers: { authorization: `Bearer ${key}` },
+    signal: stop.signal,
+  });
+  expect(response.headers.get('content-type')).toContain('text/event-stream');
+  let text = '';
+  for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>) {
+    text += Buffer.from(bytes).toString();
+    if (text.includes(invoice.id)) break;
+  }
+  stop.abort();
+  expect(text).toContain('event: invoice.created');
+});
+
+it('a statement lists the month, as CSV and to print', async () => {
+  const month = new Date().toISOString().slice(0, 7);
+  const csv = await ask('GET', `/billing/statements/${month}?pool=dashboard`, { as: 'key' });
+  expect(csv.headers.get('content-type')).toContain('text/csv');
+  const lines = csv.text.trim().split('\r\n');
+  expect(lines[0]).toBe('at,pool,type,entry,invoice,count,credits,balance');
+  const [opening, closing] = [lines[1], lines.at(-1)].map((line) => Number(line?.split(',').at(-1)));
+  const sum = lines.slice(2, -1).reduce((total, line) => total + Number(line.split(',')[6]), 0);
+  expect(opening! + sum).toBe(closing);
+  const page = await ask('GET', `/billing/statements/${month}?format=html`, { as: 'key' });
+  expect(page.text).toContain('Statement of credits');
+  expect((await ask('GET', '/billing/statements/2026-13', { as: 'key' })).status).toBe(400);
 });

@@ -209,6 +209,37 @@ describe('every operation of the document', () => {
         await world.pay();
         expect(await owner.billing.receipt(invoiceId)).toContain('Receipt R-');
       },
+      createInvoice: async () => {
+        const owner = await colleague();
+        const { invoice } = await owner.billing.order({ package: 'Starter', method: 'WIRE' });
+        expect([invoice.state, invoice.due]).toEqual(['NEW', { asset: 'USD', amount: '19900', decimals: 2 }]);
+      },
+      invoiceProForma: async () => {
+        const owner = await colleague();
+        const { invoice } = await owner.billing.order({ package: 'Starter', method: 'WIRE' });
+        expect(await owner.billing.proForma(invoice.id)).toContain('Pro-forma invoice');
+      },
+      billingSettings: async ({ assay }) =>
+        expect((await assay.billing.settings()).settings.webhookUrl).toBeNull(),
+      changeBillingSettings: async () => {
+        const owner = await colleague();
+        const lowBalance = { api: 5, dashboard: null };
+        const { settings } = await owner.billing.changeSettings({ email: 'a@example.org', lowBalance });
+        expect(settings).toMatchObject({ email: 'a@example.org', lowBalance, topUp: [] });
+      },
+      billingStatement: async ({ assay }) =>
+        expect(await assay.billing.statement(new Date().toISOString().slice(0, 7))).toContain('OPENING'),
+      billingStream: async () => {
+        const owner = await colleague();
+        const { invoice } = await owner.billing.order({ package: 'Starter', method: 'WIRE' });
+        for await (const { event, data } of owner.billing.stream({ lastEventId: '0' })) {
+          expect([event, 'invoice' in data ? data.invoice.id : null]).toEqual([
+            'invoice.created',
+            invoice.id,
+          ]);
+          break;
+        }
+      },
       names: async ({ assay }) =>
         expect((await assay.names.screen({ names: [{ name: 'Ann Listed' }] })).results).toHaveLength(1),
       clear: async ({ assay }) => expect((await assay.names.clear(name)).cleared.name).toBe(name.name),

@@ -16,6 +16,7 @@ import { ReceiptBatches } from '../../src/receipts/batches.ts';
 import { createReceipts } from '../../src/receipts/receipts.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
+import { testWire } from '../billing/opened.ts';
 import {
   eventOf,
   paid,
@@ -90,7 +91,7 @@ export async function openSdkWorld() {
   });
   const world = await openWorld({
     backend: 'uws',
-    billing: { stripeSecret: WEBHOOK_SECRET, apiUrl: stripe.url },
+    billing: { stripeSecret: WEBHOOK_SECRET, apiUrl: stripe.url, methods: testWire },
     people: { registration: 'open', mailer: { send: async (letter) => void letters.push(letter) } },
     useCases: {
       monitoring: () => monitoring.service,

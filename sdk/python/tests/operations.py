@@ -344,6 +344,20 @@ def check_billing(client):
     assert [one.id for one in client.billing.list(limit=1)] == [ordered.invoice_id]
     assert client.billing.get(ordered.invoice_id).invoice.state == "NEW"
     refused(assay.NotFoundError, client.billing.receipt, ordered.invoice_id)
+    assert [(one.method, one.currencies) for one in offer.methods] == [("WIRE", ["USD"])]
+    invoice = client.billing.order(package="Starter", method="WIRE").invoice
+    assert invoice.state == "NEW" and invoice.wire.reference.startswith("RF") and invoice.due.amount == "19900"
+    assert "Pro-forma invoice" in client.billing.pro_forma(invoice.id)
+    assert client.billing.settings().settings.top_up == []
+    changed = client.billing.change_settings(low_balance={"api": 5, "dashboard": None}).settings
+    assert changed.low_balance.api == 5 and changed.webhook_url is None
+    assert "OPENING" in client.billing.statement(invoice.created_at[:7])
+    stream = client.billing.stream(last_event_id="0")
+    kinds = [next(stream), next(stream)]
+    stream.close()
+    assert [event.event for event in kinds] == ["invoice.created", "invoice.created"]
+    assert kinds[1].invoice.id == invoice.id
+
 def check_operator(url):
     """Of a person of an operator account; nobody else may read the state of the installation."""
     operator = recorded(Assay(base_url=url, session=os.environ["ASSAY_TEST_OPERATOR_SESSION"]))

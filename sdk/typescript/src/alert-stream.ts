@@ -1,9 +1,9 @@
-/** The stream of alerts and changes of wallets, which resumes after the last event if its connection breaks. */
+/** The streams of alerts and changes of wallets, and of billing, each of which resumes after the last event if its connection breaks. */
 import { type Connection, delayAfter, failureOf, isPassing, pause } from './core/connection.ts';
 import { AbortError, ConnectionError } from './core/errors.ts';
 import { sseMessages } from './core/sse.ts';
 import type { TransportResponse } from './core/transport.ts';
-import type { Alert, MonitoredWallet } from './generated/api.ts';
+import type { Alert, Invoice, MonitoredWallet } from './generated/api.ts';
 
 export interface AlertStreamOptions {
   /** `id` of an event of this stream, after which it resumes. Default: from now on. */
@@ -60,11 +60,31 @@ async function* watched(
   }
 }
 
-/** Follows the stream. `Alerts.stream` describes it. */
-export async function* alertEvents(
+/** An event of billing. `data.invoice` is the invoice as it is now. */
+export type BillingStreamEvent =
+  | {
+      readonly id: string;
+      readonly event: `invoice.${'created' | 'updated' | Lowercase<Invoice['state']>}`;
+      readonly data: { readonly invoice: Invoice };
+    }
+  | {
+      readonly id: string;
+      readonly event: 'balance.low';
+      readonly data: {
+        readonly pool: Invoice['pool'];
+        readonly balance: number;
+        readonly threshold: number;
+        readonly at: string;
+      };
+    }
+  | Extract<StreamEvent, { readonly event: 'missed' }>;
+
+/** Follows a stream. `Alerts.stream` describes it. */
+export async function* streamEvents<Event>(
   connection: Connection,
+  path: string,
   { lastEventId = '', signal, maxRetries = RETRIES_MAX }: AlertStreamOptions,
-): AsyncGenerator<StreamEvent, void, undefined> {
+): AsyncGenerator<Event, void, undefined> {
   let position = lastEventId;
   let wasOpen = false;
   for (let failures = 0; ; failures++) {
@@ -73,21 +93,22 @@ export async function* alertEvents(
       const headers = { accept: 'text/event-stream, application/problem+json' };
       const response = await connection.stream({
         method: 'GET',
-        path: '/monitoring/stream',
+        path,
         options: {
           signal,
           maxRetries: 0,
           headers: position === '' ? headers : { ...headers, 'last-event-id': position },
         },
       });
-      if (wasOpen && position === '') yield { id: '', event: 'missed', data: { from: null, to: null } };
+      if (wasOpen && position === '')
+        yield { id: '', event: 'missed', data: { from: null, to: null } } as Event;
       wasOpen = true;
       for await (const { id, event, data } of sseMessages(watched(response, signal))) {
         failures = 0;
         // The server ends the stream with a reason. If it has refused the key, the next attempt throws.
         if (event === 'closed') break;
         if (id !== '') position = id;
-        yield { id, event, data: JSON.parse(data) } as StreamEvent;
+        yield { id, event, data: JSON.parse(data) } as Event;
       }
       failure = new ConnectionError('The stream ended.');
     } catch (error) {

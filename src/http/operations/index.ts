@@ -8,11 +8,14 @@ import { addWallet } from './add-wallet.ts';
 import { alertStream } from './alert-stream.ts';
 import { auditLog } from './audit-log.ts';
 import { billingPackages } from './billing-packages.ts';
+import { billingSettings } from './billing-settings.ts';
+import { billingStatement } from './billing-statement.ts';
 import { billingStream } from './billing-stream.ts';
 import { cancelJob } from './cancel-job.ts';
 import { caseEvents } from './case-events.ts';
 import { caseFile } from './case-file.ts';
 import { caseFiles } from './case-files.ts';
+import { changeBillingSettings } from './change-billing-settings.ts';
 import { changeCase } from './change-case.ts';
 import { changePassword } from './change-password.ts';
 import { changePerson } from './change-person.ts';
@@ -44,6 +47,7 @@ import { guide } from './guide.ts';
 import { guidePage } from './guide-page.ts';
 import { health } from './health.ts';
 import { invitePerson } from './invite-person.ts';
+import { invoiceProForma } from './invoice-pro-forma.ts';
 import { invoiceReceipt } from './invoice-receipt.ts';
 import { jobLine } from './job-line.ts';
 import { jobResult } from './job-result.ts';
@@ -149,11 +153,15 @@ export const OPERATIONS: readonly Operation[] = [
   transaction,
   usage,
   billingPackages,
+  billingSettings,
+  changeBillingSettings,
+  billingStatement,
   billingStream,
   createCheckout,
   createInvoice,
   listInvoices,
   oneInvoice,
+  invoiceProForma,
   invoiceReceipt,
   names,
   clear,

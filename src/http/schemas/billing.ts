@@ -1,5 +1,6 @@
 /** Schemas of billing: packages, checkouts and invoices. */
 import { Type } from 'typebox';
+import { ACCOUNT_LIMITS } from '../../accounts/limits.ts';
 import { POOLS } from '../../accounts/pools.ts';
 import { BILLING_LIMITS } from '../../billing/limits.ts';
 import { ORDER_METHODS } from '../../billing/methods.ts';
@@ -235,6 +236,60 @@ export const InvoiceSchema = Type.Object(
     ),
   },
   { title: 'Invoice' },
+);
+
+const Threshold = nullable(
+  Type.Integer({ minimum: 1, maximum: BILLING_LIMITS.agreedCreditsMax }),
+  'A balance below this is reported once, until it is above again; null: never.',
+);
+
+const TopUpRuleSchema = Type.Object(
+  {
+    pool: oneOf([...POOLS], 'The balance.'),
+    below: Type.Integer({
+      minimum: 1,
+      maximum: BILLING_LIMITS.agreedCreditsMax,
+      description: 'Orders if fewer credits are left.',
+    }),
+    package: Type.String({ minLength: 1, maxLength: 64, description: 'Name of a package.' }),
+    quantity: Type.Integer({ minimum: 1, maximum: BILLING_LIMITS.checkoutQuantityMax }),
+    method: oneOf([...ORDER_METHODS], 'How the invoice is paid.'),
+    currency: nullable(
+      Type.String({ minLength: 1, maxLength: BILLING_LIMITS.currencyTextMax }),
+      'Currency or asset; null: the first one of the method.',
+    ),
+  },
+  { title: 'TopUpRule' },
+);
+
+const settingsFields = {
+  webhookUrl: nullable(
+    Type.String({ maxLength: 2_048 }),
+    'Gets all events of billing, signed like alerts (`POST /monitoring/webhook-secret`); null: none.',
+  ),
+  email: nullable(
+    Type.String({
+      maxLength: ACCOUNT_LIMITS.emailCharsMax,
+      pattern: '^[^\\s@<>,;"]+@[^\\s@<>,;"]+$',
+      description: 'one email address',
+    }),
+    'Gets an email if a balance is low; null: none.',
+  ),
+  lowBalance: Type.Object({ api: Threshold, dashboard: Threshold }, { title: 'LowBalance' }),
+  topUp: Type.Array(TopUpRuleSchema, {
+    maxItems: POOLS.length,
+    description:
+      'Orders credits when a balance is low, at most one rule for each balance. The invoice still has to be paid.',
+  }),
+};
+
+export const BillingSettingsBody = Type.Partial(Type.Object(settingsFields), {
+  title: 'BillingSettingsBody',
+});
+
+export const BillingSettings = Type.Object(
+  { settings: Type.Object(settingsFields) },
+  { title: 'BillingSettings' },
 );
 
 export const InvoiceList = Type.Object(

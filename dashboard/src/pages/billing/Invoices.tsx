@@ -7,7 +7,16 @@ import { Section } from '../../ui/Page.tsx';
 import { usePages } from '../../ui/pages.ts';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { Time } from '../../ui/values.tsx';
-import { INVOICES_KEY, type Invoice, inUnits, readInvoices, receiptPath } from './invoices.ts';
+import {
+  INVOICES_KEY,
+  type Invoice,
+  inCurrency,
+  inUnits,
+  isWaiting,
+  proFormaPath,
+  readInvoices,
+  receiptPath,
+} from './invoices.ts';
 
 /** The section with all purchases. */
 export function Invoices(): ReactNode {
@@ -26,14 +35,27 @@ export function Invoices(): ReactNode {
 
 /** Events after the payment: refunds and disputes. */
 function Since({ invoice }: { readonly invoice: Invoice }): ReactNode {
-  const { t, word, usd } = useI18n();
+  const { t, word, usd, number } = useI18n();
   const { refunded, dispute, reason } = invoice;
   return (
     <>
-      {refunded.amount === 0 ? null : <div>{t('billing.refunded', { amount: usd(inUnits(refunded)) })}</div>}
+      {refunded.amount === 0 ? null : (
+        <div>{t('billing.refunded', { amount: inCurrency(refunded, { usd, number }) })}</div>
+      )}
       {dispute === null ? null : <div>{word('dispute', dispute)}</div>}
       {reason === null ? null : <div lang="en">{reason}</div>}
     </>
+  );
+}
+
+/** The link to the page with the account and the reference, while a payment by wire is missing. */
+function ProForma({ invoice }: { readonly invoice: Invoice }): ReactNode {
+  const { t } = useI18n();
+  if (invoice.wire === null || !isWaiting(invoice)) return '';
+  return (
+    <a href={proFormaPath(invoice)} target="_blank" rel="noopener">
+      {t('billing.openProForma')}
+    </a>
   );
 }
 
@@ -79,7 +101,7 @@ function InvoiceTable({ rows }: { readonly rows: readonly Invoice[] }): ReactNod
         id: 'price',
         header: t('billing.price'),
         value: ({ price }) => inUnits(price),
-        cell: ({ price }) => usd(inUnits(price)),
+        cell: ({ price }) => inCurrency(price, { usd, number }),
         isNumber: true,
       },
       {
@@ -94,7 +116,7 @@ function InvoiceTable({ rows }: { readonly rows: readonly Invoice[] }): ReactNod
         value: ({ receiptNumber }) => receiptNumber,
         cell: (invoice) =>
           invoice.receiptNumber === null ? (
-            ''
+            <ProForma invoice={invoice} />
           ) : (
             <a href={receiptPath(invoice)} target="_blank" rel="noopener">
               {invoice.receiptNumber}

@@ -9,6 +9,12 @@ const MINOR_UNITS = 100;
 /** Returns an amount of minor units in units of its currency. */
 export const inUnits = ({ amount }: Invoice['price']): number => amount / MINOR_UNITS;
 
+/** Returns an amount with its currency, for the currencies that are not that of the price list. */
+export const inCurrency = (
+  price: Invoice['price'],
+  { usd, number }: { readonly usd: (units: number) => string; readonly number: (value: number) => string },
+): string => (price.currency === 'USD' ? usd(inUnits(price)) : `${number(inUnits(price))} ${price.currency}`);
+
 /** Rows of one request: a screen or two. */
 const ROWS = 50;
 
@@ -23,3 +29,6 @@ export const isWaiting = ({ state }: Invoice): boolean => state === 'NEW' || sta
 
 /** Path of the receipt of an invoice, which the server sends as a page of its own. */
 export const receiptPath = ({ id }: Invoice): string => `/api/v1/billing/invoices/${id}/receipt`;
+
+/** Path of the pro-forma invoice of a payment by wire. */
+export const proFormaPath = ({ id }: Invoice): string => `/api/v1/billing/invoices/${id}/pro-forma`;

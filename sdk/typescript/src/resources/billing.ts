@@ -1,4 +1,5 @@
 /** Packages of credits, and their purchases. */
+import { type AlertStreamOptions, type BillingStreamEvent, streamEvents } from '../alert-stream.ts';
 import type { ApiPromise, PagePromise } from '../core/api-promise.ts';
 import type { CallOptions } from '../core/connection.ts';
 import { Resource, segment } from '../core/resource.ts';
@@ -28,6 +29,22 @@ export class Billing extends Resource {
     });
   }
 
+  /**
+   * Creates an invoice that is paid by wire or in cryptocurrency. Needs a session of an owner.
+   *
+   * @example
+   * const { invoice } = await assay.billing.order({ package: 'Growth', method: 'WIRE', currency: 'EUR' });
+   */
+  order(body: Body<'createInvoice'>, options?: CallOptions): ApiPromise<Data<'createInvoice'>> {
+    return this.connection.json({
+      method: 'POST',
+      path: '/billing/invoices',
+      body,
+      options,
+      auth: 'session',
+    });
+  }
+
   /** Lists the purchases of the account, the newest first. */
   list(
     query: QueryOf<'listInvoices'> = {},
@@ -39,6 +56,51 @@ export class Billing extends Resource {
   /** Gets an invoice: the credits of a SETTLED one are booked. */
   get(id: string, options?: CallOptions): ApiPromise<Data<'oneInvoice'>> {
     return this.connection.json({ method: 'GET', path: `/billing/invoices/${segment(id)}`, options });
+  }
+
+  /** Returns the pro-forma invoice of a payment by wire, as a page to print. */
+  proForma(id: string, options?: CallOptions): ApiPromise<string> {
+    return this.connection.text({
+      method: 'GET',
+      path: `/billing/invoices/${segment(id)}/pro-forma`,
+      options,
+    });
+  }
+
+  /** Returns the statement of a month (`YYYY-MM`, UTC), as CSV or as a page to print. */
+  statement(
+    month: string,
+    query: QueryOf<'billingStatement'> = {},
+    options?: CallOptions,
+  ): ApiPromise<string> {
+    return this.connection.text({
+      method: 'GET',
+      path: `/billing/statements/${segment(month)}`,
+      query,
+      options,
+    });
+  }
+
+  /** Returns where the account gets messages about billing, and what is ordered when a balance is low. */
+  settings(options?: CallOptions): ApiPromise<Data<'billingSettings'>> {
+    return this.connection.json({ method: 'GET', path: '/billing/settings', options });
+  }
+
+  /** Changes these settings. Needs a session of an owner; a field that is left out is not changed. */
+  changeSettings(
+    body: Body<'changeBillingSettings'>,
+    options?: CallOptions,
+  ): ApiPromise<Data<'changeBillingSettings'>> {
+    return this.connection.json({ method: 'PUT', path: '/billing/settings', body, options, auth: 'session' });
+  }
+
+  /**
+   * Follows the events of billing as they happen. A broken connection is resumed after the last event.
+   *
+   * @param options - like those of `alerts.stream`
+   */
+  stream(options: AlertStreamOptions = {}): AsyncGenerator<BillingStreamEvent, void, undefined> {
+    return streamEvents(this.connection, '/billing/stream', options);
   }
 
   /** Returns the receipt of a settled invoice, as a page to print. */

@@ -1,5 +1,5 @@
 /** Watched wallets, their alerts, and the delivery of messages. */
-import { type AlertStreamOptions, alertEvents, type StreamEvent } from '../alert-stream.ts';
+import { type AlertStreamOptions, type StreamEvent, streamEvents } from '../alert-stream.ts';
 import type { ApiPromise, PagePromise } from '../core/api-promise.ts';
 import type { CallOptions, ChargedOptions } from '../core/connection.ts';
 import { Resource, segment } from '../core/resource.ts';
@@ -99,7 +99,7 @@ export class Alerts extends Resource {
    * for await (const { id, event, data } of assay.alerts.stream({ lastEventId })) await store(id, data);
    */
   stream(options: AlertStreamOptions = {}): AsyncGenerator<StreamEvent, void, undefined> {
-    return alertEvents(this.connection, options);
+    return streamEvents(this.connection, '/monitoring/stream', options);
   }
 }
 

@@ -1,5 +1,6 @@
 /** Parts of the operations of billing. Every id is looked up together with the account of the client. */
 import { AssayError } from '../../../base/errors.ts';
+import type { BillingPreferences } from '../../../billing/records.ts';
 import type { Services } from '../../operation.ts';
 import { ErrorBody, idText } from '../../schemas/common.ts';
 
@@ -11,6 +12,11 @@ export const NO_INVOICE = {
 } as const;
 
 export const invoicePath = { id: idText('Id of an invoice of the account.') };
+
+/** Returns the settings of an account in the form of the API. */
+export const settingsAnswer = ({ webhookUrl, email, lowBalance, topUp }: BillingPreferences) => ({
+  settings: { webhookUrl, email, lowBalance, topUp: topUp ?? [] },
+});
 
 /**
  * Rejects a purchase by an account whose email address is not confirmed: an invitation replaces an unconfirmed registration, and nobody

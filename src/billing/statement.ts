@@ -1,0 +1,172 @@
+/**
+ * Monthly statements of a balance: opening balance, every purchase, grant, refund and adjustment, the charges of each day, and the closing
+ * balance. The rows add up to the difference of the balances.
+ */
+import type { Ledger, LedgerEntry } from '../accounts/ledger.ts';
+import { balanceId, type Pool } from '../accounts/pools.ts';
+import { AssayError } from '../base/errors.ts';
+import { own, type PrintedPage, printedPage, textRow } from './html.ts';
+import { BILLING_LIMITS } from './limits.ts';
+import { sellerAddress } from './receipt-html.ts';
+import type { Seller } from './records.ts';
+import type { InvoiceStore } from './store.ts';
+
+export interface StatementRow {
+  /** ISO time; for the charges of a day, the day. */
+  readonly at: string;
+  readonly type: string;
+  /** Id of the entry; null for the charges of a day. */
+  readonly entry: string | null;
+  /** Invoice of a purchase, refund or reversal. */
+  readonly invoice: string | null;
+  /** Number of entries in this row. */
+  readonly count: number;
+  readonly credits: number;
+}
+
+export interface MonthlyStatement {
+  readonly accountId: string;
+  readonly pool: Pool;
+  /** `YYYY-MM`, UTC. */
+  readonly month: string;
+  readonly opening: number;
+  readonly closing: number;
+  /** Oldest first. */
+  readonly rows: readonly StatementRow[];
+}
+
+/** Types of entries that are listed one by one. */
+const SINGLE = new Set(['PURCHASE', 'GRANT', 'ADJUSTMENT', 'EXPIRY']);
+
+/** Returns the first instants of a month and of the next one, as ISO texts. Throws INVALID_REQUEST. */
+function bounds(month: string): { readonly from: string; readonly to: string } {
+  const match = /^(20\d\d)-(0[1-9]|1[0-2])$/.exec(month);
+  if (match === null)
+    throw new AssayError('INVALID_REQUEST', `month: must be YYYY-MM (got '${month.slice(0, 16)}').`, {
+      field: 'month',
+    });
+  const [year, number] = [Number(match[1]), Number(match[2])];
+  const next = number === 12 ? `${year + 1}-01` : `${year}-${String(number + 1).padStart(2, '0')}`;
+  return { from: `${month}-01T00:00:00.000Z`, to: `${next}-01T00:00:00.000Z` };
+}
+
+/** Reads the entries of a month, newest first, and the balance at its end. */
+async function entriesOf(
+  ledger: Pick<Ledger, 'usage'>,
+  balance: string,
+  { from, to }: ReturnType<typeof bounds>,
+): Promise<{ readonly entries: readonly LedgerEntry[]; readonly closing: number }> {
+  const entries: LedgerEntry[] = [];
+  let closing: number | null = null;
+  let cursor: string | null = null;
+  let read = 0;
+  do {
+    const page: Awaited<ReturnType<Ledger['usage']>> = await ledger.usage(balance, {
+      limit: BILLING_LIMITS.verifyEntriesPage,
+      ...(cursor === null ? {} : { cursor }),
+    });
+    for (const entry of page.history) {
+      if (entry.createdAt >= to) continue;
+      closing ??= entry.balance;
+      if (entry.createdAt < from) return { entries, closing };
+      entries.push(entry);
+    }
+    read += page.history.length;
+    if (read > BILLING_LIMITS.statementEntriesMax)
+      throw new AssayError(
+        'INVALID_REQUEST',
+        `month: the balance has more than ${BILLING_LIMITS.statementEntriesMax} entries since then; read GET /usage instead.`,
+        { field: 'month' },
+      );
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return { entries, closing: closing ?? 0 };
+}
+
+/**
+ * Returns the statement of one month (UTC) of one balance.
+ *
+ * @throws INVALID_REQUEST if the month has another form, or too many entries were made since
+ */
+export async function monthlyStatement(
+  { accountId, pool, month }: { readonly accountId: string; readonly pool: Pool; readonly month: string },
+  {
+    ledger,
+    invoices,
+  }: { readonly ledger: Pick<Ledger, 'usage'>; readonly invoices: Pick<InvoiceStore, 'ofAccount'> },
+): Promise<MonthlyStatement> {
+  const { entries, closing } = await entriesOf(ledger, balanceId(accountId, pool), bounds(month));
+  const invoiceOf = new Map<string, string>();
+  for (const invoice of invoices.ofAccount(accountId))
+    for (const { id } of invoice.entries) invoiceOf.set(id, invoice.id);
+  const rows = new Map<string, StatementRow>();
+  for (const { id, type, amount, createdAt } of entries.toReversed()) {
+    const isSingle = SINGLE.has(type) || invoiceOf.has(id);
+    const day = createdAt.slice(0, 10);
+    const key = isSingle ? id : `${day} ${type}`;
+    const before = rows.get(key);
+    rows.set(key, {
+      at: isSingle ? createdAt : day,
+      type,
+      entry: isSingle ? id : null,
+      invoice: invoiceOf.get(id) ?? null,
+      count: (before?.count ?? 0) + 1,
+      credits: (before?.credits ?? 0) + amount,
+    });
+  }
+  const list = [...rows.values()];
+  const sum = list.reduce((total, { credits }) => total + credits, 0);
+  return { accountId, pool, month, opening: closing - sum, closing, rows: list };
+}
+
+/** Returns a value as a field of CSV (RFC 4180). A text that a spreadsheet would take for a formula is quoted as text. */
+function csvField(value: string | number | null): string {
+  const text = String(value ?? '');
+  const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** Returns a statement as CSV with a header; the last row is the closing balance. */
+export function statementCsv({ month, pool, opening, closing, rows }: MonthlyStatement): string {
+  let balance = opening;
+  const lines = [
+    ['at', 'pool', 'type', 'entry', 'invoice', 'count', 'credits', 'balance'],
+    [`${month}-01`, pool, 'OPENING', null, null, null, null, opening],
+    ...rows.map(({ at, type, entry, invoice, count, credits }) => {
+      balance += credits;
+      return [at, pool, type, entry, invoice, count, credits, balance];
+    }),
+    [month, pool, 'CLOSING', null, null, null, null, closing],
+  ];
+  return lines.map((line) => `${line.map(csvField).join(',')}\r\n`).join('');
+}
+
+/** Returns a statement as a page to print. */
+export function statementHtml(statement: MonthlyStatement, seller: Seller): PrintedPage {
+  const { accountId, pool, month, opening, closing, rows } = statement;
+  let balance = opening;
+  const lines = rows.map(({ at, type, entry, invoice, count, credits }) => {
+    balance += credits;
+    const of = [entry, invoice === null ? null : `invoice ${invoice}`].filter((one) => one !== null);
+    return `<tr><td>${own(at)}</td><td>${own(type)}</td><td>${of.length === 0 ? `${count} entries` : of.map(own).join('<br>')}</td><td class="n">${credits}</td><td class="n">${balance}</td></tr>`;
+  });
+  return printedPage(
+    `Statement ${month}`,
+    `${sellerAddress(seller)}
+<h1>Statement of credits, ${own(month)}</h1>
+<table>
+<tbody>
+${textRow('Customer account', own(accountId))}
+${textRow('Balance', pool === 'api' ? 'API' : 'dashboard')}
+${textRow('Opening balance', `${opening} credits`)}
+${textRow('Closing balance', `${closing} credits`)}
+</tbody>
+</table>
+<table>
+<thead><tr><th scope="col">Time (UTC)</th><th scope="col">Type</th><th scope="col">Entry</th><th scope="col" class="n">Credits</th><th scope="col" class="n">Balance</th></tr></thead>
+<tbody>
+${lines.join('\n')}
+</tbody>
+</table>`,
+  );
+}
