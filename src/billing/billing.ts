@@ -240,11 +240,11 @@ class InvoiceBilling implements Billing {
     return this.#invoices().preferences(accountId);
   }
 
-  setPreferences(accountId: string, preferences: BillingPreferences): Promise<void> {
+  async setPreferences(accountId: string, preferences: BillingPreferences): Promise<void> {
     checkRules(preferences, this.#deps.packages, this.#invoices().agreement(accountId));
     // The next sweep checks the new thresholds.
     this.#balancesAtMs = 0;
-    return this.#invoices().setPreferences(accountId, preferences);
+    await this.#invoices().setPreferences(accountId, preferences);
   }
 
   invoices(accountId: string, filter: InvoiceFilter, page: InvoicePage): ReturnType<Billing['invoices']> {

@@ -52,6 +52,7 @@ const READS: Readonly<Record<string, readonly string[]>> = {
   'billing packages': [],
   'billing invoices': [],
   'billing verify': [],
+  'billing statement': ['local', '2026-11'],
   'receipt keys list': [],
   installation: [],
   verify: [],
@@ -59,6 +60,12 @@ const READS: Readonly<Record<string, readonly string[]>> = {
 
 /** Commands that are in neither table, with the reason. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
+  'billing import camt053':
+    'writes only if an invoice exists, and then like an event of Stripe: full-disk.test.ts',
+  'billing refund': 'needs a paid invoice, and writes like billing import camt053',
+  'billing release': 'needs a payment that is held, and writes like billing import camt053',
+  'billing refuse': 'needs a payment that is held, and writes like billing import camt053',
+  'billing cancel': 'needs an invoice, and writes like billing import camt053',
   serve: 'full-disk.test.ts',
   watch: 'full-disk-watch.test.ts',
   'monitor tail': 'follows changes until it is stopped, and writes nothing',
@@ -370,6 +377,11 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
     'billing agree': {
       args: () => ['billing', 'agree', 'local', '--credits', '50000', '--cents', '4500000'],
       state: ['billing', 'packages', '--json'],
+      spares: [0],
+    },
+    'billing rate': {
+      args: () => ['billing', 'rate', 'EUR', '0.92', '--source', 'https://example.org', '--at', '2026-01-01'],
+      state: ['billing', 'rate', '--json'],
       spares: [0],
     },
     'receipt keys rotate': {

@@ -1,0 +1,173 @@
+/** Low balances, top-up rules, messages and monthly statements, over both kinds of live state. */
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type Access, createAccess } from '../../src/accounts/access.ts';
+import { billingDelivery } from '../../src/app/billing-events.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { TOP_UP } from '../../src/billing/balances.ts';
+import { BILLING_LIMITS } from '../../src/billing/limits.ts';
+import type { BillingNotice } from '../../src/billing/notices.ts';
+import type { BillingPreferences } from '../../src/billing/records.ts';
+import type { Billing } from '../../src/billing/service.ts';
+import { statementCsv } from '../../src/billing/statement.ts';
+import { createWire } from '../../src/billing/wire/method.ts';
+import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { openedMonitoring } from '../monitoring/opened.ts';
+import { type LiveState, overLiveStates } from '../setup/live-state.ts';
+import { BANK_ACCOUNT, openedBilling } from './opened.ts';
+
+const NONE: BillingPreferences = {
+  webhookUrl: null,
+  email: null,
+  lowBalance: { api: null, dashboard: null },
+};
+
+overLiveStates((makeState) => {
+  let now: number;
+  let state: LiveState;
+  let folder: TempFolder;
+  let access: Access;
+  let billing: Billing;
+  const clock = { now: () => now, monotonic: () => now };
+
+  beforeEach(async () => {
+    now = Date.UTC(2026, 10, 23, 12);
+    folder = tempFolder();
+    state = makeState();
+    access = createAccess(
+      { folder: join(folder.path, 'accounts') },
+      { clock, random: systemRandom, log: silentLogger, freeCredits: () => 0 },
+    );
+    await access.keys.addAccount('acc_1', 'FREE');
+    billing = openedBilling(folder.path, access, {
+      ...{ clock, openStore: state.openStore },
+      methods: ({ invoices }) => [
+        createWire({ account: BANK_ACCOUNT, toleranceBasisPoints: 50 }, { clock, invoices }),
+      ],
+    });
+    billing.open();
+    await state.ready();
+  });
+  afterEach(async () => {
+    await billing.close();
+    await state.close();
+    await access.close();
+    folder.remove();
+  });
+
+  const book = (type: 'GRANT' | 'ADJUSTMENT', amount: number) =>
+    access.ledger().book({ accountId: 'acc_1', type, amount, reference: 'test' });
+  const sweep = async () => {
+    now += BILLING_LIMITS.balanceCheckMs;
+    const sent: BillingNotice[] = [];
+    await billing.sweep(async (notice) => void sent.push(notice));
+    return sent;
+  };
+
+  it('reports a low balance once, by webhook and email, until it is above again', async () => {
+    await book('GRANT', 60);
+    await billing.setPreferences('acc_1', {
+      ...{ webhookUrl: 'https://example.org/hook', email: 'a@example.org' },
+      lowBalance: { api: 50, dashboard: null },
+    });
+    expect(await sweep()).toEqual([]);
+    await book('ADJUSTMENT', -20);
+    expect(await sweep()).toEqual([
+      expect.objectContaining({
+        ...{ type: 'balance.low', webhookUrl: 'https://example.org/hook', email: 'a@example.org' },
+        data: expect.objectContaining({ pool: 'api', balance: 40, threshold: 50 }),
+        lines: [expect.stringContaining('40 credits left, fewer than 50'), expect.any(String)],
+      }),
+    ]);
+    expect(await sweep()).toEqual([]);
+    await book('GRANT', 60);
+    await sweep();
+    await book('ADJUSTMENT', -60);
+    expect(await sweep()).toHaveLength(1);
+  });
+
+  it('orders by a rule once, and again a day later only if the invoice is not paid', async () => {
+    const rule = {
+      pool: 'api',
+      below: 20,
+      package: 'Starter',
+      quantity: 2,
+      method: 'WIRE',
+      currency: null,
+    } as const;
+    await expect(
+      billing.setPreferences('acc_1', { ...NONE, topUp: [{ ...rule, package: 'Gold' }] }),
+    ).rejects.toMatchObject({ field: 'package' });
+    await expect(billing.setPreferences('acc_1', { ...NONE, topUp: [rule, rule] })).rejects.toMatchObject({
+      field: 'topUp',
+    });
+    await billing.setPreferences('acc_1', { ...NONE, topUp: [rule] });
+    await sweep();
+    await sweep();
+    const list = () => billing.invoices('acc_1', {}, { limit: 10 }).invoices;
+    expect(list()).toMatchObject([{ createdBy: TOP_UP, credits: 200, state: 'NEW', method: 'WIRE' }]);
+    // It expires unpaid: then the next one follows.
+    now += BILLING_LIMITS.wireMs;
+    await sweep();
+    expect(list()).toMatchObject([{ state: 'NEW' }, { state: 'EXPIRED' }]);
+    await book('GRANT', 20);
+    now += BILLING_LIMITS.wireMs;
+    await sweep();
+    expect(list()).toHaveLength(2);
+  });
+
+  it('stores one delivery for each receiver in the outbox of alerts, whoever hands it over', async () => {
+    const monitoring = openedMonitoring(folder.path);
+    try {
+      await billing.setPreferences('acc_1', { ...NONE, webhookUrl: 'https://example.org/hook' });
+      const { id } = await billing.order(
+        { accountId: 'acc_1', personId: 'per_ann' },
+        { package: 'Starter', method: 'WIRE' },
+      );
+      const deliver = billingDelivery(() => monitoring.service);
+      // Two nodes see the same event.
+      await billing.sweep(async (notice) => {
+        await deliver(notice);
+        await deliver(notice);
+      });
+      const { deliveries } = monitoring.service.store.outbox.list('acc_1', {}, { limit: 10 });
+      expect(deliveries).toMatchObject([
+        { channel: 'webhook', event: 'billing', target: 'https://example.org/hook', status: 'PENDING' },
+      ]);
+      expect(JSON.parse(deliveries[0]!.body)).toMatchObject({
+        type: 'invoice.created',
+        data: { invoice: { id, state: 'NEW', due: { amount: '19900' } } },
+      });
+    } finally {
+      await monitoring.close();
+    }
+  });
+
+  it('a statement of a month starts with the balance before it, and its rows add up to the balance after it', async () => {
+    now = Date.UTC(2026, 9, 31, 23, 59);
+    await book('GRANT', 100);
+    now = Date.UTC(2026, 10, 1);
+    const ledger = access.ledger();
+    for (let count = 0; count < 3; count++) {
+      const answer = () => Buffer.from('{}');
+      await ledger.commit(await ledger.reserve('acc_1', 5), {
+        ...{ type: 'SCREENING', amount: 5, reference: 'screening', answer },
+      });
+    }
+    await book('ADJUSTMENT', -10);
+    now = Date.UTC(2026, 11, 1);
+    await book('GRANT', 1_000);
+    const statement = await billing.statement('acc_1', 'api', '2026-11');
+    expect(statement).toMatchObject({ opening: 100, closing: 75 });
+    expect(statement.rows.map(({ type, count, credits }) => [type, count, credits])).toEqual([
+      ['SCREENING', 3, -15],
+      ['ADJUSTMENT', 1, -10],
+    ]);
+    expect(statementCsv(statement).trim().split('\r\n').at(-1)).toBe('2026-11,api,CLOSING,,,,,75');
+    expect((await billing.printedStatement('acc_1', 'api', '2026-11')).html).toContain('75 credits');
+    expect(await billing.statement('acc_1', 'api', '2026-10')).toMatchObject({ opening: 0, closing: 100 });
+    expect(await billing.statement('acc_1', 'api', '2026-12')).toMatchObject({ opening: 75, closing: 1_075 });
+    await expect(billing.statement('acc_1', 'api', '2026-13')).rejects.toMatchObject({ field: 'month' });
+  });
+});
