@@ -444,7 +444,11 @@ class Methods {
     const hasKey = operation.parameters.some(({ name }) => name === 'Idempotency-Key');
     const { hint, fields } = stream === undefined ? this.#result(operation) : { hint: '', fields: [] };
     const result =
-      id === 'jobResult' ? 'Iterator[Dict[str, Any]]' : id === 'alertStream' ? 'Iterator[StreamEvent]' : hint;
+      id === 'jobResult'
+        ? 'Iterator[Dict[str, Any]]'
+        : id in STREAM_ARGUMENTS
+          ? 'Iterator[StreamEvent]'
+          : hint;
 
     const positional = all
       .filter(({ place }) => place === 'path')

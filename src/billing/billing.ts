@@ -61,7 +61,7 @@ export interface BillingDeps {
   readonly openStore?: OpenStore;
 }
 
-/** What a method of payment works with. Stores are opened at their first use. */
+/** The parts that a method of payment works with. Stores are opened at their first use. */
 export interface MethodContext {
   readonly invoices: () => InvoiceStore;
   readonly settlement: () => Settlement;

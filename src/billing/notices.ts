@@ -1,4 +1,4 @@
-/** The messages of billing events: their texts, their data, and who gets them. */
+/** The messages of billing events: their texts, their data, and their receivers. */
 import { isoTime } from '../base/clock.ts';
 import type { BillingEvent } from './events.ts';
 import { type InvoiceAnswer, invoiceAnswer } from './invoice.ts';
@@ -39,7 +39,7 @@ function linesOf({ type }: BillingEvent, data: Readonly<Record<string, unknown>>
   return [`Invoice ${id} for ${credits} credits is ${[state, ...exceptions].join(', ')}.`];
 }
 
-/** Returns the message of an event; null if nobody gets it. */
+/** Returns the message of an event; null if the account has no receiver for it. */
 export function noticeOf(
   event: BillingEvent,
   store: Pick<InvoiceStore, 'get' | 'preferences'>,

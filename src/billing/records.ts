@@ -52,7 +52,7 @@ export interface Rate {
   readonly atMs: number;
 }
 
-/** What the customer must pay, at the rate that is locked until the invoice expires. */
+/** The amount that the customer must pay, at the rate that is locked until the invoice expires. */
 export interface Due {
   /** Currency or asset, for example `EUR`, `BTC` or `ETH:USDC`. */
   readonly asset: string;
@@ -120,7 +120,7 @@ export interface InvoiceStep {
   readonly atMs: number;
   readonly state: InvoiceState;
   readonly exceptions: readonly InvoiceException[];
-  /** What happened, in a few words. */
+  /** The cause of the change, in a few words. */
   readonly cause: string;
 }
 
@@ -214,7 +214,7 @@ export interface Invoice extends Order {
   readonly receipt: Receipt | null;
 }
 
-/** Where an account gets messages about billing, and when its balance is low. */
+/** Receivers of messages about billing, and thresholds of balances. */
 export interface BillingPreferences {
   /** Receives all events, signed like alerts; null: none. */
   readonly webhookUrl: string | null;

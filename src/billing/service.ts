@@ -61,7 +61,7 @@ export interface Billing {
   start(deliver: Deliver): void;
   /** Ends the sweeps. Resolves when the running one has ended. */
   stop(): Promise<void>;
-  /** Returns where an account gets messages about billing. */
+  /** Returns the receivers, thresholds and rules of an account. */
   preferences(accountId: string): BillingPreferences;
   setPreferences(accountId: string, preferences: BillingPreferences): Promise<void>;
   /** Applies what methods of payment, and operators, report. */

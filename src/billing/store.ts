@@ -78,14 +78,14 @@ export interface InvoiceStore {
   setRate(rate: Rate): Promise<void>;
   /** Yields all invoices of an account, newest first. */
   ofAccount(accountId: string): Iterable<Invoice>;
-  /** Yields the accounts that have set where they get messages. */
+  /** Yields the accounts that have set receivers, thresholds or rules. */
   watchedAccounts(): Iterable<{ readonly accountId: string; readonly preferences: BillingPreferences }>;
   /** Records whether a balance is low, and adds the event if it was not low before, once on all nodes. */
   noteBalance(
     balance: { readonly accountId: string; readonly pool: Pool; readonly isLow: boolean },
     event: NewBillingEvent,
   ): Promise<void>;
-  /** Returns where an account gets messages; by default nowhere. */
+  /** Returns the receivers of an account's messages; by default none. */
   preferences(accountId: string): BillingPreferences;
   setPreferences(accountId: string, preferences: BillingPreferences): Promise<void>;
   /** Takes the next number of a counter, from 1. It is durable when it resolves, and never returned again. */

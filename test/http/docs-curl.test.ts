@@ -277,10 +277,15 @@ describe.runIf(hasCurl)('the curl commands of /docs', () => {
   it('of billing are accepted: this server sells nothing, so there is no invoice', async () => {
     await dataOf('billingPackages');
     await dataOf('listInvoices');
-    for (const operation of ['oneInvoice', 'invoiceReceipt'])
+    await dataOf('billingSettings');
+    expect((await tryOut('billingStatement', { month: '2026-11' })).status).toBe(200);
+    expect((await tryOut('billingStream')).status).toBe(200);
+    for (const operation of ['oneInvoice', 'invoiceReceipt', 'invoiceProForma'])
       expect((await tryOut(operation, { id: 'inv_1' })).status).toBe(404);
     // Without the session, which an earlier command may have ended, it is not found out whether payments are configured.
     expect([401, 503]).toContain((await tryOut('createCheckout')).status);
+    expect([401, 400]).toContain((await tryOut('createInvoice')).status);
+    expect([401, 200]).toContain((await tryOut('changeBillingSettings')).status);
   });
 
   it('of the transparency log are accepted: it has no receipt yet', async () => {

@@ -138,7 +138,7 @@ function paymentsOf(entry: XmlElement, account: string, file: string): readonly 
   if (details.length <= 1) {
     const [only] = details;
     const bankReference = ownReference ?? referenceAt(only, 'Refs', 'AcctSvcrRef');
-    // What the account got: the amount in the details may be that of the order, in another currency.
+    // The amount that the account got: that of the details may be that of the order, in another currency.
     return [{ ...common, ...whole, ...paymentFacts(only, entry), bankReference, part: null }];
   }
   return details.map((one, index) => {
