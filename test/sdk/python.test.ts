@@ -127,6 +127,8 @@ describe.skipIf(found === null)('the Python client', () => {
         ASSAY_STRIPE_KEY: 'sk_test_0123456789',
         ASSAY_STRIPE_SECRET: WEBHOOK_SECRET,
         ASSAY_STRIPE_URL: stripe.url,
+        ASSAY_SELLER_NAME: 'Example AG',
+        ASSAY_SELLER_IBAN: 'CH93 0076 2011 6238 5295 7',
       });
       // The person of the recipe that logs in, with the first email.
       const person = { email: 'ann@example.org', password: 'correct horse battery' };

@@ -358,6 +358,7 @@ def check_billing(client):
     assert [event.event for event in kinds] == ["invoice.created", "invoice.created"]
     assert kinds[1].invoice.id == invoice.id
 
+
 def check_operator(url):
     """Of a person of an operator account; nobody else may read the state of the installation."""
     operator = recorded(Assay(base_url=url, session=os.environ["ASSAY_TEST_OPERATOR_SESSION"]))
