@@ -1,5 +1,6 @@
 /** `assay lookup` and `assay screen`: the labels of one address, or its whole screening. */
 import type { Command } from 'commander';
+import type { Derivation } from '../labels/derivation.ts';
 import type { EntityLabelSet, Reason, ScreeningAnswer, TaintShares } from '../screening/answers.ts';
 import { answer, type Terminal, table, wholeNumber } from './context.ts';
 import { staleAdviceLines } from './lists.ts';
@@ -7,13 +8,17 @@ import type { Services } from './services.ts';
 
 const reasonLine = (reason: Reason): string => `  ${reason.severity} ${reason.code}: ${reason.message}`;
 
+/** A rule with its error rate, as in `exchange-deposit 1, 99.2 % right`. */
+export const ruleText = ({ rule, version, precision }: Derivation): string =>
+  `${rule} ${version}, ${precision === null ? 'error rate not measured' : `${Math.round(precision * 1000) / 10} % right`}`;
+
 function labelLines(set: EntityLabelSet, advice: readonly string[]): readonly string[] {
   const rows = set.labels.map((label) => [
     label.name,
     label.category,
     label.threatLevel,
     label.source,
-    label.class,
+    label.derivation ? `${label.class}: ${ruleText(label.derivation)}` : label.class,
     String(label.confidence),
     label.sourceUrl ?? '-',
   ]);

@@ -2,6 +2,7 @@
  * The shape of a label in responses: `labels[]` of the API. Rendering from objects and from pre-rendered bytes gives
  * the same text.
  */
+import { type Derivation, derivationOf } from './derivation.ts';
 import type { EvidenceClass } from './evidence-class.ts';
 import type { Label, LabelScope } from './label.ts';
 import type { Category, ThreatLevel } from './taxonomy.ts';
@@ -29,6 +30,8 @@ export interface LabelJson {
   readonly verified: boolean;
   /** The chain on which the label holds, or EVM for all chains of that family. */
   readonly chain: LabelScope;
+  /** Present only on structural and inferred labels: the rule that made the label, and its measured error rate. */
+  readonly derivation?: Derivation;
   /** Present, and true, only on labels made by `index synth`. */
   readonly synthetic?: true;
 }
@@ -38,6 +41,7 @@ export interface LabelJson {
  * is part of the contract, and equal for bytes and objects.
  */
 export function labelToJson(label: Label): LabelJson {
+  const derivation = derivationOf(label);
   return {
     name: label.entity.name,
     category: label.category,
@@ -54,6 +58,7 @@ export function labelToJson(label: Label): LabelJson {
     lastSeen: label.lastSeen,
     verified: label.verified,
     chain: label.scope,
+    ...(derivation === null ? {} : { derivation }),
     ...(label.synthetic ? { synthetic: true as const } : {}),
   };
 }

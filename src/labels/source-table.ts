@@ -8,7 +8,8 @@ import { shippedData } from '../base/paths.ts';
 import { type SanctionsList, SOURCES } from '../sources/index.ts';
 import { LISTS, type ListCatalogue, listCatalogue } from '../sources/lists.ts';
 import type { Source } from '../sources/source.ts';
-import { EVIDENCE_CLASSES, type EvidenceClass } from './evidence-class.ts';
+import type { Derivation } from './derivation.ts';
+import { EVIDENCE_CLASSES, type EvidenceClass, isDerived } from './evidence-class.ts';
 
 export interface SourceRow {
   readonly id: string;
@@ -25,6 +26,8 @@ export interface SourceRow {
   readonly independenceGroup: string;
   /** The source repeats pages of other publishers: a label that cites a page counts as the voice of that page. */
   readonly collection?: boolean;
+  /** The rule of a structural or inferred source, with its measured error rate. */
+  readonly derivation?: Derivation;
   /** A tag `corrects:CATEGORY` of this source's labels is honoured. */
   readonly corrects?: boolean;
   /** Sanctions lists that this source publishes. */
@@ -112,6 +115,18 @@ function checkFile(file: SourcesFile, path: string): void {
       );
     if (typeof row.independenceGroup !== 'string' || row.independenceGroup === '')
       throw new AssayError('STORE_CORRUPT', `${path}: independenceGroup of ${row.id} is missing.`);
+  }
+  for (const { id, class: evidence, derivation } of file.sources) {
+    if (derivation === undefined) continue;
+    const invalid = (what: string): AssayError =>
+      new AssayError('STORE_CORRUPT', `${path}: derivation of ${id} ${what}.`);
+    if (!isDerived(evidence)) throw invalid('is only allowed for structural and inferred sources');
+    if (!Number.isInteger(derivation.version) || derivation.version < 1)
+      throw invalid('must have a version from 1');
+    for (const rate of [derivation.precision, derivation.recall])
+      if (rate !== null && !(rate >= 0 && rate <= 1)) throw invalid('must have rates from 0 to 1, or null');
+    if (derivation.precision !== null && (derivation.measuredOn === null || derivation.measuredAt === null))
+      throw invalid('has a rate without measuredOn and measuredAt');
   }
   for (const [group, { confidenceMax }] of Object.entries(file.independenceGroups))
     if (!(confidenceMax > 0 && confidenceMax <= 1))

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import type { AddressKey } from '../chains/address/address.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Cluster, ClusterReader } from '../graph/cluster/store.ts';
+import { isDerived } from '../labels/evidence-class.ts';
 import type { DatasetReport, ImportDeps } from '../labels/import-report.ts';
 import { importSegment } from '../labels/import-segment.ts';
 import { type LabelReader, NOT_LABELLED } from '../labels/index/reader.ts';
@@ -69,7 +70,8 @@ const surest = (a: Label, b: Label): number =>
 
 /** Returns true if a label identifies the owner of the address: neither spread nor synthetic nor weak nor history. */
 const isEvidence = (label: Label): boolean =>
-  label.source !== CLUSTER_SOURCE &&
+  // A derived label is never the reason for another one.
+  !isDerived(label.class) &&
   !label.synthetic &&
   label.confidence >= LABEL_CONFIDENCE_MIN &&
   !isHistory(label);

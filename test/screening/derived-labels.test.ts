@@ -106,3 +106,52 @@ describe('a derived label of something risky', () => {
     expect(raised).toBeGreaterThan(20);
   });
 });
+
+describe('a derived label of a service', () => {
+  const screened = async (transfers: readonly Transfer[], labels: readonly WorldLabel[], node: number) => {
+    const deps = await open(transfers, labels);
+    return createScreening(deps, createAssessor(deps))({ chain: 'ETH', address: addressOf(node) });
+  };
+  const crime = label(3, 'DARKNET_MARKET', 'graphsense');
+  const derived: readonly (readonly [WorldLabel['category'], string, string])[] = [
+    ['EXCHANGE', 'deposits', 'ten forwardings to an exchange'],
+    ['DEX', 'factories', 'a pool that anyone can create'],
+    ['SMART_CONTRACT', 'factories', 'a wallet that anyone can create'],
+  ];
+
+  for (const [category, source, what] of derived) {
+    it(`does not launder what an address received (${what})`, async () => {
+      // 3 paid 2, and 2 paid an exchange ten times.
+      const transfers = [
+        pay(0, 3, 2, 50_000),
+        ...Array.from({ length: 10 }, (_, at) => pay(at + 1, 2, 9, 5_000)),
+      ];
+      const exchange = label(9, 'EXCHANGE', 'graphsense');
+      const without = await screened(transfers, [crime, exchange], 2);
+      const answer = await screened(transfers, [crime, exchange, label(2, category, source)], 2);
+      expect(without.riskScore).toBeGreaterThan(0);
+      expect(answer.riskScore).toBeGreaterThanOrEqual(without.riskScore);
+      expect(answer.exposureReceiving).toEqual(without.exposureReceiving);
+      // It names the address, and carries its rule.
+      expect(answer.entity?.category).toBe(category);
+      expect(answer.entityLabels[0]?.derivation).toMatchObject({ version: 1 });
+    });
+
+    it(`does not stop a walk (${what})`, async () => {
+      // 3 paid 2, which carries the label, and 2 paid 1.
+      const transfers = [pay(0, 3, 2, 50_000), pay(1, 2, 1, 50_000)];
+      const without = await screened(transfers, [crime], 1);
+      const answer = await screened(transfers, [crime, label(2, category, source)], 1);
+      expect(without.riskScore).toBeGreaterThan(0);
+      expect(answer.riskScore).toBe(without.riskScore);
+      expect(answer.exposureReceiving).toEqual({ DARKNET_MARKET: 100 });
+    });
+  }
+
+  it('of a freeze never makes a verdict CRITICAL', async () => {
+    const frozen = { ...label(2, 'ILLICIT_ACTOR', 'freezes'), confidence: 1 };
+    const answer = await screened([pay(0, 5, 2, 1_000)], [frozen], 2);
+    expect(answer.riskScore).toBeGreaterThan(0);
+    expect(answer.riskScore).toBeLessThanOrEqual(79);
+  });
+});

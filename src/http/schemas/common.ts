@@ -160,6 +160,28 @@ export const EvidenceClassSchema = oneOf(
 );
 export const DataVersion = text('Version of the label snapshot of this response.');
 
+export const DerivationSchema = Type.Object(
+  {
+    rule: text('Id of the rule.'),
+    version: Type.Integer({ minimum: 1 }),
+    precision: nullable(
+      Type.Number({ minimum: 0, maximum: 1 }),
+      'Part of the labels of the rule that are right; 1 minus this is its error rate. Null: not measured.',
+    ),
+    recall: nullable(
+      Type.Number({ minimum: 0, maximum: 1 }),
+      'Part of the addresses of this kind that the rule finds. Null: not measured.',
+    ),
+    measuredOn: nullable(Type.String(), 'The data on which the rates were measured.'),
+    measuredAt: nullable(Type.String(), 'Date of the measurement.'),
+  },
+  {
+    title: 'Derivation',
+    description:
+      'The rule that made a structural or inferred label. `GET /address/{chain}/{address}/attribution` has the evidence: transactions and blocks.',
+  },
+);
+
 export const Label = Type.Object(
   {
     name: text('Name of the entity.'),
@@ -180,6 +202,7 @@ export const Label = Type.Object(
       [...CHAINS.map((chain) => chain.id), 'EVM'],
       'Chain of the label; EVM for the whole family.',
     ),
+    derivation: Type.Optional(DerivationSchema),
     synthetic: Type.Optional(
       Type.Literal(true, { description: 'Made for load tests; absent on real labels.' }),
     ),

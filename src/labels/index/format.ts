@@ -35,10 +35,10 @@ export const SANCTIONED_SOMEWHERE = 4;
 export const SYNTHETIC = 8;
 
 /**
- * Version of the set of fields in rendered fragments: 2 since labels have a class. Fragments of another version (the snapshot was
+ * Version of the set of fields in rendered fragments: 2 since labels have a class, 3 since derived labels have a derivation. Fragments of another version (the snapshot was
  * built by an earlier or later release) are not copied into responses; their labels are decoded and rendered.
  */
-export const LABEL_FIELDS = 2;
+export const LABEL_FIELDS = 3;
 
 export const TEMPLATE_WORDS = 4;
 
