@@ -14,7 +14,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['labels', 'names', 'registers', 'graph'],
   ['risk', 'replication'],
   ['screening', 'backup'],
-  ['exposure'],
+  ['exposure', 'attribution'],
   ['jobs', 'accounts', 'monitoring', 'cases', 'saved-screenings', 'receipts'],
   ['billing', 'pool'],
   ['mcp'],

@@ -11,6 +11,7 @@ import type { Transfer } from '../chains/transfer.ts';
 import type { AssetUse } from './asset-uses.ts';
 import { checkTransfer } from './check-transfer.ts';
 import { GRAPH_LIMITS } from './limits.ts';
+import { readNode } from './store/adjacency.ts';
 import { Batch, IdCache, revertTransfers } from './store/batch.ts';
 import { BulkLoad, type LoadSource } from './store/bulk-load.ts';
 import { recordsOf } from './store/chain-records.ts';
@@ -26,9 +27,10 @@ import {
 } from './store/chain-store.ts';
 import { findTransaction } from './store/find-transaction.ts';
 import { type FreshLimits, FreshTransactions } from './store/fresh-transactions.ts';
-import { loggedTransfers } from './store/log.ts';
+import { type LoggedTransfer, loggedTransfers, type NumberedTransfer, transferAt } from './store/log.ts';
+import { type LogColumns, scanLog } from './store/log-scan.ts';
 import { type ChainReader, createChainReader, transferOf } from './store/reader.ts';
-import type { TransactionTransfers, TransferReader } from './transfers.ts';
+import type { RecentTransfer, TransactionTransfers, TransferReader } from './transfers.ts';
 
 export interface IngestCounts {
   /** Transfers that were new. */
@@ -71,6 +73,16 @@ export interface TransferStore extends TransferReader {
   logPosition(chain: ChainId): LogPosition | null;
   /** The transfers with the numbers from `first` to `end - 1`, without reverted ones. */
   loggedParties(chain: ChainId, first: number, end: number): Iterable<LoggedParties>;
+  /** The same in columns, in batches that share one buffer: for rules that read the whole log. */
+  logColumns(chain: ChainId, first: number, end: number): Iterable<LogColumns>;
+  /** Returns the number of an asset in the log; null if no transfer of it is stored. */
+  assetNumber(chain: ChainId, asset: string): number | null;
+  /** Returns the transfer with a number in the log. Null if it was reverted, or if no transfer has the number. */
+  loggedAt(chain: ChainId, ordinal: number): LoggedTransfer | null;
+  /** Returns the newest 64 transfers of a node with their numbers, newest first. */
+  newestLogged(chain: ChainId, node: number): readonly NumberedTransfer[];
+  /** Returns the text of the hash of a logged transfer, as responses show it. */
+  shownTransfer(chain: ChainId, logged: LoggedTransfer): RecentTransfer | null;
   /** Blocks that can still be reverted, with the numbers of their transfers. */
   pendingBlocks(chain: ChainId): readonly PendingBlock[];
   /** Starts a bulk load of a file, or resumes an interrupted one. */
@@ -382,6 +394,33 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
       if (opened === null) return;
       for (const { from, to, asset, amount } of loggedTransfers(opened.store, first, end))
         yield { from, to, asset, amount: Number(amount) };
+    },
+
+    *logColumns(chain, first, end) {
+      const opened = chainOf(chain);
+      if (opened !== null) yield* scanLog(opened.store, first, end);
+    },
+
+    assetNumber: (chain, asset) => chainOf(chain)?.store.assetIds.get(asset) ?? null,
+
+    loggedAt(chain, ordinal) {
+      const opened = chainOf(chain);
+      return opened === null ? null : transferAt(recordsOf(opened.store), ordinal);
+    },
+
+    newestLogged(chain, node) {
+      const opened = chainOf(chain);
+      if (opened === null) return [];
+      const records = recordsOf(opened.store);
+      return (readNode(records, node)?.newest ?? []).flatMap(({ ordinal }) => {
+        const logged = transferAt(records, ordinal);
+        return logged === null ? [] : [{ ...logged, ordinal }];
+      });
+    },
+
+    shownTransfer(chain, logged) {
+      const opened = chainOf(chain);
+      return opened === null ? null : transferOf(recordsOf(opened.store), logged);
     },
 
     pendingBlocks(chain) {

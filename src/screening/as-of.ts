@@ -118,6 +118,7 @@ export function labelsAsOf(
     lookup: (key, chain) => then(reader.lookup(key, chain)),
     writeLabelsJson: (handle, chain, out, offset) => reader.writeLabelsJson(handle, chain, out, offset),
     isSanctioned: (handle, chain) => reader.isSanctioned(handle, chain),
+    eachLabelled: (chain, isWanted, visit) => reader.eachLabelled(chain, isWanted, visit),
     eachSanctioned: (chain, visit) => reader.eachSanctioned(chain, visit),
   };
 }

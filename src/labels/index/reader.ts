@@ -3,7 +3,7 @@ import type { AddressKey } from '../../chains/address/address.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { SanctionsList } from '../../sources/index.ts';
 import type { Designation } from '../designations.ts';
-import type { Label } from '../label.ts';
+import type { Label, LabelTemplate } from '../label.ts';
 
 /** Counts of a snapshot. Real and synthetic labels are never added together. */
 export interface LabelCounts {
@@ -70,6 +70,17 @@ export interface LabelReader {
   writeLabelsJson(handle: LabelHandle, chain: ChainId, out: Uint8Array, offset: number): number;
   /** Returns whether a sanction in force (DIRECT) holds for the address on `chain`. It decodes nothing. */
   isSanctioned(handle: LabelHandle, chain: ChainId): boolean;
+  /**
+   * Calls back for every address with a 20-byte payload (EVM, TRON, hash160) that has a label of `chain` that `isWanted` accepts.
+   *
+   * @param isWanted - called once for each distinct label, without its dates
+   * @param visit - receives the key of the address in memory that the next call overwrites
+   */
+  eachLabelled(
+    chain: ChainId,
+    isWanted: (label: LabelTemplate) => boolean,
+    visit: (key: Uint8Array) => void,
+  ): void;
   /**
    * Calls back for every address of an EVM chain that is sanctioned there (`isSanctioned`), in no particular order.
    *

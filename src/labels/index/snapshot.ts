@@ -7,7 +7,7 @@ import { hasFinishedSize } from '../../state/finished-size.ts';
 import { wrongFormat } from '../../state/format-version.ts';
 import type { RootDatabase } from '../../state/lmdb.ts';
 import { openMappedFile } from '../../state/mapped-file.ts';
-import type { Label } from '../label.ts';
+import type { Label, LabelTemplate } from '../label.ts';
 import { labelToJson } from '../label-json.ts';
 import { NO_DAY, writeIsoDay } from './days.ts';
 import { fingerprint, firstPosition } from './filter.ts';
@@ -334,6 +334,37 @@ class MappedReader implements LabelReader {
       if (((records[at] as number) & 0xff) !== keyByte || !this.isSanctioned(handle, chain)) continue;
       for (let word = 0; word < SLOT_WORDS; word++) slot.writeInt32LE(records[at + word] as number, word * 4);
       visit(address);
+    }
+  }
+
+  eachLabelled(
+    chain: ChainId,
+    isWanted: (label: LabelTemplate) => boolean,
+    visit: (key: Uint8Array) => void,
+  ): void {
+    const { records, overflow, table } = this;
+    const { keyByte } = chainOf(chain);
+    /** By template: 0 not asked yet, 1 not wanted, 2 wanted. */
+    const wanted = new Uint8Array(table.length / TEMPLATE_WORDS);
+    this.turnTo(chain);
+    const accepts = (template: number): boolean => {
+      if (!this.holds(table[template * TEMPLATE_WORDS + 3] as number)) return false;
+      if (wanted[template] === 0) wanted[template] = isWanted(this.decoder.template(template)) ? 2 : 1;
+      return wanted[template] === 2;
+    };
+    const slot = Buffer.alloc(SLOT_BYTES);
+    const key = slot.subarray(0, EVM_PAYLOAD_AT + EVM_PAYLOAD_BYTES);
+    for (let at = 0; at < records.length; at += RECORD_WORDS) {
+      if (((records[at] as number) & 0xff) !== keyByte) continue;
+      let position = records[at + TEMPLATE] as number;
+      let isFound = false;
+      if (((records[at + FLAGS] as number) & MULTIPLE) === 0) isFound = accepts(position);
+      else
+        for (let left = overflow[position++] as number; left > 0 && !isFound; left--, position += 2)
+          isFound = accepts(overflow[position] as number);
+      if (!isFound) continue;
+      for (let word = 0; word < SLOT_WORDS; word++) slot.writeInt32LE(records[at + word] as number, word * 4);
+      visit(key);
     }
   }
 

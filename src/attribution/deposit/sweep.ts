@@ -1,0 +1,539 @@
+/**
+ * Applies the deposit rule to the whole log of a chain. Two passes over the log: the first finds the accounts that pay a collecting wallet,
+ * the second distributes their transfers over files by account; then each file is judged in memory. Progress is kept on disk, so that an
+ * interrupted sweep resumes; memory depends on the number of addresses (one bit each), not of transfers.
+ */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { type Clock, isoTime } from '../../base/clock.ts';
+import { AssayError } from '../../base/errors.ts';
+import { type ChainId, chainOf } from '../../chains/registry.ts';
+import type { TransferGraph } from '../../graph/graph.ts';
+import { SENDER_IS_FROM, SENDER_IS_OTHER, SENDER_IS_TO } from '../../graph/store/initiation.ts';
+import type { TransferStore } from '../../graph/store.ts';
+import { readJson, writeJsonAtomically } from '../../state/atomic-file.ts';
+import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
+import { ATTRIBUTION_LIMITS } from '../limits.ts';
+import type { AttributionStore, DepositRecord, NotedBlock } from '../store.ts';
+import type { Anchors } from './anchors.ts';
+import {
+  DEPOSIT_RULE_VERSION,
+  type DepositVerdict,
+  type EventColumns,
+  judgeAccount,
+  OUT,
+  SIGNED_BY_OTHER,
+  SIGNED_BY_SENDER,
+} from './judge.ts';
+
+export type SweepStep = 'candidates' | 'events' | 'judge';
+
+export interface SweepOptions {
+  readonly chain: ChainId;
+  /** Folder for the files of the sweep; removed at its end. */
+  readonly folder: string;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (step: SweepStep, done: number, total: number) => void;
+}
+
+export interface SweepDeps {
+  readonly transfers: Pick<
+    TransferStore,
+    'logColumns' | 'logPosition' | 'pendingBlocks' | 'assetNumber' | 'graph'
+  >;
+  readonly anchors: Anchors;
+  readonly store: AttributionStore;
+  readonly clock: Clock;
+}
+
+/** Progress of a sweep. Another version or other inputs begin a new one. */
+interface SweepState {
+  readonly format: number;
+  readonly store: string;
+  readonly anchors: string;
+  readonly rule: number;
+  readonly end: number;
+  readonly nodeCount: number;
+  readonly partitions: number;
+  step: SweepStep;
+  /** Of 'candidates' and 'events' the number of the next transfer; of 'judge' the next partition. */
+  next: number;
+  /** Bytes of each event file that count. */
+  lengths: readonly number[];
+}
+
+const FORMAT = 1;
+const STATE_FILE = 'state.json';
+const BITS_FILE = 'candidates.bits';
+const EVENT_WORDS = 5;
+const TWO_32 = 2 ** 32;
+const FLAG_VALUES = 8;
+const PARTITIONS_MAX = 1_024;
+/** Events of one write: 64 KB for each of at most 1,024 files. */
+const BUFFER_EVENTS = 1_600;
+
+/** Returns the bits of a payment: how its transaction was signed, seen from its sender. */
+export const outFlags = (initiation: number): number => {
+  const sender = initiation & 3;
+  if (sender === SENDER_IS_FROM) return OUT | SIGNED_BY_SENDER;
+  return sender === SENDER_IS_OTHER || sender === SENDER_IS_TO ? OUT | SIGNED_BY_OTHER : OUT;
+};
+
+/** Returns the record of a verdict. */
+export function recordOf(verdict: DepositVerdict): DepositRecord {
+  const { forwardings, entity, kind, fundedBy } = verdict;
+  const kept = forwardings.slice(-ATTRIBUTION_LIMITS.forwardingsKept);
+  return {
+    entity,
+    kind,
+    fundedBy,
+    forwardings: kept,
+    older: forwardings.length - kept.length,
+    firstMs: forwardings[0]?.timestampMs ?? 0,
+  };
+}
+
+/** Sweeps the whole log. Afterwards the store has the result, and its position is the end of the log at the start of the sweep. */
+export async function sweepDeposits(options: SweepOptions, deps: SweepDeps): Promise<void> {
+  const { chain } = options;
+  const position = deps.transfers.logPosition(chain);
+  const graph = deps.transfers.graph(chain);
+  if (position === null || graph === null)
+    throw new AssayError('NOT_READY', `No transfer of ${chain} is stored. Run \`assay ingest\` first.`);
+  await new Sweep(options, deps, graph, position.store).run(position.ordinal);
+}
+
+class Sweep {
+  readonly #options: SweepOptions;
+  readonly #deps: SweepDeps;
+  readonly #graph: TransferGraph;
+  readonly #storeName: string;
+
+  constructor(options: SweepOptions, deps: SweepDeps, graph: TransferGraph, storeName: string) {
+    this.#options = options;
+    this.#deps = deps;
+    this.#graph = graph;
+    this.#storeName = storeName;
+  }
+
+  async run(end: number): Promise<void> {
+    const { folder } = this.#options;
+    mkdirSync(folder, PRIVATE_FOLDER);
+    const state = this.#resumed() ?? this.#begin(end);
+    const bits = this.#readBits(state);
+    if (state.step === 'candidates') await this.#findCandidates(state, bits);
+    if (state.step === 'events') await this.#distribute(state, bits);
+    await this.#judge(state);
+    this.#finish(state);
+    await this.#deps.store.flushed();
+    rmSync(folder, { recursive: true, force: true });
+  }
+
+  /** Returns the state of an interrupted sweep with the same inputs; null if there is none. */
+  #resumed(): SweepState | null {
+    const path = join(this.#options.folder, STATE_FILE);
+    if (!existsSync(path)) return null;
+    const { anchors, store } = this.#deps;
+    let state: SweepState;
+    try {
+      state = readJson(path) as SweepState;
+    } catch {
+      return null;
+    }
+    const isSame =
+      state.format === FORMAT &&
+      state.store === this.#storeName &&
+      state.anchors === anchors.fingerprint &&
+      state.rule === DEPOSIT_RULE_VERSION &&
+      store.depositState() === null;
+    return isSame ? state : null;
+  }
+
+  #begin(end: number): SweepState {
+    const { folder, chain } = this.#options;
+    const { store, transfers, anchors } = this.#deps;
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, PRIVATE_FOLDER);
+    const partitions = Math.min(
+      PARTITIONS_MAX,
+      Math.max(1, Math.ceil((2 * end) / ATTRIBUTION_LIMITS.partitionEvents)),
+    );
+    // Blocks that can be reverted are noted now: if one is reverted while the sweep runs, its accounts are judged again afterwards.
+    const noted = transfers
+      .pendingBlocks(chain)
+      .filter(({ firstOrdinal }) => firstOrdinal < end)
+      .map(({ height, ...block }): [number, NotedBlock] => [
+        height,
+        { ...block, nodes: this.#nodesOf(block.firstOrdinal, block.count) },
+      ]);
+    store.write(() => {
+      store.clearDeposits();
+      for (const [height, block] of noted) store.setBlock(height, block);
+    });
+    const state: SweepState = {
+      format: FORMAT,
+      store: this.#storeName,
+      anchors: anchors.fingerprint,
+      rule: DEPOSIT_RULE_VERSION,
+      end,
+      nodeCount: this.#graph.nodeCount,
+      partitions,
+      step: 'candidates',
+      next: 0,
+      lengths: Array.from({ length: partitions }, () => 0),
+    };
+    this.#save(state);
+    return state;
+  }
+
+  #nodesOf(first: number, count: number): number[] {
+    const nodes = new Set<number>();
+    for (const columns of this.#deps.transfers.logColumns(this.#options.chain, first, first + count))
+      for (let row = 0; row < columns.count; row++) {
+        nodes.add(columns.from[row] as number);
+        nodes.add(columns.to[row] as number);
+      }
+    nodes.delete(0);
+    return [...nodes];
+  }
+
+  #save(state: SweepState): void {
+    writeJsonAtomically(join(this.#options.folder, STATE_FILE), state);
+  }
+
+  #readBits({ nodeCount, next, step }: SweepState): Uint8Array {
+    const path = join(this.#options.folder, BITS_FILE);
+    const bytes = (nodeCount >> 3) + 1;
+    if (step !== 'judge' && (next > 0 || step === 'events') && existsSync(path)) {
+      const stored = readFileSync(path);
+      if (stored.length === bytes) return stored;
+      throw new AssayError(
+        'STORE_CORRUPT',
+        `${path} is truncated. Remove its folder, and run the command again.`,
+      );
+    }
+    return new Uint8Array(bytes);
+  }
+
+  #saveBits(bits: Uint8Array): void {
+    writeFileSync(join(this.#options.folder, BITS_FILE), bits, { mode: 0o600, flush: true });
+  }
+
+  /** Calls `visit` for the log from `state.next` on, and `commit` in between. */
+  async #eachBatch(
+    state: SweepState,
+    visit: (
+      columns: ReturnType<SweepDeps['transfers']['logColumns']> extends Iterable<infer C> ? C : never,
+    ) => void,
+    commit: () => void,
+  ): Promise<void> {
+    const { chain, signal, onProgress } = this.#options;
+    let committed = state.next;
+    for (const columns of this.#deps.transfers.logColumns(chain, state.next, state.end)) {
+      visit(columns);
+      const next = (columns.ordinal[columns.count - 1] as number) + 1;
+      onProgress?.(state.step, next, state.end);
+      const isStopping = signal?.aborted === true;
+      if (next - committed >= ATTRIBUTION_LIMITS.sweepCommitTransfers || isStopping) {
+        state.next = next;
+        commit();
+        committed = next;
+        if (isStopping) signal.throwIfAborted();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    }
+  }
+
+  async #findCandidates(state: SweepState, bits: Uint8Array): Promise<void> {
+    const { byNode } = this.#deps.anchors;
+    const isAnchor = new Uint8Array((state.nodeCount >> 3) + 1);
+    for (const node of byNode.keys())
+      if (node <= state.nodeCount) isAnchor[node >> 3] = (isAnchor[node >> 3] as number) | (1 << (node & 7));
+    await this.#eachBatch(
+      state,
+      ({ count, from, to, amount }) => {
+        for (let row = 0; row < count; row++) {
+          const receiver = to[row] as number;
+          if (((isAnchor[receiver >> 3] as number) & (1 << (receiver & 7))) === 0) continue;
+          const sender = from[row] as number;
+          if (sender === 0 || amount[row] === 0) continue;
+          if (((isAnchor[sender >> 3] as number) & (1 << (sender & 7))) !== 0) continue;
+          bits[sender >> 3] = (bits[sender >> 3] as number) | (1 << (sender & 7));
+        }
+      },
+      () => {
+        this.#saveBits(bits);
+        this.#save(state);
+      },
+    );
+    this.#withoutHubs(bits);
+    state.step = 'events';
+    state.next = 0;
+    this.#saveBits(bits);
+    this.#save(state);
+  }
+
+  /** Removes accounts that pay more addresses than a deposit address does: their transfers would fill the files. */
+  #withoutHubs(bits: Uint8Array): void {
+    for (let byte = 0; byte < bits.length; byte++) {
+      if (bits[byte] === 0) continue;
+      for (let bit = 0; bit < 8; bit++) {
+        if (((bits[byte] as number) & (1 << bit)) === 0) continue;
+        if (this.#graph.degree(byte * 8 + bit, 'out') > ATTRIBUTION_LIMITS.depositReceiversMax)
+          bits[byte] = (bits[byte] as number) & ~(1 << bit);
+      }
+    }
+  }
+
+  async #distribute(state: SweepState, bits: Uint8Array): Promise<void> {
+    const files = new EventFiles(this.#options.folder, state.lengths);
+    try {
+      await this.#eachBatch(
+        state,
+        ({ count, from, to, asset, amount, timestampMs, ordinal, initiation }) => {
+          for (let row = 0; row < count; row++) {
+            const sender = from[row] as number;
+            const receiver = to[row] as number;
+            if (sender === receiver) continue;
+            const isOut = ((bits[sender >> 3] as number) & (1 << (sender & 7))) !== 0 && sender !== 0;
+            const isIn = ((bits[receiver >> 3] as number) & (1 << (receiver & 7))) !== 0 && receiver !== 0;
+            if (!isOut && !isIn) continue;
+            const assetWord = (asset[row] as number) * TWO_32;
+            const when = timestampMs[row] as number;
+            const number = ordinal[row] as number;
+            const moved = amount[row] as number;
+            if (isOut)
+              files.add(
+                sender,
+                outFlags(initiation[row] as number),
+                number,
+                when,
+                assetWord + receiver,
+                moved,
+              );
+            if (isIn) files.add(receiver, 0, number, when, assetWord + sender, moved);
+          }
+        },
+        () => {
+          state.lengths = files.flush();
+          this.#save(state);
+        },
+      );
+      state.lengths = files.flush();
+    } finally {
+      files.close();
+    }
+    state.step = 'judge';
+    state.next = 0;
+    this.#save(state);
+  }
+
+  async #judge(state: SweepState): Promise<void> {
+    const { store, anchors, transfers } = this.#deps;
+    const { chain, folder, signal, onProgress } = this.#options;
+    const rules = {
+      entityOf: (node: number): number => anchors.byNode.get(node) ?? 0,
+      native: transfers.assetNumber(chain, chainOf(chain).symbol) ?? -1,
+    };
+    for (; state.next < state.partitions; state.next++) {
+      onProgress?.('judge', state.next, state.partitions);
+      if (signal?.aborted) {
+        this.#save(state);
+        signal.throwIfAborted();
+      }
+      const accounts = readPartition(folder, state);
+      let batch: (readonly [number, DepositRecord])[] = [];
+      const put = (): void => {
+        store.write(() => {
+          for (const [node, record] of batch) store.putDeposit(node, record);
+        });
+        batch = [];
+      };
+      for (const { node, events, start, end } of accounts) {
+        const verdict = judgeAccount(events, start, end, rules);
+        if (verdict !== null) batch.push([node, recordOf(verdict)]);
+        if (batch.length === ATTRIBUTION_LIMITS.storeBatch) put();
+      }
+      put();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    onProgress?.('judge', state.partitions, state.partitions);
+  }
+
+  #finish({ end, rule }: SweepState): void {
+    const { store, anchors, clock } = this.#deps;
+    store.write(() => {
+      store.setDepositState({
+        store: this.#storeName,
+        ordinal: end,
+        ruleVersion: rule,
+        anchors: anchors.fingerprint,
+        entities: anchors.entities,
+        at: isoTime(clock.now()),
+      });
+    });
+  }
+}
+
+const eventFile = (folder: string, partition: number): string => join(folder, `events-${partition}`);
+
+/** The events of candidates, distributed over files by account. */
+class EventFiles {
+  readonly #files: number[] = [];
+  readonly #lengths: number[];
+  readonly #buffers: Float64Array[];
+  readonly #filled: Uint32Array;
+
+  constructor(folder: string, lengths: readonly number[]) {
+    this.#lengths = [...lengths];
+    this.#buffers = lengths.map(() => new Float64Array(BUFFER_EVENTS * EVENT_WORDS));
+    this.#filled = new Uint32Array(lengths.length);
+    for (const [partition, length] of lengths.entries()) {
+      const file = openSync(eventFile(folder, partition), 'a+', 0o600);
+      this.#files.push(file);
+      // What was written after the last commit is written again.
+      ftruncateSync(file, length);
+    }
+  }
+
+  add(
+    node: number,
+    flags: number,
+    ordinal: number,
+    timestampMs: number,
+    assetAndParty: number,
+    amount: number,
+  ): void {
+    const partition = node % this.#files.length;
+    const buffer = this.#buffers[partition] as Float64Array;
+    let at = this.#filled[partition] as number;
+    buffer[at++] = node * FLAG_VALUES + flags;
+    buffer[at++] = ordinal;
+    buffer[at++] = timestampMs;
+    buffer[at++] = assetAndParty;
+    buffer[at++] = amount;
+    this.#filled[partition] = at;
+    if (at === buffer.length) this.#write(partition);
+  }
+
+  #write(partition: number): void {
+    const buffer = this.#buffers[partition] as Float64Array;
+    const bytes = new Uint8Array(buffer.buffer, 0, (this.#filled[partition] as number) * 8);
+    for (let done = 0; done < bytes.length; )
+      done += writeSync(this.#files[partition] as number, bytes, done, bytes.length - done);
+    this.#lengths[partition] = (this.#lengths[partition] as number) + bytes.length;
+    this.#filled[partition] = 0;
+  }
+
+  /** Writes everything to disk, and returns the length of each file. */
+  flush(): readonly number[] {
+    for (const [partition, file] of this.#files.entries()) {
+      this.#write(partition);
+      fsyncSync(file);
+    }
+    return [...this.#lengths];
+  }
+
+  close(): void {
+    for (const file of this.#files) closeSync(file);
+  }
+}
+
+interface AccountRows {
+  readonly node: number;
+  readonly events: EventColumns;
+  readonly start: number;
+  readonly end: number;
+}
+
+function readWords(path: string, bytes: number): Float64Array {
+  if (statSync(path).size < bytes) throw new AssayError('STORE_CORRUPT', `${path} is truncated.`);
+  const words = new Float64Array(bytes / 8);
+  const target = new Uint8Array(words.buffer);
+  const file = openSync(path, 'r');
+  try {
+    for (let done = 0; done < bytes; ) done += readSync(file, target, done, bytes - done, done);
+  } finally {
+    closeSync(file);
+  }
+  return words;
+}
+
+/** Yields the accounts of a partition, each with its transfers in the order of time. */
+function* readPartition(
+  folder: string,
+  { next, lengths, partitions, nodeCount }: SweepState,
+): Generator<AccountRows> {
+  const words = readWords(eventFile(folder, next), lengths[next] as number);
+  const count = words.length / EVENT_WORDS;
+  const starts = new Uint32Array(Math.floor(nodeCount / partitions) + 3);
+  const nodeAt = (event: number): number => Math.floor((words[event * EVENT_WORDS] as number) / FLAG_VALUES);
+  const placeOf = (node: number): number => Math.floor(node / partitions) + 1;
+  for (let event = 0; event < count; event++) {
+    const place = placeOf(nodeAt(event)) + 1;
+    starts[place] = (starts[place] as number) + 1;
+  }
+  for (let place = 1; place < starts.length; place++)
+    starts[place] = (starts[place] as number) + (starts[place - 1] as number);
+  const order = new Uint32Array(count);
+  const filled = starts.slice();
+  for (let event = 0; event < count; event++) {
+    const place = placeOf(nodeAt(event));
+    order[filled[place] as number] = event;
+    filled[place] = (filled[place] as number) + 1;
+  }
+  const events = columnsOf(words, order);
+  for (let place = 0; place + 1 < starts.length; place++) {
+    const start = starts[place] as number;
+    const end = starts[place + 1] as number;
+    if (end === start || end - start > ATTRIBUTION_LIMITS.accountEventsMax) continue;
+    sortByTime(events, start, end);
+    yield { node: nodeAt(order[start] as number), events, start, end };
+  }
+}
+
+type OwnColumns = { readonly [K in keyof EventColumns]: Float64Array };
+
+function columnsOf(words: Float64Array, order: Uint32Array): OwnColumns {
+  const column = (value: (at: number) => number): Float64Array =>
+    Float64Array.from(order, (event) => value(event * EVENT_WORDS));
+  return {
+    flags: column((at) => (words[at] as number) % FLAG_VALUES),
+    ordinal: column((at) => words[at + 1] as number),
+    timestampMs: column((at) => words[at + 2] as number),
+    asset: column((at) => Math.floor((words[at + 3] as number) / TWO_32)),
+    party: column((at) => (words[at + 3] as number) % TWO_32),
+    amount: column((at) => words[at + 4] as number),
+  };
+}
+
+/** Sorts the rows of one account by time, then number. The log is nearly in that order, so that nothing moves most of the time. */
+function sortByTime(events: OwnColumns, start: number, end: number): void {
+  const { timestampMs, ordinal } = events;
+  let isSorted = true;
+  for (let at = start + 1; at < end && isSorted; at++)
+    isSorted = (timestampMs[at - 1] as number) <= (timestampMs[at] as number);
+  if (isSorted) return;
+  const rows = Array.from({ length: end - start }, (_, at) => start + at).sort(
+    (a, b) =>
+      (timestampMs[a] as number) - (timestampMs[b] as number) ||
+      (ordinal[a] as number) - (ordinal[b] as number),
+  );
+  for (const column of Object.values(events)) {
+    const sorted = rows.map((row) => column[row] as number);
+    column.set(sorted, start);
+  }
+}

@@ -1,0 +1,39 @@
+/** Limits of derived labels, each with the reason for its value. */
+export const ATTRIBUTION_LIMITS = {
+  /** Confidence from which a label names the owner of a collecting wallet: the design of the rule. */
+  anchorConfidenceMin: 0.8,
+  /**
+   * Senders of a collecting wallet, at least. A labelled address with fewer is more likely a single deposit address that its publisher
+   * lists, and its senders are customers.
+   */
+  anchorSendersMin: 10,
+  /** Receivers of a deposit address, at most: an exchange rotates a few collecting wallets, a person pays many. */
+  depositReceiversMax: 64,
+  /** Time within which a deposit is forwarded: the design of the rule. */
+  forwardWithinMs: 86_400_000,
+  /** Assets of an account that are judged: deposits of many tokens exist, but each account that forwards one is found with the first ones. */
+  depositAssetsMax: 16,
+  /**
+   * Forwardings kept as evidence of one account, the newest ones. More than fit into its 64 newest transfers, so that judging those again
+   * never counts one twice; ten give the highest confidence.
+   */
+  forwardingsKept: 64,
+  /** Part of its outgoing payments that may not match a deposit: a sweep that came late, or that joined another one. */
+  unmatchedShareMax: 0.2,
+  /** Transfers of one account that are judged: a deposit address has hundreds at most, and one partition must fit into memory. */
+  accountEventsMax: 20_000,
+  /** Events of one partition of a sweep: 40 bytes each, so 160 MB while one is judged. */
+  partitionEvents: 4_000_000,
+  /** New transfers from which a sweep of the whole log is quicker than judging each account again. */
+  followTransfersMax: 2_000_000,
+  /** Transfers between two commits of a sweep's progress: half a minute of work at most is repeated after a stop. */
+  sweepCommitTransfers: 10_000_000,
+  /** Accounts in one transaction of the store: 20 MB of dirty pages. */
+  storeBatch: 20_000,
+  /** Transactions that an explanation lists: a person reads them all. */
+  evidenceListed: 24,
+  /** Blocks of one eth_getLogs request: what public and own nodes accept without a special setting. */
+  logBlocksMax: 2_000,
+  /** Facts from logs in one transaction of the store. */
+  factBatch: 10_000,
+} as const;
