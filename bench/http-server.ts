@@ -154,6 +154,7 @@ async function serve(settings: BenchServerSettings): Promise<void> {
       useCases: {
         billing: missing('This benchmark sells nothing.'),
         billingStreams: missing('This benchmark sells nothing.'),
+        attribution: missing('This benchmark derives no labels.'),
         labelSet: createLabelSetWriter(deps),
         labelSetVersion: () => labels.current.meta.dataVersion,
         sanctionsCheck: createSanctionsCheckWriter(deps),

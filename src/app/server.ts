@@ -10,7 +10,7 @@ import type { Random } from '../base/random.ts';
 import type { Retention } from '../base/retention.ts';
 import type { CaseService } from '../cases/service.ts';
 import { CHAINS } from '../chains/registry.ts';
-import type { Served } from '../cli/services.ts';
+import type { AttributionServices, Served } from '../cli/services.ts';
 import type { Config } from '../config/config.ts';
 import { type ExposureKeeping, startExposureKeeping } from '../exposure/start.ts';
 import { createHttpApp } from '../http/http-app.ts';
@@ -72,6 +72,7 @@ export interface ServerDeps {
   readonly labels: LabelServices;
   readonly accounts: AccountServices;
   readonly screening: ScreeningServices;
+  readonly attribution: Pick<AttributionServices, 'explain'>;
   /** Paths of the stores of this installation, inside the data folder. */
   readonly storePaths: () => readonly string[];
   readonly workerFolders: WorkerFolders;
@@ -268,13 +269,14 @@ export class Server {
   }
 
   #useCases(serving: Serving): UseCases {
-    const { labels, screening, accounts } = this.#deps;
+    const { labels, screening, accounts, attribution } = this.#deps;
     const { pool, graph } = serving;
     const deps = screening.deps();
     const oracleFolder = oracleFolderOf(this.#config.dataDir);
     return {
       labelSet: createLabelSetWriter(deps),
       labelSetVersion: () => labelSetVersion(deps.labels.current.meta.dataVersion, labels.freshness()),
+      attribution: (chain, address) => attribution.explain(chain, address),
       sanctionsCheck: createSanctionsCheckWriter(deps),
       oracle: createOracleWriter({ ...deps, exposures: screening.exposureReader() }),
       oracleTrees: new OracleTrees(oracleFolder, {

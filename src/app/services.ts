@@ -27,6 +27,7 @@ import { ensureDataFolder } from '../state/data-folder.ts';
 import { type FolderLock, lockFolder } from '../state/folder-lock.ts';
 import { openInstallation } from '../state/installation-record.ts';
 import { AccountServices } from './account-services.ts';
+import { createAttributionServices } from './attribution-services.ts';
 import {
   type ChainServices,
   createChainServices,
@@ -148,6 +149,7 @@ export function createServices(config: Config, version: string): Services {
   const labels = createLabelServices(config, { once, clock, log });
   const accounts = new AccountServices(config, { once, clock, random: systemRandom, log });
   const screening = createScreeningServices(config, { once, clock, log, chains, labels });
+  const attribution = createAttributionServices({ once, dataDir: config.dataDir, clock, chains, labels });
   const plans = once(readPlans, () => {});
   const groups: Groups = { clock, log, chains, labels, accounts, screening, plans };
   const workerFolders = workerFoldersOf(config, groups);
@@ -180,6 +182,7 @@ export function createServices(config: Config, version: string): Services {
       clock,
     },
     exposures: screening.exposures,
+    attribution,
     oracle: once(
       () => createOracleServices(config, { clock, log, labels, encryption: () => accounts.openEncryption() }),
       () => {},
@@ -249,6 +252,7 @@ export function createServices(config: Config, version: string): Services {
         labels,
         accounts,
         screening,
+        attribution,
         storePaths: () => storeRecord.stores(),
         workerFolders,
         openMonitoring: (screen, dutyOf) => monitoringOf(config, groups, screen, dutyOf),

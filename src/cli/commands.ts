@@ -1,5 +1,6 @@
 /** All commands of the program, in the order of its help. */
 import { addAccountsCommand, addAuditCommand, addPlanCommand } from './accounts.ts';
+import { addAttributeCommand } from './attribute.ts';
 import { addBackupCommand } from './backup.ts';
 import { addBillingCommand } from './billing.ts';
 import { addBulkCommand } from './bulk.ts';
@@ -77,6 +78,7 @@ export const commandModules = ({
   addMonitorCommand,
   addTaintCommand,
   addClusterCommand,
+  addAttributeCommand,
   addPricesCommand,
   addStatsCommand,
   addNamesCommand,

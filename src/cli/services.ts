@@ -5,6 +5,8 @@ import type { Ledger } from '../accounts/ledger.ts';
 import type { People } from '../accounts/people.ts';
 import type { Plan } from '../accounts/plans.ts';
 import type { AccountsFilled } from '../accounts/redis/fill.ts';
+import type { AttributionAnswer } from '../attribution/explain.ts';
+import type { AttributeOptions, AttributeReport } from '../attribution/run.ts';
 import type { Billing } from '../billing/service.ts';
 import type { ChainAdapters } from '../chains/families/adapters.ts';
 import type { PriceSyncReport } from '../chains/prices/daily.ts';
@@ -154,6 +156,17 @@ export interface OracleServices {
   readonly verdictKeys: VerdictKeyStore;
 }
 
+/** Operations of `assay attribute`. */
+export interface AttributionServices {
+  /** Applies the rules to a chain. Throws the errors of `attributeChain`. */
+  run(
+    chain: ChainId,
+    options: Pick<AttributeOptions, 'signal' | 'fromBlock' | 'onProgress'> & { readonly readLogs: boolean },
+  ): Promise<AttributeReport>;
+  /** Throws UNKNOWN_CHAIN, INVALID_ADDRESS; NOT_READY if no snapshot was built yet. */
+  explain(chain: string, address: string): AttributionAnswer;
+}
+
 /** Operations of `assay exposure`. */
 export interface ExposureServices {
   /** Chains with stored transfers. */
@@ -173,6 +186,8 @@ export interface Services extends ImportDeps {
   /** Default number of threads for bulk work: one per core. */
   readonly threads: number;
   readonly bulkDeps: BulkFileDeps;
+  /** Labels that are derived from the chain. */
+  readonly attribution: AttributionServices;
   /** The exposure indexes of this machine. */
   readonly exposures: ExposureServices;
   /** Lists in contracts, and the key that signs verdicts for contracts. */

@@ -4,6 +4,7 @@
  * parsed.
  */
 import type { Access } from '../accounts/access.ts';
+import type { AttributionAnswer } from '../attribution/explain.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
@@ -52,6 +53,8 @@ export interface UseCases {
    * its coverage). Printable ASCII without quotes.
    */
   labelSetVersion(): string;
+  /** What rules found about an address, with their evidence. */
+  attribution(chain: string, address: string): AttributionAnswer;
   readonly sanctionsCheck: AnswerWriter;
   readonly oracle: OracleWriter;
   /** Roots and proofs for contracts. */

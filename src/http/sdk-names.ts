@@ -12,6 +12,7 @@ export const SDK_NAMES: Readonly<Record<string, string>> = {
   entity: 'entity.get',
   exchangeStatus: 'exchanges.status',
   labels: 'labels.list',
+  attribution: 'labels.attribution',
   screen: 'labels.screen',
   screenBulk: 'labels.screenBulk',
   sanctionsCheck: 'sanctions.check',

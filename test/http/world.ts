@@ -1,4 +1,5 @@
 /** A front end with real accounts in a folder of its own, over use cases that know three addresses. */
+
 import { expect } from 'vitest';
 import { type Access, createAccess } from '../../src/accounts/access.ts';
 import type { Gate } from '../../src/accounts/gate.ts';
@@ -6,6 +7,7 @@ import type { Permission } from '../../src/accounts/keys.ts';
 import type { DeriveKey } from '../../src/accounts/password.ts';
 import type { PlanName, Plans, RateOverrides } from '../../src/accounts/plans.ts';
 import { billingStreams } from '../../src/app/billing-events.ts';
+import type { AttributionAnswer } from '../../src/attribution/explain.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
@@ -346,8 +348,28 @@ const treeFacts = (chain: ChainId): OracleRoot => ({
   snapshot: `0x${'cd'.repeat(32)}`,
 });
 
+/** What rules found about an address: one forwarding, which is too little for a label. */
+const foundBy = (chain: string, address: string): AttributionAnswer => ({
+  ...{ address, chain: chain.toUpperCase(), labels: [], judgedAt: READ.asOf, dataVersion: DATA_VERSION },
+  findings: [
+    {
+      ...{ rule: 'exchange-deposit', version: 1, precision: 0.99, recall: 0.95 },
+      ...{ measuredOn: 'a simulated exchange', measuredAt: '2026-11-26', source: 'deposits' },
+      ...{ status: 'INSUFFICIENT', entityId: 'kraken', entityName: 'Kraken', confidence: null },
+      ...{ summary: '1 payment was forwarded.', count: 1 },
+      evidence: [
+        {
+          ...{ role: 'FORWARDED', txHash: `0x${'1'.repeat(64)}`, blockNumber: 1, timestamp: READ.asOf },
+          ...{ logIndex: null, asset: 'ETH', amount: '1' },
+        },
+      ],
+    },
+  ],
+});
+
 export function worldUseCases(): UseCases {
   return {
+    attribution: foundBy,
     monitoring: () => {
       throw new Error('This world watches nothing.');
     },

@@ -168,6 +168,8 @@ describe('every operation of the document', () => {
       exchangeStatus: async ({ assay }) =>
         expect((await assay.exchanges.status({ name: 'kraken' })).exchange).toBe('Kraken'),
       labels: async ({ assay }) => expect((await assay.labels.list(query)).labels[0]?.name).toBe('Binance'),
+      attribution: async ({ assay }) =>
+        expect((await assay.labels.attribution(query)).findings[0]?.rule).toBe('exchange-deposit'),
       screen: async ({ assay }) => expect((await assay.labels.screen(query)).address).toBe(EXCHANGE),
       screenBulk: async ({ assay }) => {
         const addresses = [EXCHANGE, { address: SANCTIONED, chain: 'ETH' }];

@@ -80,6 +80,7 @@ def check_reads(client):
     listed = client.labels.list("ETH", LAZARUS)
     tag = listed.response.headers["etag"]
     refused(assay.NotModified, client.labels.list, "ETH", LAZARUS, if_none_match=tag)
+    assert client.labels.attribution("ETH", LAZARUS).findings[0].rule == "exchange-deposit"
     assert client.labels.screen(address=BINANCE, chain="ETH").labels
     bulk = client.labels.screen_bulk(addresses=[BINANCE, {"address": "wrong", "chain": "BTC"}], chain="ETH", verdict=True)
     assert isinstance(bulk.results[0], assay.BulkItem) and bulk.results[0].verdict in ("safe", "warning")

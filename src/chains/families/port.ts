@@ -92,6 +92,27 @@ export interface ContractCall {
   readonly blockHash?: string;
 }
 
+/** Logs of one contract in a range of blocks. */
+export interface LogQuery {
+  /** Canonical address of the contract. */
+  readonly address: string;
+  /** Accepted first topics. */
+  readonly topics: readonly string[];
+  /** Block heights, inclusive. */
+  readonly fromBlock: number;
+  readonly toBlock: number;
+}
+
+/** One log of a contract, as it is in the chain. Hex is in lower case; the address is canonical. */
+export interface LogEntry {
+  readonly address: string;
+  readonly topics: readonly string[];
+  readonly data: string;
+  readonly blockNumber: number;
+  readonly txHash: string;
+  readonly logIndex: number;
+}
+
 export interface BlockAnswer extends Provenance {
   /** Null if the chain has no such block yet. */
   readonly block: Block | null;
@@ -207,6 +228,14 @@ export interface ChainAdapter {
    * @throws CHAIN_REFUSED if `blockHash` is given and no endpoint has the state of that block
    */
   readonly callContract?: (request: ContractCall, call: Call) => Promise<string | null>;
+  /**
+   * Reads the logs of a contract (EVM), in chain order. Logs of reverted blocks are left out.
+   *
+   * @throws CHAIN_REFUSED if the node refuses the range, for example because it has too many logs
+   */
+  readonly logs?: (query: LogQuery, call: Call) => Promise<readonly LogEntry[]>;
+  /** Returns the code of an account in hex (EVM): `0x` if it is no contract, `0xef0100…` if it is delegated (EIP-7702). */
+  readonly code?: (address: string, call: Call) => Promise<string>;
   /** Returns the last observed state of the endpoints; sends no request. */
   health(): ChainHealth;
   /** Closes connections and subscriptions. Idempotent. */

@@ -6,6 +6,7 @@ import { addCaseFile } from './add-case-file.ts';
 import { addPerson } from './add-person.ts';
 import { addWallet } from './add-wallet.ts';
 import { alertStream } from './alert-stream.ts';
+import { attribution } from './attribution.ts';
 import { auditLog } from './audit-log.ts';
 import { billingPackages } from './billing-packages.ts';
 import { billingSettings } from './billing-settings.ts';
@@ -132,6 +133,7 @@ export const OPERATIONS: readonly Operation[] = [
   entity,
   exchangeStatus,
   labels,
+  attribution,
   screen,
   screenBulk,
   sanctionsCheck,

@@ -67,6 +67,21 @@ export class Labels extends Resource {
     return this.connection.json({ method: 'GET', path, options });
   }
 
+  /**
+   * Returns what the rules found about an address: derived labels with their rule, its measured error rate, transactions and blocks.
+   *
+   * @param params - the chain and the address
+   * @example
+   * const { findings } = await assay.labels.attribution({ chain: 'ETH', address });
+   */
+  attribution(
+    { chain, address }: PathOf<'attribution'>,
+    options?: CallOptions,
+  ): ApiPromise<Data<'attribution'>> {
+    const path = `/address/${segment(chain)}/${segment(address)}/attribution`;
+    return this.connection.json({ method: 'GET', path, options });
+  }
+
   /** Returns all labels of an address, given in the body. */
   screen(body: Body<'screen'>, options?: CallOptions): ApiPromise<Data<'screen'>> {
     return this.connection.json({ method: 'POST', path: '/screen', body, options, retry: 'safe' });

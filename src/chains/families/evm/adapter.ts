@@ -112,6 +112,8 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
     resolveName: chain === 'ETH' ? names : null,
     header: (height, call) => node.header(height, call),
     callContract: (request, call) => node.callContract(request, call),
+    logs: (query, call) => node.logs(query, call),
+    code: (text, call) => node.code(parseAddress(chain, text).canonical, call),
     health() {
       const endpoints = [...rpc.health(), ...explorers.health()];
       return { chain, reachable: rpc.reachable() || explorers.reachable(), endpoints };

@@ -7,13 +7,22 @@ import type { Answered, EndpointPool, EndpointRequest } from '../../endpoints/en
 import { asHexAmount, asHexCount, badAnswer, type Json } from '../../endpoints/exact-json.ts';
 import { RpcRefusal, rpcCall, rpcRequest } from '../../endpoints/json-rpc.ts';
 import { type ChainId, chainOf } from '../../registry.ts';
-import type { BlockAnswer, BlockHeader, Call, ContractCall, HeadAnswer } from '../port.ts';
+import type {
+  BlockAnswer,
+  BlockHeader,
+  Call,
+  ContractCall,
+  HeadAnswer,
+  LogEntry,
+  LogQuery,
+} from '../port.ts';
 import { assetsOf, blockTransfers } from './transfers.ts';
 import {
   asData,
   type InnerMove,
   readBlock,
   readCallTracer,
+  readLogEntries,
   readReceipt,
   readReceipts,
   readTraceBlock,
@@ -57,6 +66,10 @@ export interface EvmNode {
    * @throws RpcRefusal if a block is named and no endpoint has its state
    */
   callContract(request: ContractCall, call: Call): Promise<string | null>;
+  /** Reads the logs of a contract, in chain order. */
+  logs(query: LogQuery, call: Call): Promise<readonly LogEntry[]>;
+  /** Returns the code of an account in hex. */
+  code(address: string, call: Call): Promise<string>;
 }
 
 /**
@@ -232,6 +245,25 @@ class EvmNodePool implements EvmNode {
       if (blockHash === undefined || isRevert(error)) return null;
       throw error;
     }
+  }
+
+  async logs({ address, topics, fromBlock, toBlock }: LogQuery, call: Call): Promise<readonly LogEntry[]> {
+    const filter = {
+      address,
+      topics: [[...topics]],
+      fromBlock: hexOf(fromBlock),
+      toBlock: hexOf(toBlock),
+    };
+    const { value } = await this.#rpc('eth_getLogs', [filter], readLogEntries, call);
+    for (const log of value)
+      if (log.address !== address || log.blockNumber < fromBlock || log.blockNumber > toBlock)
+        throw badAnswer('logs', `of ${address} in the blocks ${fromBlock} to ${toBlock}`);
+    return value;
+  }
+
+  async code(address: string, call: Call): Promise<string> {
+    return (await this.#rpc('eth_getCode', [address, 'latest'], (result) => asData(result, 'code'), call))
+      .value;
   }
 
   async header(height: number, call: Call): Promise<BlockHeader | null> {

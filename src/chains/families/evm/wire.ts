@@ -11,6 +11,7 @@ import {
   type Json,
 } from '../../endpoints/exact-json.ts';
 import { CALL_DIGITS_READ } from '../../initiation.ts';
+import type { LogEntry } from '../port.ts';
 
 /** More transactions than any block can hold (30 to 300 million gas, 21,000 each; fewer than 10,000 on the fastest chains). */
 const BLOCK_TRANSACTIONS_MAX = 100_000;
@@ -142,6 +143,23 @@ export function readLog(value: Json): WireLog {
     data: asData(fields.data, 'log.data'),
     logIndex: asHexCount(fields.logIndex, 'log.logIndex'),
   };
+}
+
+/** Parses the result of eth_getLogs, in chain order. Logs that the node marks as reverted are left out. */
+export function readLogEntries(value: Json): LogEntry[] {
+  return asArray(value, 'logs', BLOCK_LOGS_MAX)
+    .flatMap((row): LogEntry[] => {
+      const fields = asObject(row, 'log');
+      if (fields.removed === true) return [];
+      return [
+        {
+          ...readLog(row),
+          blockNumber: asHexCount(fields.blockNumber, 'log.blockNumber'),
+          txHash: asHash(fields.transactionHash, 'log.transactionHash'),
+        },
+      ];
+    })
+    .sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
 }
 
 /** Parses the receipt of a transaction. */

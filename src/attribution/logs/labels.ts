@@ -1,0 +1,181 @@
+/** Labels from the facts of logs: contracts that a factory created, and addresses that an issuer froze. */
+import { createHash } from 'node:crypto';
+import type { ChainId } from '../../chains/registry.ts';
+import type { DatasetReport, ImportDeps } from '../../labels/import-report.ts';
+import { importSegment } from '../../labels/import-segment.ts';
+import { dayFromIso } from '../../labels/index/days.ts';
+import { createSegmentWriter } from '../../labels/index/segment.ts';
+import type { Entity, LabelTemplate } from '../../labels/label.ts';
+import type { AttributionStore, Fact } from '../store.ts';
+import { FACTORY_RULE, FREEZE_RULE } from './read.ts';
+
+/** Sources of the labels (data/sources.json). */
+export const FACTORY_SOURCE = 'factories';
+export const FREEZE_SOURCE = 'freezes';
+
+/** A factory's log is exact, but which project owns the factory rests on a published address. */
+const FACTORY_CONFIDENCE = 0.95;
+/** A freeze is certain; that its reason is a crime is not, because issuers give none. */
+const FREEZE_CONFIDENCE = 0.5;
+
+const ISSUERS: Readonly<Record<string, string>> = { tether: 'Tether', circle: 'Circle' };
+
+const titled = (slug: string): string => `${slug.charAt(0).toUpperCase()}${slug.slice(1)}`;
+
+/** `uniswap-v3 0x…` → `uniswap-v3`. */
+const idOf = (by: string): string => by.split(' ')[0] ?? by;
+const addressOf = (by: string): string => by.split(' ')[1] ?? '';
+
+const entityOf = (id: string, name: string, category: Entity['category']): Entity => ({
+  ...{ id, name, category, jurisdiction: null, url: null },
+});
+
+/** Fields that labels of all rules share. */
+const COMMON = { sourceUrl: null, sanctions: [], verified: false, synthetic: false } as const;
+
+function createdTemplate(chain: ChainId, { by, kind }: Fact): LabelTemplate | null {
+  const id = idOf(by);
+  const common = { ...COMMON, scope: chain, source: FACTORY_SOURCE, confidence: FACTORY_CONFIDENCE };
+  const factory = `factory ${addressOf(by)}`;
+  if (kind === 'pool') {
+    const project = id.replace(/-v\d$/, '');
+    const tags = [`${id.replace('-', ' ')} pool`, factory];
+    return {
+      ...common,
+      entity: entityOf(project, titled(project), 'DEX'),
+      category: 'DEX',
+      threatLevel: 'LOW',
+      tags,
+    };
+  }
+  if (kind === 'safe') {
+    const entity = entityOf('safe', 'Safe', 'SMART_CONTRACT');
+    return {
+      ...common,
+      entity,
+      category: 'SMART_CONTRACT',
+      threatLevel: 'LOW',
+      tags: ['safe wallet', factory],
+    };
+  }
+  if (kind !== 'account') return null;
+  const entity = entityOf('erc-4337-account', 'ERC-4337 account', 'SMART_CONTRACT');
+  return {
+    ...common,
+    entity,
+    category: 'SMART_CONTRACT',
+    threatLevel: 'LOW',
+    tags: ['erc-4337 account', factory],
+  };
+}
+
+/** Returns the freezes that are in force: of each issuer the newest event decides. */
+function frozenBy(facts: readonly Fact[]): { readonly by: string; readonly since: Fact }[] {
+  const state = new Map<string, Fact | null>();
+  for (const fact of facts) {
+    if (fact.rule !== FREEZE_RULE) continue;
+    if (fact.kind === 'frozen') state.set(fact.by, state.get(fact.by) ?? fact);
+    if (fact.kind === 'unfrozen') state.set(fact.by, null);
+  }
+  return [...state].flatMap(([by, since]) => (since === null ? [] : [{ by, since }]));
+}
+
+function frozenTemplate(chain: ChainId, by: string): LabelTemplate {
+  const id = idOf(by);
+  const issuer = ISSUERS[id] ?? titled(id);
+  return {
+    ...COMMON,
+    entity: entityOf(`frozen-by-${id}`, `Frozen by ${issuer}`, 'ILLICIT_ACTOR'),
+    scope: chain,
+    category: 'ILLICIT_ACTOR',
+    threatLevel: 'HIGH',
+    source: FREEZE_SOURCE,
+    tags: ['frozen by issuer', `token ${addressOf(by)}`],
+    confidence: FREEZE_CONFIDENCE,
+  };
+}
+
+export interface FactLabel {
+  readonly template: LabelTemplate;
+  /** Milliseconds since the epoch; null if not known. */
+  readonly sinceMs: number | null;
+  /** Id of the rule. */
+  readonly rule: string;
+}
+
+/** Returns the labels that the facts about one address give it, oldest first. */
+export function labelsOfFacts(chain: ChainId, facts: readonly Fact[]): readonly FactLabel[] {
+  const labels: FactLabel[] = [];
+  for (const fact of facts) {
+    if (fact.rule !== FACTORY_RULE) continue;
+    const template = createdTemplate(chain, fact);
+    // A contract is created once; of an account that was deployed through several entry points the first counts.
+    if (template === null || labels.length > 0) continue;
+    labels.push({ template, sinceMs: fact.timestampMs, rule: FACTORY_RULE });
+  }
+  for (const { by, since } of frozenBy(facts))
+    labels.push({ template: frozenTemplate(chain, by), sinceMs: since.timestampMs, rule: FREEZE_RULE });
+  return labels;
+}
+
+type Row = readonly [key: Uint8Array, template: LabelTemplate, day: number];
+
+/**
+ * Stores the labels of all facts as the datasets of the chain, one for each source, in place of the former ones.
+ *
+ * @throws STORE_BUSY; the signal's reason if aborted
+ */
+export async function importFactLabels(
+  chain: ChainId,
+  store: AttributionStore,
+  importing: ImportDeps,
+  signal?: AbortSignal,
+): Promise<readonly { readonly source: string; readonly labels: number; readonly dataset: DatasetReport }[]> {
+  const reports = [];
+  for (const source of [FACTORY_SOURCE, FREEZE_SOURCE]) {
+    function* rows(): Generator<Row> {
+      for (const [key, facts] of store.allFacts()) {
+        signal?.throwIfAborted();
+        for (const { template, sinceMs } of labelsOfFacts(chain, facts))
+          if (template.source === source)
+            yield [key, template, sinceMs === null ? 0 : dayFromIso(new Date(sinceMs).toISOString())];
+      }
+    }
+    const content = createHash('sha256').update(`${source} ${chain} 1\n`);
+    let labels = 0;
+    for (const [key, template, day] of rows()) {
+      labels++;
+      content.update(key).update(`${JSON.stringify(template)} ${day}\n`);
+    }
+    const known = importing.store
+      .catalogue()
+      .datasets.some((row) => row.source === source && row.dataset === chain.toLowerCase());
+    // An installation that never read a log has no empty datasets.
+    if (labels === 0 && !known) continue;
+    const dataset = await importSegment(
+      {
+        source,
+        dataset: chain,
+        layout: 'ATTRIBUTION',
+        contentHash: content.digest('hex'),
+        files: [],
+        publishedAt: null,
+        write: async (path) => {
+          const segment = createSegmentWriter(path);
+          try {
+            for (const [key, template, day] of rows())
+              segment.add(key, 0, key.length, segment.template(template), day, 0);
+          } catch (error) {
+            segment.abort();
+            throw error;
+          }
+          const stats = await segment.close();
+          return { labels: stats.labels, records: stats.labels };
+        },
+      },
+      importing,
+    );
+    reports.push({ source, labels, dataset });
+  }
+  return reports;
+}

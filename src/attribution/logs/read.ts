@@ -1,0 +1,170 @@
+/**
+ * Reads the logs of factories and issuers through the nodes of a chain, and stores what they prove. Each contract has its own position:
+ * reading resumes there, and goes back if the chain has replaced the block before it.
+ */
+
+import { AssayError } from '../../base/errors.ts';
+import { parseAddress } from '../../chains/address/parse.ts';
+import type { Call, ChainAdapter, LogEntry } from '../../chains/families/port.ts';
+import { ATTRIBUTION_LIMITS } from '../limits.ts';
+import type { AttributionStore, Fact } from '../store.ts';
+import { type LogContract, nameOfContract } from './contracts.ts';
+import { decodeLog, isExpectedPool, TOPICS } from './decode.ts';
+
+/** Ids of the rules (data/sources.json). */
+export const FACTORY_RULE = 'contract-factory';
+export const FREEZE_RULE = 'issuer-freeze';
+
+/** Blocks that are read again if the chain replaced the newest one that was read: the deepest reorg that following accepts. */
+const REORG_BLOCKS = 512;
+
+export type LogReader = Required<Pick<ChainAdapter, 'logs' | 'header'>> & Pick<ChainAdapter, 'head'>;
+
+export interface ReadLogsOptions {
+  readonly contract: LogContract;
+  /** First block of a contract that was never read. Default 0. */
+  readonly fromBlock?: number;
+  readonly call: Call;
+  readonly onProgress?: (block: number, head: number) => void;
+}
+
+export interface ReadLogsReport {
+  readonly contract: string;
+  readonly logs: number;
+  /** New facts. */
+  readonly facts: number;
+  /** Facts removed because the chain reverted their blocks. */
+  readonly reverted: number;
+  /** Logs without the layout of their event, or of a pool at another address than CREATE2 gives. */
+  readonly ignored: number;
+  readonly nextBlock: number;
+}
+
+const ruleOf = ({ kind }: LogContract): string => (kind.endsWith('freezes') ? FREEZE_RULE : FACTORY_RULE);
+
+/**
+ * Converts logs to facts and stores them in one transaction.
+ *
+ * @param timeOf - returns the time of a block in milliseconds, or null if it is not known
+ */
+export function storeLogs(
+  contract: LogContract,
+  logs: readonly LogEntry[],
+  store: AttributionStore,
+  timeOf: (block: number) => number | null = () => null,
+): { readonly facts: number; readonly ignored: number } {
+  const by = nameOfContract(contract);
+  const rule = ruleOf(contract);
+  let facts = 0;
+  let ignored = 0;
+  store.write(() => {
+    for (const log of logs) {
+      const decoded = log.address === contract.address ? decodeLog(contract, log) : null;
+      if (decoded === null || isExpectedPool(contract, decoded) === false) {
+        ignored++;
+        continue;
+      }
+      const { key } = parseAddress(contract.chain, decoded.subject);
+      const fact: Fact = {
+        rule,
+        by,
+        kind: decoded.kind,
+        blockNumber: log.blockNumber,
+        txHash: log.txHash,
+        logIndex: log.logIndex,
+        timestampMs: timeOf(log.blockNumber),
+        values: decoded.values,
+      };
+      if (store.addFact(key, fact)) facts++;
+    }
+  });
+  return { facts, ignored };
+}
+
+/**
+ * Reads the logs of a contract up to the head of its chain.
+ *
+ * @throws the errors of the adapter; what was read before is stored, and the next call resumes there
+ */
+export async function readContractLogs(
+  options: ReadLogsOptions,
+  deps: { readonly adapter: LogReader; readonly store: AttributionStore },
+): Promise<ReadLogsReport> {
+  const { contract, call, onProgress, fromBlock = 0 } = options;
+  const { adapter, store } = deps;
+  const name = nameOfContract(contract);
+  const cursor = store.cursor(name);
+  let next = cursor?.nextBlock ?? fromBlock;
+  let reverted = 0;
+  if (cursor?.hash != null && next > 0) {
+    const header = await adapter.header(next - 1, call);
+    if (header?.hash !== cursor.hash) {
+      next = Math.max(fromBlock, next - REORG_BLOCKS);
+      const from = next;
+      reverted = store.write(() => {
+        const removed = store.removeFacts(name, from);
+        store.setCursor(name, { nextBlock: from, hash: null, facts: cursor.facts - removed });
+        return removed;
+      });
+    }
+  }
+  const head = await adapter.head(call);
+  const total = { logs: 0, facts: 0, ignored: 0 };
+  let width: number = ATTRIBUTION_LIMITS.logBlocksMax;
+  while (next <= head.height) {
+    call.signal.throwIfAborted();
+    const last = Math.min(head.height, next + width - 1);
+    const logs = await logsIn(adapter, contract, next, last, call);
+    if (logs === null) {
+      // The node refuses ranges with too many logs.
+      width = Math.max(1, Math.floor(width / 4));
+      continue;
+    }
+    const times = await timesOf(contract, logs, adapter, call);
+    const { facts, ignored } = storeLogs(contract, logs, store, (block) => times.get(block) ?? null);
+    const header = last === head.height ? head : await adapter.header(last, call);
+    total.logs += logs.length;
+    total.facts += facts;
+    total.ignored += ignored;
+    next = last + 1;
+    const position = { nextBlock: next, hash: header?.hash ?? null };
+    store.write(() =>
+      store.setCursor(name, { ...position, facts: (store.cursor(name)?.facts ?? 0) + facts }),
+    );
+    onProgress?.(last, head.height);
+    width = Math.min(ATTRIBUTION_LIMITS.logBlocksMax, width * 2);
+  }
+  await store.flushed();
+  return { contract: name, ...total, reverted, nextBlock: next };
+}
+
+async function logsIn(
+  adapter: LogReader,
+  { address, kind }: LogContract,
+  fromBlock: number,
+  toBlock: number,
+  call: Call,
+): Promise<readonly LogEntry[] | null> {
+  try {
+    return await adapter.logs({ address, topics: TOPICS[kind], fromBlock, toBlock }, call);
+  } catch (error) {
+    if (fromBlock < toBlock && error instanceof AssayError && error.code === 'CHAIN_REFUSED') return null;
+    throw error;
+  }
+}
+
+/** Reads the times of blocks with freezes, which are few and whose date matters. */
+async function timesOf(
+  contract: LogContract,
+  logs: readonly LogEntry[],
+  adapter: LogReader,
+  call: Call,
+): Promise<ReadonlyMap<number, number>> {
+  const times = new Map<number, number>();
+  if (ruleOf(contract) !== FREEZE_RULE) return times;
+  for (const block of new Set(logs.map(({ blockNumber }) => blockNumber))) {
+    const header = await adapter.header(block, call);
+    if (header !== null) times.set(block, header.timestampMs);
+  }
+  return times;
+}

@@ -1,0 +1,157 @@
+/**
+ * Applies the rules to a chain: deposit addresses from the transfer store, facts from logs if the chain has a node, and labels from both.
+ * A run reads only what is new; an interrupted one resumes.
+ */
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { AssayError } from '../base/errors.ts';
+import { type ChainId, chainOf, isEvm } from '../chains/registry.ts';
+import type { TransferStore } from '../graph/store.ts';
+import type { ImportDeps } from '../labels/import-report.ts';
+import type { LabelReader } from '../labels/index/reader.ts';
+import { type Anchors, readAnchors } from './deposit/anchors.ts';
+import { DepositFollower, type FollowReport, type SweepReason, sweepReason } from './deposit/follow.ts';
+import { type DepositLabelsReport, importDepositLabels } from './deposit/labels.ts';
+import { sweepDeposits } from './deposit/sweep.ts';
+import type { LogContract } from './logs/contracts.ts';
+import { importFactLabels } from './logs/labels.ts';
+import { type LogReader, type ReadLogsReport, readContractLogs } from './logs/read.ts';
+import type { AttributionStore } from './store.ts';
+
+export interface AttributeOptions {
+  readonly chain: ChainId;
+  /** Folder of attributions. */
+  readonly folder: string;
+  readonly signal: AbortSignal;
+  /** First block of the logs of a contract that was never read. */
+  readonly fromBlock?: number;
+  readonly onProgress?: (step: string, done: number, total: number, unit: string) => void;
+}
+
+export interface AttributeDeps {
+  readonly transfers: TransferStore;
+  readonly labels: LabelReader;
+  readonly store: AttributionStore;
+  readonly importing: ImportDeps;
+  readonly clock: Clock;
+  /** The node of the chain; null if none is configured. */
+  readonly logs: LogReader | null;
+  readonly contracts: readonly LogContract[];
+}
+
+export interface DepositRun {
+  /** Collecting wallets that are known, and the entities that they belong to. */
+  readonly wallets: number;
+  readonly entities: number;
+  /** Why the whole log was swept; null if only new transfers were read. */
+  readonly swept: SweepReason | null;
+  readonly followed: FollowReport | null;
+  readonly accounts: number;
+  readonly labels: DepositLabelsReport;
+}
+
+export interface AttributeReport {
+  readonly chain: ChainId;
+  /** Null if no transfer of the chain is stored. */
+  readonly deposits: DepositRun | null;
+  readonly logs: readonly ReadLogsReport[];
+  /** Labels by source. */
+  readonly facts: readonly { readonly source: string; readonly labels: number }[];
+  /** Whether a dataset of labels changed, so that an index has to be built. */
+  readonly changed: boolean;
+}
+
+/** Budget of one request for logs: a range of 2,000 blocks of a busy factory takes public nodes seconds. */
+const LOGS_MS = 30_000;
+
+/**
+ * Checks that the rules apply to a chain.
+ *
+ * @throws INVALID_REQUEST naming the chains that have deposit addresses
+ */
+export function requireAttributable(chain: ChainId): void {
+  if (isEvm(chain) || chainOf(chain).family === 'tron') return;
+  throw new AssayError(
+    'INVALID_REQUEST',
+    `chain: the rules apply to EVM chains and TRON, where each customer has an account (got "${chain}"). Use \`assay cluster\` for chains of outputs.`,
+    { field: 'chain' },
+  );
+}
+
+async function runDeposits(options: AttributeOptions, deps: AttributeDeps): Promise<DepositRun | null> {
+  const { chain, folder, signal, onProgress } = options;
+  const { transfers, labels, store, clock, importing } = deps;
+  const graph = transfers.graph(chain);
+  const position = transfers.logPosition(chain);
+  if (graph === null || position === null || position.transfers === 0) return null;
+  const anchors: Anchors = readAnchors(chain, graph, labels);
+  const swept = sweepReason(store.depositState(), position, anchors);
+  if (swept !== null) {
+    // Until the sweep is complete there is no result, and an interrupted sweep finds none when it resumes.
+    if (store.depositState() !== null) store.write(() => store.clearDeposits());
+    await sweepDeposits(
+      {
+        chain,
+        folder: join(folder, `sweep-${chain.toLowerCase()}`),
+        signal,
+        onProgress: (step, done, total) =>
+          onProgress?.(`deposits, ${step}`, done, total, step === 'judge' ? 'parts' : 'transfers'),
+      },
+      { transfers, anchors, store, clock },
+    );
+  }
+  const followed = new DepositFollower(chain, anchors, { transfers, store, clock }).follow();
+  return {
+    wallets: anchors.byNode.size,
+    entities: anchors.entities.length,
+    swept,
+    followed,
+    accounts: store.depositCount(),
+    labels: await importDepositLabels(chain, { store, graph, labels, importing }, signal),
+  };
+}
+
+async function runLogs(options: AttributeOptions, deps: AttributeDeps): Promise<ReadLogsReport[]> {
+  const { chain, signal, fromBlock = 0, onProgress } = options;
+  const { logs: adapter, store } = deps;
+  const reports: ReadLogsReport[] = [];
+  if (adapter === null) return reports;
+  for (const contract of deps.contracts.filter((row) => row.chain === chain))
+    reports.push(
+      await readContractLogs(
+        {
+          contract,
+          fromBlock,
+          call: { signal, budgetMs: LOGS_MS },
+          onProgress: (block, head) => onProgress?.(`logs of ${contract.id}`, block, head, 'blocks'),
+        },
+        { adapter, store },
+      ),
+    );
+  return reports;
+}
+
+/**
+ * Runs all rules over a chain.
+ *
+ * @throws INVALID_REQUEST for a chain without accounts; STORE_BUSY; errors of the node, after which a further run resumes
+ */
+export async function attributeChain(
+  options: AttributeOptions,
+  deps: AttributeDeps,
+): Promise<AttributeReport> {
+  const { chain, signal } = options;
+  requireAttributable(chain);
+  const before = deps.importing.store.revision();
+  const deposits = await runDeposits(options, deps);
+  const logs = await runLogs(options, deps);
+  const facts = await importFactLabels(chain, deps.store, deps.importing, signal);
+  await deps.store.flushed();
+  return {
+    chain,
+    deposits,
+    logs,
+    facts: facts.map(({ source, labels }) => ({ source, labels })),
+    changed: deps.importing.store.revision() !== before,
+  };
+}
