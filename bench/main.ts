@@ -29,6 +29,7 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   'oracle-exposure': 'oracle-exposure.js',
   sdk: 'sdk.js',
   receipts: 'receipts.js',
+  attribution: 'attribution.js',
 };
 
 const [name, ...options] = process.argv.slice(2);

@@ -1,9 +1,10 @@
 /** Connects the rules that derive labels with the stores and nodes of this machine. */
+import { existsSync } from 'node:fs';
 import { explainAddress } from '../attribution/explain.ts';
 import { loadLogContracts } from '../attribution/logs/contracts.ts';
 import type { LogReader } from '../attribution/logs/read.ts';
 import { attributeChain, requireAttributable } from '../attribution/run.ts';
-import { type AttributionStore, attributionFolderOf, openAttributionStore } from '../attribution/store.ts';
+import { type AttributionStore, attributionFileOf, attributionFolderOf, openAttributionStore } from '../attribution/store.ts';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { OpenedOnce } from '../base/opened-once.ts';
@@ -60,7 +61,8 @@ export function createAttributionServices(parts: AttributionParts): AttributionS
     (open) => open.close(),
   );
   return {
-    async run(chain, { readLogs, ...options }) {
+    isActive: (chain) => existsSync(attributionFileOf(folder, chain)),
+    async run(chain, { readLogs, transfers, ...options }) {
       labels.requireBuilder();
       requireAttributable(chain);
       const store = openAttributionStore(folder, chain, false);
@@ -69,7 +71,7 @@ export function createAttributionServices(parts: AttributionParts): AttributionS
         return await attributeChain(
           { chain, folder, ...options },
           {
-            transfers: chains.transferStores.read(),
+            transfers: transfers ?? chains.transferStores.read(),
             labels: labels.snapshots().current,
             store,
             importing: labels.importDeps,

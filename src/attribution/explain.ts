@@ -14,7 +14,7 @@ import { FACTORY_SOURCE, FREEZE_SOURCE, labelsOfFacts } from './logs/labels.ts';
 import { FREEZE_RULE } from './logs/read.ts';
 import { type AttributionStore, type DepositRecord, type Fact, forwardingsOf } from './store.ts';
 
-/** What a transaction shows. */
+/** The part that a transaction has in the evidence. */
 export type EvidenceRole =
   | 'RECEIVED'
   | 'FORWARDED'
@@ -38,7 +38,7 @@ export interface EvidenceTransaction {
   readonly amount: string | null;
 }
 
-/** What one rule found about an address. */
+/** The result of one rule for an address. */
 export interface AttributionFinding extends Derivation {
   /** Source of the labels of the rule. */
   readonly source: string;

@@ -1,5 +1,5 @@
 /**
- * What rules found on a chain: one LMDB environment per chain. Deposit addresses by node of the transfer store, facts from logs by address,
+ * The results of the rules on a chain: one LMDB environment per chain. Deposit addresses by node of the transfer store, facts from logs by address,
  * and how far each rule has read. Labels are made from it; explanations read the evidence here.
  *
  *   attribution/ETH.mdb   deposits, facts, noted blocks, positions

@@ -86,7 +86,7 @@ export function addAttributeCommand(program: Command, terminal: Terminal, servic
     .option('--json', 'answer as JSON')
     .action(async (name: string, options: { logs: boolean; fromBlock: string; json?: boolean }) => {
       const chain = parseChainId(name, 'chain');
-      const fromBlock = wholeNumber(options.fromBlock, '--from-block', 0, Number.MAX_SAFE_INTEGER);
+      const fromBlock = wholeNumber('--from-block', options.fromBlock, 0, Number.MAX_SAFE_INTEGER);
       const progress = createProgress(terminal);
       try {
         const report = await services().attribution.run(chain, {

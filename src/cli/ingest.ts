@@ -108,6 +108,7 @@ function* linesOfReplaced({ valuesReplaced, replaced }: IngestReport): Generator
 interface IngestFlags {
   readonly chain: string;
   readonly prices: boolean;
+  readonly attribute: boolean;
   readonly json?: boolean;
 }
 
@@ -123,6 +124,22 @@ function pricing(opened: Services, signal: AbortSignal): IngestDeps['store'] {
   };
 }
 
+/** Applies the rules of derived labels to the new transfers of a chain on which they were applied before. */
+async function attributeNew(chain: ChainId, opened: Services, terminal: Terminal): Promise<void> {
+  if (!opened.attribution.isActive(chain)) return;
+  const progress = createProgress(terminal);
+  try {
+    await opened.attribution.run(chain, {
+      signal: terminal.signal,
+      readLogs: false,
+      transfers: opened.transfers('write'),
+      onProgress: (step, done, total, unit) => progress.update(`${chain} ${step}`, done, total, unit),
+    });
+  } finally {
+    progress.end();
+  }
+}
+
 /** Adds `assay ingest`. */
 export function addIngestCommand(program: Command, terminal: Terminal, services: () => Services): void {
   program
@@ -132,6 +149,7 @@ export function addIngestCommand(program: Command, terminal: Terminal, services:
     .argument('<file...>', 'files in that format')
     .requiredOption('--chain <chain>', 'chain of the transfers')
     .option('--no-prices', 'do not value transfers for which the file has no value')
+    .option('--no-attribute', 'do not derive labels from the new transfers, if `assay attribute` was run on the chain before')
     .option('--json', 'answer as JSON')
     .action(async (formatText: string, files: string[], options: IngestFlags) => {
       const format = formatFrom(formatText);
@@ -167,6 +185,7 @@ export function addIngestCommand(program: Command, terminal: Terminal, services:
           ...linesOfReplaced(report),
         ]);
         requireUsable(report, format);
+        if (options.attribute && report.stored > 0) await attributeNew(chain, services(), terminal);
       } finally {
         progress.end();
       }

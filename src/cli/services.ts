@@ -161,8 +161,14 @@ export interface AttributionServices {
   /** Applies the rules to a chain. Throws the errors of `attributeChain`. */
   run(
     chain: ChainId,
-    options: Pick<AttributeOptions, 'signal' | 'fromBlock' | 'onProgress'> & { readonly readLogs: boolean },
+    options: Pick<AttributeOptions, 'signal' | 'fromBlock' | 'onProgress'> & {
+      readonly readLogs: boolean;
+      /** The transfer store, if this process has opened it for writing. */
+      readonly transfers?: TransferStore;
+    },
   ): Promise<AttributeReport>;
+  /** Returns whether the rules were applied to the chain before. */
+  isActive(chain: ChainId): boolean;
   /** Throws UNKNOWN_CHAIN, INVALID_ADDRESS; NOT_READY if no snapshot was built yet. */
   explain(chain: string, address: string): AttributionAnswer;
 }

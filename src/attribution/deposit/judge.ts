@@ -33,7 +33,7 @@ export interface JudgeRules {
   readonly native: number;
 }
 
-/** What is known of the kind of account. */
+/** The kind of an account, as far as its payments show it. */
 export type AccountKind = 'account' | 'contract' | 'delegated' | 'unknown';
 
 /** A payment to the entity that matches what was paid in before. */
@@ -158,7 +158,7 @@ function judgeAsset(
   }
   const paid = forwardings.length + unmatched;
   if (forwardings.length === 0 || unmatched > paid * ATTRIBUTION_LIMITS.unmatchedShareMax) return null;
-  // More coins of the entity than fees need: a customer who withdraws.
+  // More coins of the entity than fees need: a withdrawal of a customer.
   if (gasReceived > received * NATIVE_FEE_SHARE) return null;
   return { entity, forwardings };
 }
@@ -196,7 +196,7 @@ function kindOf(events: EventColumns, start: number, end: number, native: number
   return isSigner ? 'account' : 'unknown';
 }
 
-/** Returns whether the account paid native coins to anyone but the entity: its owner holds the key. Nobody can forge such a payment. */
+/** Returns whether the account paid native coins to anyone but the entity: its owner holds the key. Such a payment cannot be forged. */
 function paysElsewhere(
   events: EventColumns,
   start: number,
@@ -251,7 +251,7 @@ export function judgeAccount(
   for (const asset of paidAssets(events, start, end)) {
     const verdict = judgeAsset(events, start, end, asset, rules);
     if (verdict === null) continue;
-    // Assets that go to two entities: an account of a person who uses both.
+    // Assets that go to two entities: a customer of both.
     if (entity !== 0 && verdict.entity !== entity) return null;
     entity = verdict.entity;
     forwardings.push(...verdict.forwardings);

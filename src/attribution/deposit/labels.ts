@@ -51,7 +51,7 @@ export interface DepositLabelsReport {
   readonly labels: number;
   /** Accounts with forwardings, but too few for a label. */
   readonly waiting: number;
-  /** Accounts that other sources label: what they say stands alone. */
+  /** Accounts that other sources label: the rule adds no label to theirs. */
   readonly labelledOtherwise: number;
   readonly dataset: DatasetReport;
 }

@@ -404,7 +404,7 @@ class EventFiles {
     for (const [partition, length] of lengths.entries()) {
       const file = openSync(eventFile(folder, partition), 'a+', 0o600);
       this.#files.push(file);
-      // What was written after the last commit is written again.
+      // Events after the last commit are written again.
       ftruncateSync(file, length);
     }
   }

@@ -6,7 +6,7 @@ import { getCreate2Address, id, keccak256 } from 'ethers';
 import type { LogEntry } from '../../chains/families/port.ts';
 import type { LogContract, LogKind } from './contracts.ts';
 
-/** What a log proves about an address. */
+/** A fact about an address, as a log proves it. */
 export interface DecodedLog {
   /** 0x and 40 hex digits in lower case. */
   readonly subject: string;

@@ -1,0 +1,194 @@
+/**
+ * Derived labels: the deposit rule over a simulated chain with planted truth (precision, recall, transfers per second, time after a block),
+ * and facts from logs. Run: node --expose-gc dist/bench/attribution.js [--users N] [--blocks N] [--logs N] [--no-save]
+ */
+import { DepositFollower } from '../src/attribution/deposit/follow.ts';
+import { readAnchors } from '../src/attribution/deposit/anchors.ts';
+import { depositTemplate } from '../src/attribution/deposit/labels.ts';
+import type { LogContract } from '../src/attribution/logs/contracts.ts';
+import { poolAddress } from '../src/attribution/logs/decode.ts';
+import { storeLogs } from '../src/attribution/logs/read.ts';
+import { forwardingsOf } from '../src/attribution/store.ts';
+import { isoTime, systemClock } from '../src/base/clock.ts';
+import { parseAddress } from '../src/chains/address/parse.ts';
+import type { LogEntry } from '../src/chains/families/port.ts';
+import type { Transfer } from '../src/chains/transfer.ts';
+import { type AttributionWorld, createAttributionWorld, labelsOfExchanges } from '../test/attribution/world.ts';
+import { type Simulation, simulatedAddress, simulateExchanges } from '../test/attribution/simulated-exchange.ts';
+import { argument, type BenchRow, publish, report, row } from './harness.ts';
+
+const SEED = 11;
+/** Transfers of one block in the incremental part: a busy block of Ethereum. */
+const BLOCK_TRANSFERS = 300;
+const PAIR_CREATED = '0x0d3648bd0f6ba80134a33ba9275ac585d9d315f0ad8355cddefde31afa28d0e9';
+const INIT_CODE_HASH = '0x96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c3e7da348845f';
+
+const users = argument('users', 1_000_000);
+const blocks = argument('blocks', 400);
+const logCount = argument('logs', 100_000);
+const startedAt = isoTime(systemClock.now());
+const seconds = async (work: () => Promise<void> | void): Promise<number> => {
+  const began = performance.now();
+  await work();
+  return (performance.now() - began) / 1_000;
+};
+
+/** Ingests all but the last transfers, which are returned for blocks. */
+async function fill(world: AttributionWorld, simulation: Simulation): Promise<Transfer[]> {
+  const kept = blocks * BLOCK_TRANSFERS;
+  let last: Transfer[] = [];
+  async function* rest(): AsyncGenerator<Transfer> {
+    for (const block of simulation.blocks()) {
+      last.push(...block);
+      if (last.length < 2 * kept + 10_000) continue;
+      const ready = last.slice(0, last.length - kept);
+      last = last.slice(last.length - kept);
+      yield* ready;
+    }
+    const ready = last.slice(0, Math.max(0, last.length - kept));
+    last = last.slice(ready.length);
+    yield* ready;
+  }
+  await world.transfers.ingest(rest());
+  return last;
+}
+
+interface Quality {
+  readonly precision: number;
+  readonly recall: number;
+  readonly lookAlikes: number;
+  readonly labels: number;
+}
+
+function qualityOf(world: AttributionWorld, { planted }: Simulation): Quality {
+  const graph = world.transfers.graph('ETH');
+  const state = world.store.depositState();
+  if (graph === null || state === null) throw new Error('There is no result.');
+  let sure = 0;
+  let right = 0;
+  let wanted = 0;
+  let lookAlikes = 0;
+  let labels = 0;
+  for (const { address, kind, exchange, forwardings } of planted) {
+    if (kind === 'deposit' && forwardings >= 3) wanted++;
+    const node = graph.idOf(parseAddress('ETH', address).key);
+    const record = node === null ? null : world.store.deposit(node);
+    const template = record === null ? null : depositTemplate('ETH', record, state);
+    if (record === null || template === null) continue;
+    labels++;
+    if (kind !== 'deposit') lookAlikes++;
+    if (template.confidence < 0.8) continue;
+    sure++;
+    if (kind === 'deposit' && template.entity.id === `exchange-${exchange}` && forwardingsOf(record) >= 3) right++;
+  }
+  return { precision: right / sure, recall: right / wanted, lookAlikes, labels };
+}
+
+/** Appends the last transfers as blocks, and returns the times of following each, in milliseconds. */
+async function follow(world: AttributionWorld, last: readonly Transfer[]): Promise<number[]> {
+  const graph = world.transfers.graph('ETH');
+  if (graph === null) throw new Error('No transfer is stored.');
+  const anchors = readAnchors('ETH', graph, world.labels);
+  const { transfers, store } = world;
+  const follower = new DepositFollower('ETH', anchors, { transfers, store, clock: systemClock });
+  const times: number[] = [];
+  for (let at = 0; at < last.length; at += BLOCK_TRANSFERS) {
+    const height = 40_000_000 + at / BLOCK_TRANSFERS;
+    const own = last.slice(at, at + BLOCK_TRANSFERS).map((one) => ({ ...one, blockNumber: height }));
+    await transfers.appendBlock({
+      ...{ chain: 'ETH', height, hash: `0x${height.toString(16)}`, parentHash: null },
+      ...{ timestampMs: own[0]?.timestampMs ?? 0, transfers: own },
+    });
+    const began = performance.now();
+    follower.follow();
+    times.push(performance.now() - began);
+  }
+  return times.sort((a, b) => a - b);
+}
+
+const word = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0');
+
+/** Logs of a factory with the addresses that CREATE2 gives, so that each is verified. */
+function pairLogs(contract: LogContract): LogEntry[] {
+  const token = simulatedAddress(3);
+  return Array.from({ length: logCount }, (_, number) => {
+    const tokens = [token, simulatedAddress(10_000_000 + number)].sort() as [string, string];
+    const pair = poolAddress(contract.address, tokens, null, INIT_CODE_HASH);
+    return {
+      address: contract.address,
+      topics: [PAIR_CREATED, `0x${word(tokens[0])}`, `0x${word(tokens[1])}`],
+      data: `0x${word(pair)}${number.toString(16).padStart(64, '0')}`,
+      blockNumber: 10_000_835 + number,
+      txHash: `0x${number.toString(16).padStart(64, '0')}`,
+      logIndex: number % 200,
+    };
+  });
+}
+
+const simulation = simulateExchanges(users, SEED);
+const world = await createAttributionWorld(labelsOfExchanges(simulation.exchanges));
+const rows: BenchRow[] = [];
+try {
+  const last = await fill(world, simulation);
+  const position = world.transfers.logPosition('ETH');
+  const stored = position?.ordinal ?? 0;
+  const scan = await seconds(() => {
+    let sum = 0;
+    for (const columns of world.transfers.logColumns('ETH', 0, stored)) sum += columns.count;
+    if (sum !== stored) throw new Error('The log was not read whole.');
+  });
+  let peak = 0;
+  const cpu = process.cpuUsage();
+  const sweep = await seconds(() =>
+    world.sweep({
+      onProgress: () => {
+        peak = Math.max(peak, process.memoryUsage().rss);
+      },
+    }),
+  );
+  const used = process.cpuUsage(cpu);
+  rows.push(
+    row('deposit rule over the whole log', stored / sweep, 'transfers/s', { atLeast: 300_000 }, stored / scan),
+    row('its processor time', (used.user + used.system) / stored, 'µs a transfer'),
+    row('its peak memory', peak / 2 ** 20, 'MB'),
+  );
+  const times = await follow(world, last);
+  rows.push(
+    row('after a block, median', times[Math.floor(times.length / 2)] ?? 0, 'ms'),
+    row('after a block, p99', times[Math.floor(times.length * 0.99)] ?? 0, 'ms', { atMost: 50 }),
+  );
+  const { precision, recall, lookAlikes, labels } = qualityOf(world, simulation);
+  rows.push(
+    row('labels', labels, 'addresses'),
+    row('precision at confidence ≥ 0.8', precision, '', { atLeast: 0.98 }),
+    row('recall at confidence ≥ 0.8', recall, '', { atLeast: 0.9 }),
+    row('labels of look-alikes', lookAlikes, '', { atMost: 0 }),
+  );
+  const contract: LogContract = {
+    ...{ id: 'uniswap-v2', chain: 'ETH', kind: 'v2-pools', source: 'https://example.org', date: '2026-11-26' },
+    address: '0x5C69bEe701ef814a2B6a3EDD4B1652CB9cc5aA6f',
+  };
+  const logs = pairLogs(contract);
+  let facts = 0;
+  const logCpu = process.cpuUsage();
+  const logSeconds = await seconds(() => {
+    for (let at = 0; at < logs.length; at += 10_000)
+      facts += storeLogs(contract, logs.slice(at, at + 10_000), world.store).facts;
+  });
+  const logUsed = process.cpuUsage(logCpu);
+  if (facts !== logCount) throw new Error('Not every log became a fact.');
+  rows.push(
+    row('factories from logs', logCount / logSeconds, 'logs/s', { atLeast: 50_000 }),
+    row('their processor time', (logUsed.user + logUsed.system) / logCount, 'µs a log'),
+  );
+  publish(
+    report(
+      'attribution',
+      startedAt,
+      { users, transfers: stored, blocks, transfersABlock: BLOCK_TRANSFERS, logs: logCount, seed: SEED, data: 'simulated' },
+      rows,
+    ),
+  );
+} finally {
+  await world.close();
+}
