@@ -2,8 +2,9 @@
  * Derived labels: the deposit rule over a simulated chain with planted truth (precision, recall, transfers per second, time after a block),
  * and facts from logs. Run: node --expose-gc dist/bench/attribution.js [--users N] [--blocks N] [--logs N] [--no-save]
  */
-import { DepositFollower } from '../src/attribution/deposit/follow.ts';
+
 import { readAnchors } from '../src/attribution/deposit/anchors.ts';
+import { DepositFollower } from '../src/attribution/deposit/follow.ts';
 import { depositTemplate } from '../src/attribution/deposit/labels.ts';
 import type { LogContract } from '../src/attribution/logs/contracts.ts';
 import { poolAddress } from '../src/attribution/logs/decode.ts';
@@ -13,8 +14,16 @@ import { isoTime, systemClock } from '../src/base/clock.ts';
 import { parseAddress } from '../src/chains/address/parse.ts';
 import type { LogEntry } from '../src/chains/families/port.ts';
 import type { Transfer } from '../src/chains/transfer.ts';
-import { type AttributionWorld, createAttributionWorld, labelsOfExchanges } from '../test/attribution/world.ts';
-import { type Simulation, simulatedAddress, simulateExchanges } from '../test/attribution/simulated-exchange.ts';
+import {
+  type Simulation,
+  simulatedAddress,
+  simulateExchanges,
+} from '../test/attribution/simulated-exchange.ts';
+import {
+  type AttributionWorld,
+  createAttributionWorld,
+  labelsOfExchanges,
+} from '../test/attribution/world.ts';
 import { argument, type BenchRow, publish, report, row } from './harness.ts';
 
 const SEED = 11;
@@ -23,9 +32,9 @@ const BLOCK_TRANSFERS = 300;
 const PAIR_CREATED = '0x0d3648bd0f6ba80134a33ba9275ac585d9d315f0ad8355cddefde31afa28d0e9';
 const INIT_CODE_HASH = '0x96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c3e7da348845f';
 
-const users = argument('users', 1_000_000);
-const blocks = argument('blocks', 400);
-const logCount = argument('logs', 100_000);
+const users = argument('--users', 1_000_000);
+const blocks = argument('--blocks', 400);
+const logCount = argument('--logs', 100_000);
 const startedAt = isoTime(systemClock.now());
 const seconds = async (work: () => Promise<void> | void): Promise<number> => {
   const began = performance.now();
@@ -79,7 +88,8 @@ function qualityOf(world: AttributionWorld, { planted }: Simulation): Quality {
     if (kind !== 'deposit') lookAlikes++;
     if (template.confidence < 0.8) continue;
     sure++;
-    if (kind === 'deposit' && template.entity.id === `exchange-${exchange}` && forwardingsOf(record) >= 3) right++;
+    if (kind === 'deposit' && template.entity.id === `exchange-${exchange}` && forwardingsOf(record) >= 3)
+      right++;
   }
   return { precision: right / sure, recall: right / wanted, lookAlikes, labels };
 }
@@ -148,7 +158,13 @@ try {
   );
   const used = process.cpuUsage(cpu);
   rows.push(
-    row('deposit rule over the whole log', stored / sweep, 'transfers/s', { atLeast: 300_000 }, stored / scan),
+    row(
+      'deposit rule over the whole log',
+      stored / sweep,
+      'transfers/s',
+      { atLeast: 300_000 },
+      stored / scan,
+    ),
     row('its processor time', (used.user + used.system) / stored, 'µs a transfer'),
     row('its peak memory', peak / 2 ** 20, 'MB'),
   );
@@ -165,7 +181,13 @@ try {
     row('labels of look-alikes', lookAlikes, '', { atMost: 0 }),
   );
   const contract: LogContract = {
-    ...{ id: 'uniswap-v2', chain: 'ETH', kind: 'v2-pools', source: 'https://example.org', date: '2026-11-26' },
+    ...{
+      id: 'uniswap-v2',
+      chain: 'ETH',
+      kind: 'v2-pools',
+      source: 'https://example.org',
+      date: '2026-11-26',
+    },
     address: '0x5C69bEe701ef814a2B6a3EDD4B1652CB9cc5aA6f',
   };
   const logs = pairLogs(contract);
@@ -185,7 +207,15 @@ try {
     report(
       'attribution',
       startedAt,
-      { users, transfers: stored, blocks, transfersABlock: BLOCK_TRANSFERS, logs: logCount, seed: SEED, data: 'simulated' },
+      {
+        users,
+        transfers: stored,
+        blocks,
+        transfersABlock: BLOCK_TRANSFERS,
+        logs: logCount,
+        seed: SEED,
+        data: 'simulated',
+      },
       rows,
     ),
   );

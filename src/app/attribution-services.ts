@@ -4,7 +4,12 @@ import { explainAddress } from '../attribution/explain.ts';
 import { loadLogContracts } from '../attribution/logs/contracts.ts';
 import type { LogReader } from '../attribution/logs/read.ts';
 import { attributeChain, requireAttributable } from '../attribution/run.ts';
-import { type AttributionStore, attributionFileOf, attributionFolderOf, openAttributionStore } from '../attribution/store.ts';
+import {
+  type AttributionStore,
+  attributionFileOf,
+  attributionFolderOf,
+  openAttributionStore,
+} from '../attribution/store.ts';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { OpenedOnce } from '../base/opened-once.ts';

@@ -34,6 +34,4 @@ export const ATTRIBUTION_LIMITS = {
   evidenceListed: 24,
   /** Blocks of one eth_getLogs request: what public and own nodes accept without a special setting. */
   logBlocksMax: 2_000,
-  /** Facts from logs in one transaction of the store. */
-  factBatch: 10_000,
 } as const;

@@ -149,7 +149,10 @@ export function addIngestCommand(program: Command, terminal: Terminal, services:
     .argument('<file...>', 'files in that format')
     .requiredOption('--chain <chain>', 'chain of the transfers')
     .option('--no-prices', 'do not value transfers for which the file has no value')
-    .option('--no-attribute', 'do not derive labels from the new transfers, if `assay attribute` was run on the chain before')
+    .option(
+      '--no-attribute',
+      'do not derive labels from the new transfers, if `assay attribute` was run on the chain before',
+    )
     .option('--json', 'answer as JSON')
     .action(async (formatText: string, files: string[], options: IngestFlags) => {
       const format = formatFrom(formatText);

@@ -13,3 +13,18 @@ export type EvidenceClass = (typeof EVIDENCE_CLASSES)[number];
 /** Returns whether a class is derived: derived classes cap exposure points below CRITICAL and never make an address a service. */
 export const isDerived = (evidence: EvidenceClass): boolean =>
   evidence === 'structural' || evidence === 'inferred';
+
+/** The rule behind a structural or inferred label. Rates are null if they were not measured: never read them as zero. */
+export interface Derivation {
+  /** Id of the rule (`exchange-deposit`), or the source of the label if the source names no rule. */
+  readonly rule: string;
+  readonly version: number;
+  /** Part of the labels that are right, 0 to 1. `1 - precision` is the error rate. */
+  readonly precision: number | null;
+  /** Part of the addresses of the kind that the rule finds, 0 to 1. */
+  readonly recall: number | null;
+  /** The data on which both were measured. */
+  readonly measuredOn: string | null;
+  /** ISO date. */
+  readonly measuredAt: string | null;
+}

@@ -8,8 +8,7 @@ import { shippedData } from '../base/paths.ts';
 import { type SanctionsList, SOURCES } from '../sources/index.ts';
 import { LISTS, type ListCatalogue, listCatalogue } from '../sources/lists.ts';
 import type { Source } from '../sources/source.ts';
-import type { Derivation } from './derivation.ts';
-import { EVIDENCE_CLASSES, type EvidenceClass, isDerived } from './evidence-class.ts';
+import { type Derivation, EVIDENCE_CLASSES, type EvidenceClass, isDerived } from './evidence-class.ts';
 
 export interface SourceRow {
   readonly id: string;

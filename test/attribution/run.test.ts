@@ -30,8 +30,20 @@ describe('a run of the rules over a chain', () => {
     const store = openLabelStore({ dataDir: world.folder });
     const importing = { store, rules: loadRulebook(), clock: systemClock, log: silentLogger };
     const { transfers, labels } = world;
-    const options = { chain: 'ETH', folder: `${world.folder}/runs`, signal: new AbortController().signal } as const;
-    const deps = { transfers, labels, store: world.store, importing, clock: systemClock, logs: null, contracts: [] };
+    const options = {
+      chain: 'ETH',
+      folder: `${world.folder}/runs`,
+      signal: new AbortController().signal,
+    } as const;
+    const deps = {
+      transfers,
+      labels,
+      store: world.store,
+      importing,
+      clock: systemClock,
+      logs: null,
+      contracts: [],
+    };
     const first = await attributeChain(options, deps);
     expect(first.deposits?.swept).toBe('no result yet');
     expect(first.deposits?.labels.labels).toBeGreaterThan(30);
@@ -43,7 +55,9 @@ describe('a run of the rules over a chain', () => {
     await buildLabelIndex({ snapshotsFolder }, importing);
     const built = openSnapshotSet(snapshotsFolder, { log: silentLogger });
     try {
-      const deposit = simulation.planted.find(({ kind, forwardings }) => kind === 'deposit' && forwardings >= 3);
+      const deposit = simulation.planted.find(
+        ({ kind, forwardings }) => kind === 'deposit' && forwardings >= 3,
+      );
       const subject = parseSubject('ETH', deposit?.address ?? '');
       const answer = explainAddress(subject, { transfers, labels: built.current, store: world.store });
       expect(answer.labels.map(({ source }) => source)).toEqual(['deposits']);
