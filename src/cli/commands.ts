@@ -17,6 +17,7 @@ import { addIngestCommand } from './ingest.ts';
 import { addInstallationCommand, addVerifyCommand, type InstallationPlace } from './installation.ts';
 import { addKeysCommand } from './keys.ts';
 import { addLedgerCommand } from './ledger.ts';
+import { addLabelsCommand } from './labels.ts';
 import { addListsCommand } from './lists.ts';
 import { addLogCommand } from './log.ts';
 import { addLookupCommand, addScreenCommand } from './lookup.ts';
@@ -59,6 +60,7 @@ export const commandModules = ({
   addServeCommand,
   addSyncCommand,
   addImportCommand,
+  (program, terminal, services) => addLabelsCommand(program, terminal, services),
   addListsCommand,
   addIndexCommand,
   addExposureCommand,

@@ -45,11 +45,25 @@ const row = (report: DatasetReport): readonly string[] => [
   report.rejectsFile ?? '-',
 ];
 
+/** Formats why rows were rejected, with the first line of each reason. */
+const reasonLines = ({ reasons, keptApart, dataset }: DatasetReport): readonly string[] => [
+  ...reasons.map(({ reason, rows, first: [example] }) => {
+    const place = example === undefined ? '' : ` (first: ${example.file}, line ${example.line})`;
+    return `${rows} × ${reason}${place}`;
+  }),
+  ...(keptApart === 0
+    ? []
+    : [
+        `${keptApart} lower-cased base58 addresses of ${dataset} are kept apart; 'assay labels restore' finds their originals on chain.`,
+      ]),
+];
+
 /** Formats an import report: one row per dataset, one line per list. */
 export function importLines(datasets: readonly DatasetReport[]): readonly string[] {
   const lists = datasets.flatMap((dataset) => dataset.lists);
   return [
     ...table([HEAD, ...datasets.map(row)]),
+    ...datasets.flatMap(reasonLines),
     ...lists.map(
       (change) =>
         `${change.list} of ${change.publishedAt}: ${change.parties} parties, ${change.wallets} wallets; now ` +
@@ -167,6 +181,7 @@ export function addImportCommand(
       '--whole',
       'registers: the file is complete, so a firm that is not in it was removed from the register',
     )
+    .option('--accept-licence', 'accept the licence of a source that restricts the use of its data')
     .option('--json', 'answer as JSON')
     .addHelpText('after', () => sourcesHelp(listedSources(sources)))
     .action(
@@ -181,6 +196,7 @@ export function addImportCommand(
           map?: string;
           dataset?: string;
           whole?: boolean;
+          acceptLicence?: boolean;
           json?: boolean;
         },
       ) => {
@@ -240,6 +256,7 @@ export function addImportCommand(
             source: parseSource(sourceText, OTHER_SOURCES, sources),
             files,
             force: options.force ?? false,
+            acceptLicence: options.acceptLicence ?? false,
             ...(options.published === undefined ? {} : { published: options.published }),
             ...(options.map === undefined ? {} : { mapping: mappingFrom(options.map) }),
             ...(options.dataset === undefined ? {} : { dataset: options.dataset }),

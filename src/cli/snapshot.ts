@@ -1,4 +1,4 @@
-/** `assay snapshot publish|pull|status`: snapshot replication between nodes. */
+/** `assay snapshot publish|pull|status`: snapshot replication between nodes. Exports and comparisons: snapshot-product.ts. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { keysOf, openSource, openStoreAt, type ReleaseSummary } from '../replication/follow.ts';
@@ -11,6 +11,7 @@ import { optionalPullPlace, type PullPlace } from '../state/snapshot-places.ts';
 import { answer, type Terminal } from './context.ts';
 import { createProgress, megabytes } from './progress.ts';
 import type { Services } from './services.ts';
+import { addSnapshotProducts } from './snapshot-product.ts';
 
 const shown = ({ id, dataVersion, publishedAt }: Release): ReleaseSummary => ({
   release: id,
@@ -45,7 +46,10 @@ function placeOf(opened: Services, from: string | undefined): PullPlace {
 export function addSnapshotCommand(program: Command, terminal: Terminal, services: () => Services): void {
   const snapshot = program
     .command('snapshot')
-    .description('publish labels, names and registers to other nodes, or pull them');
+    .description(
+      'publish labels, names and registers to other nodes, or pull them; export and compare label snapshots',
+    );
+  addSnapshotProducts(snapshot, terminal, services);
 
   snapshot
     .command('publish')

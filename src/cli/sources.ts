@@ -20,7 +20,7 @@ export interface ListedSource {
 }
 
 const listed = (
-  { id, name, publisher, licence, files, ...more }: Source | NameSource | RegisterSource,
+  { id, name, publisher, licence, files, listing, ...more }: Source | NameSource | RegisterSource,
   feeds: ListedSource['feeds'],
 ): ListedSource => ({
   id,
@@ -29,7 +29,7 @@ const listed = (
   licence,
   feeds,
   lists: 'lists' in more ? more.lists.map((list) => list.id) : [],
-  automatic: files.length > 0,
+  automatic: (files.length > 0 || listing !== null) && !('byDefault' in more && !more.byDefault),
 });
 
 /**

@@ -27,12 +27,18 @@ import { registerRefreshLines } from './registers.ts';
 import type { Services } from './services.ts';
 import { sourcesHelp, sourceTable, syncedSources } from './sources.ts';
 
-function mirrorFrom(text: string): string {
+/**
+ * Parses `--from`.
+ *
+ * @throws INVALID_REQUEST if it is not an http or https URL
+ */
+export function mirrorFrom(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
   throw new AssayError('INVALID_REQUEST', `--from: '${text}' is not an http or https URL.`);
 }
 
-const sourceLines = (source: SourceRefresh): readonly string[] => [
+/** Formats the result of a source. */
+export const sourceLines = (source: SourceRefresh): readonly string[] => [
   `${source.source}: ${source.ok ? 'ok' : 'failed'}`,
   ...source.downloads.map(
     (file) => `  ${file.name}: ${file.status}${file.reason ? ` (${file.reason})` : ''}`,
@@ -104,7 +110,8 @@ const syncResult = ({ sources, rebuilt, dataVersion, buildError }: SyncReport): 
   error: buildError,
 });
 
-function showRefresh(progress: ReturnType<typeof createProgress>, step: RefreshProgress): void {
+/** Shows a step of a refresh. */
+export function showRefresh(progress: ReturnType<typeof createProgress>, step: RefreshProgress): void {
   if (step.step === 'download') {
     const { file, bytes, totalBytes } = step.progress;
     progress.update(`${step.source} ${file}`, bytes, totalBytes, 'bytes');
@@ -117,6 +124,7 @@ function showRefresh(progress: ReturnType<typeof createProgress>, step: RefreshP
 
 interface SyncFlags {
   readonly from?: string;
+  readonly acceptLicence?: boolean;
   readonly force?: boolean;
   readonly list?: boolean;
   readonly json?: boolean;
@@ -144,6 +152,7 @@ export function addSyncCommand(
     )
     .option('--from <url>', 'a mirror: file names are appended to this URL')
     .option('--force', 'accept files and lists that look implausible')
+    .option('--accept-licence', 'accept the licences of the named sources that restrict the use of their data')
     .option('--list', 'list all sources, and download nothing')
     .option('--json', 'answer as JSON')
     .addHelpText('after', () => `${sourcesHelp(syncedSources(sources))}\n${PRICES_HELP}`)
@@ -205,6 +214,7 @@ export function addSyncCommand(
           return refreshLists(
             {
               ...(all ? {} : { sources: wanted }),
+              ...(options.acceptLicence === true ? { acceptedLicences: new Set<string>(wanted) } : {}),
               from,
               force: options.force ?? false,
               snapshotsFolder: opened.snapshotsFolder,

@@ -83,6 +83,11 @@ export interface TransferStore extends TransferReader {
   newestLogged(chain: ChainId, node: number): readonly NumberedTransfer[];
   /** Returns the text of the hash of a logged transfer, as responses show it. */
   shownTransfer(chain: ChainId, logged: LoggedTransfer): RecentTransfer | null;
+  /**
+   * The keys of all addresses of a chain that were ever a party of a stored transfer, in no particular order. A key is valid until the
+   * next one.
+   */
+  addresses(chain: ChainId): Iterable<Uint8Array>;
   /** Blocks that can still be reverted, with the numbers of their transfers. */
   pendingBlocks(chain: ChainId): readonly PendingBlock[];
   /** Starts a bulk load of a file, or resumes an interrupted one. */
@@ -421,6 +426,12 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
     shownTransfer(chain, logged) {
       const opened = chainOf(chain);
       return opened === null ? null : transferOf(recordsOf(opened.store), logged);
+      },
+
+    *addresses(chain) {
+      const opened = chainOf(chain);
+      if (opened === null) return;
+      for (const { value } of opened.store.keys.getRange({})) yield value;
     },
 
     pendingBlocks(chain) {

@@ -18,6 +18,8 @@ export interface FastColumns {
   readonly lastSeen: number;
   /** Rows with a later day need the slow path. Default: no limit. */
   readonly latestDay?: number;
+  /** The last column contains the rest of the row as printed, with its commas and quotes. Default: false. */
+  readonly hasTail?: boolean;
 }
 
 /** A row that needs the slow path. */
@@ -86,9 +88,12 @@ export class WindowReader {
   private readonly open: OpenWindow[] = [];
   private found = 0;
   private plain = true;
+  /** The column whose commas and quotes are text; -1 if there is none. */
+  private readonly tail: number;
 
   constructor(columns: FastColumns) {
     this.columns = columns;
+    this.tail = columns.hasTail === true ? columns.count - 1 : -1;
     this.starts = new Int32Array(columns.count + 2);
     this.rests = new RestTable(columns);
   }
@@ -171,7 +176,9 @@ export class WindowReader {
   private scan(bytes: Buffer, view: DataView, from: number): number {
     const { starts } = this;
     const last = starts.length - 1;
+    const { tail } = this;
     let column = 0;
+    let quoted = false;
     starts[0] = from;
     for (let at = from; ; ) {
       const word = view.getInt32(at, true);
@@ -184,15 +191,21 @@ export class WindowReader {
       at += (31 - Math.clz32(low & -low)) >>> 3;
       const byte = bytes[at] as number;
       if (byte === COMMA) {
-        column++;
-        if (column < last) starts[column] = at + 1;
+        if (column !== tail) {
+          column++;
+          if (column < last) starts[column] = at + 1;
+        }
       } else if (byte === LINE_FEED) {
         this.found = column + 1;
-        this.plain = true;
+        // A line feed inside quotes: the row continues, and needs the slow path.
+        this.plain = !quoted;
         return at;
       } else if (byte === QUOTE) {
-        this.plain = false;
-        return -1;
+        if (column !== tail) {
+          this.plain = false;
+          return -1;
+        }
+        quoted = !quoted;
       }
       at++;
     }
@@ -366,7 +379,7 @@ class RestTable {
         hash = Math.imul(hash ^ view.getInt32(at, true), 0x9e3779b1);
         hash ^= hash >>> 15;
       }
-      hash = Math.imul(hash ^ tail(view, whole, bytes & 3), 0x85ebca6b);
+      hash = Math.imul(hash ^ lastBytes(view, whole, bytes & 3), 0x85ebca6b);
       hash ^= hash >>> 13;
       length += bytes + 1;
     }
@@ -385,7 +398,8 @@ class RestTable {
       for (let at = 0; at < whole; at += 4) {
         if (arenaView.getInt32(kept + at, true) !== view.getInt32(from + at, true)) return false;
       }
-      if (tail(arenaView, kept + whole, bytes & 3) !== tail(view, from + whole, bytes & 3)) return false;
+      if (lastBytes(arenaView, kept + whole, bytes & 3) !== lastBytes(view, from + whole, bytes & 3))
+        return false;
       kept += bytes;
       if (this.arena[kept++] !== COMMA) return false;
     }
@@ -457,5 +471,5 @@ class RestTable {
 }
 
 /** Returns the last `left` (0 to 3) bytes of a run as a word. */
-const tail = (view: DataView, at: number, left: number): number =>
+const lastBytes = (view: DataView, at: number, left: number): number =>
   left === 0 ? 0 : view.getInt32(at, true) & (0xffffff >>> (24 - 8 * left));

@@ -21,8 +21,10 @@ export interface RestOfRow {
 }
 
 export interface FastImportOptions {
-  /** An uncompressed CSV file in UTF-8. Its first line is the header, which the caller has already read. */
+  /** A CSV file in UTF-8. Its first line is the header, which the caller has already read. */
   readonly path: string;
+  /** Opens the bytes of the file if it is compressed. Default: `path` is read as it is. */
+  readonly openBytes?: () => AsyncIterable<Uint8Array>;
   readonly columns: FastColumns;
   /**
    * Called once for every distinct rest of a row. `fields` has one text per column; address and dates are empty. Null sends
@@ -68,14 +70,15 @@ export async function importPlainCsv(
   options: FastImportOptions,
   deps: FastImportDeps,
 ): Promise<FastImportStats> {
-  const file = openSync(options.path, 'r');
-  const threads = options.threads ?? threadsFor(fstatSync(file).size);
+  const source =
+    options.openBytes === undefined ? new FileSource(options.path) : new StreamSource(options.openBytes());
+  const threads = options.threads ?? threadsFor(source.size);
   const reader =
     threads === 0
       ? createInlineReader(options.columns, WINDOW_BYTES)
       : createThreadReader(options.columns, WINDOW_BYTES, threads);
   const taker = new Taker(options, deps.segment);
-  const windows = new RowWindows(file);
+  const windows = new RowWindows(source);
   let answered: Promise<unknown> = Promise.resolve();
   let taken: Promise<unknown> = Promise.resolve();
   try {
@@ -85,7 +88,7 @@ export async function importPlainCsv(
       await slot.done;
       options.onProgress?.(taker.rows, windows.bytesRead);
       options.signal?.throwIfAborted();
-      const length = windows.next(slot.bytes);
+      const length = await windows.next(slot.bytes);
       if (length === 0) break;
       // Both promise chains process all windows in order, so that ids and records do not depend on which thread was faster.
       const answers = inOrder(answered, reader.begin(slot, length, number === 0), (fresh) =>
@@ -102,7 +105,7 @@ export async function importPlainCsv(
     taker.takeEnd(windows);
   } finally {
     await reader.close();
-    closeSync(file);
+    await source.close();
   }
   return { rows: taker.rows, slowRows: taker.slowRows, distinctRests: taker.distinctRests };
 }
@@ -124,24 +127,78 @@ function threadsFor(bytes: number): number {
     : Math.min(cores, LABEL_LIMITS.importThreadsMax);
 }
 
+/** Bytes of a file in order. */
+interface ByteSource {
+  /** Size in bytes; Infinity if it is not known in advance. */
+  readonly size: number;
+  /** Reads at most up to the end of `into`; returns 0 at the end. */
+  read(into: Buffer, offset: number, length: number): number | Promise<number>;
+  close(): void | Promise<void>;
+}
+
+class FileSource implements ByteSource {
+  readonly size: number;
+  readonly #file: number;
+
+  constructor(path: string) {
+    this.#file = openSync(path, 'r');
+    this.size = fstatSync(this.#file).size;
+  }
+
+  read(into: Buffer, offset: number, length: number): number {
+    return readSync(this.#file, into, offset, length, null);
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+}
+
+/** A decompressed stream: its chunks are copied, and the rest of a chunk is kept for the next read. */
+class StreamSource implements ByteSource {
+  readonly size = Number.POSITIVE_INFINITY;
+  readonly #chunks: AsyncIterator<Uint8Array>;
+  #rest: Uint8Array = new Uint8Array(0);
+
+  constructor(chunks: AsyncIterable<Uint8Array>) {
+    this.#chunks = chunks[Symbol.asyncIterator]();
+  }
+
+  async read(into: Buffer, offset: number, length: number): Promise<number> {
+    while (this.#rest.length === 0) {
+      const next = await this.#chunks.next();
+      if (next.done === true) return 0;
+      this.#rest = next.value;
+    }
+    const taken = Math.min(length, this.#rest.length);
+    into.set(this.#rest.subarray(0, taken), offset);
+    this.#rest = this.#rest.subarray(taken);
+    return taken;
+  }
+
+  async close(): Promise<void> {
+    await this.#chunks.return?.();
+  }
+}
+
 /** Splits a file into windows of whole rows. */
 class RowWindows {
   bytesRead = 0;
   /** The bytes after the last whole row: the start of the next window or, at the end of the file, a row that never ends. */
   rest: Buffer = Buffer.alloc(0);
-  private readonly file: number;
+  private readonly source: ByteSource;
   private ended = false;
 
-  constructor(file: number) {
-    this.file = file;
+  constructor(source: ByteSource) {
+    this.source = source;
   }
 
   /** Fills `into` and returns the length of its whole rows; 0 at the end, or before a row that does not end inside a window. */
-  next(into: Buffer): number {
+  async next(into: Buffer): Promise<number> {
     this.rest.copy(into);
     let filled = this.rest.length;
     while (filled < WINDOW_BYTES && !this.ended) {
-      const read = readSync(this.file, into, filled, WINDOW_BYTES - filled, null);
+      const read = await this.source.read(into, filled, WINDOW_BYTES - filled);
       if (read === 0) this.ended = true;
       filled += read;
       this.bytesRead += read;
@@ -176,6 +233,18 @@ function endOfRows(bytes: Buffer): number {
 const CHAIN_NUMBERS: ReadonlyMap<ChainId, number> = new Map(
   CHAINS.map((chain, number) => [chain.id, number]),
 );
+
+/** Splits the text of a rest into `count` columns, of which the last contains commas. A comma follows every column. */
+function splitBeforeTail(text: string, count: number): string[] {
+  const cells: string[] = [];
+  let from = 0;
+  while (cells.length < count - 1) {
+    const comma = text.indexOf(',', from);
+    cells.push(text.slice(from, comma));
+    from = comma + 1;
+  }
+  return [...cells, text.slice(from, -1)];
+}
 
 /** Explains the rests of windows and takes their results, in window order. */
 class Taker {
@@ -218,8 +287,10 @@ class Taker {
   }
 
   private resolve(text: string): readonly [chain: number, template: number] {
-    const cells = text.split(',');
-    const fields = new Array<string>(this.options.columns.count).fill('');
+    const { columns } = this.options;
+    const cells =
+      columns.hasTail === true ? splitBeforeTail(text, this.fieldNumbers.length) : text.split(',');
+    const fields = new Array<string>(columns.count).fill('');
     for (const [at, column] of this.fieldNumbers.entries()) fields[column] = cells[at] as string;
     const found = this.options.resolve(fields);
     return found

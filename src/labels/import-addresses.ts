@@ -7,6 +7,9 @@ import { slugOf } from './entities.ts';
 import { type Reading, readRecords, reportProgress } from './import-reading.ts';
 import { type DatasetReport, datasetReport } from './import-report.ts';
 import { dayFromIso } from './index/days.ts';
+import { createSegmentWriter } from './index/segment.ts';
+import { LOWERED_SEGMENT } from './lowered.ts';
+import { importMbal } from './mbal-import.ts';
 import { importOwnCsv, isPlainCsv } from './own-import.ts';
 import { createRejectsWriter, type RejectsWriter } from './rejects.ts';
 import { type ClosedSegment, StagedSegments } from './staged-segments.ts';
@@ -17,6 +20,13 @@ interface Staged {
   readonly folder: string;
   readonly segments: StagedSegments;
   readonly rejects: RejectsWriter;
+}
+
+/** The result of reading the files. */
+interface ReadFile {
+  readonly header: FileHeader;
+  /** Records in a segment that no index reads. */
+  readonly keptApart: number;
 }
 
 /**
@@ -42,10 +52,13 @@ export async function importAddresses(reading: Reading): Promise<DatasetReport> 
   const rejects = createRejectsWriter(join(folder, 'rejects.ndjson'));
   const staged: Staged = { folder, segments, rejects };
   try {
-    const header = (await readPlainCsv(reading, staged)) ?? (await readAny(reading, staged));
+    const read =
+      (await readMbalFile(reading, staged)) ??
+      (await readPlainCsv(reading, staged)) ??
+      (await readAny(reading, staged));
     const closed = await segments.close();
-    if (force !== true) requireLabels(reading, closed, rejects);
-    return commitDataset(reading, header, closed, staged);
+    if (force !== true && read.keptApart === 0) requireLabels(reading, closed, rejects);
+    return commitDataset(reading, read, closed, staged);
   } catch (error) {
     segments.abort();
     rejects.abort();
@@ -54,7 +67,7 @@ export async function importAddresses(reading: Reading): Promise<DatasetReport> 
 }
 
 /** Reads any source, one record at a time. */
-async function readAny(reading: Reading, staged: Staged): Promise<FileHeader> {
+async function readAny(reading: Reading, staged: Staged): Promise<ReadFile> {
   const { rejects } = staged;
   const headers: FileHeader[] = [];
   await readRecords(
@@ -75,11 +88,48 @@ async function readAny(reading: Reading, staged: Staged): Promise<FileHeader> {
   );
   const [header] = headers;
   if (header === undefined) throw new Error(`The reader of ${reading.request.source} yielded no header.`);
-  return header;
+  return { header, keptApart: 0 };
+}
+
+/** Reads a file of MBAL by the fast path; returns null for any other source. */
+async function readMbalFile(reading: Reading, staged: Staged): Promise<ReadFile | null> {
+  const { source, signal } = reading.request;
+  const [path] = reading.files;
+  if (source !== 'mbal' || path === undefined) return null;
+  const lowered = createSegmentWriter(join(staged.folder, LOWERED_SEGMENT));
+  try {
+    const {
+      records,
+      header,
+      lowered: keptApart,
+    } = await importMbal(
+      {
+        path,
+        ...(signal ? { signal } : {}),
+        onProgress: (rows) => reportProgress({ ...reading, records: rows }),
+      },
+      {
+        segment: staged.segments.of('always'),
+        lowered,
+        mapper: reading.mapper,
+        currencies: reading.deps.rules.currencies,
+        reject: (reason, text, provenance) => {
+          reading.rejected++;
+          staged.rejects.add(reason, text, provenance);
+        },
+      },
+    );
+    reading.records = records;
+    await lowered.close();
+    return { header, keptApart };
+  } catch (error) {
+    lowered.abort();
+    throw error;
+  }
 }
 
 /** Reads a plain CSV of own labels by the fast path; returns null for anything else. */
-async function readPlainCsv(reading: Reading, staged: Staged): Promise<FileHeader | null> {
+async function readPlainCsv(reading: Reading, staged: Staged): Promise<ReadFile | null> {
   const { source, mapping, signal } = reading.request;
   const [path] = reading.files;
   if (source !== 'own' || path === undefined || !(await isPlainCsv(path))) return null;
@@ -102,7 +152,7 @@ async function readPlainCsv(reading: Reading, staged: Staged): Promise<FileHeade
       },
     },
   );
-  return { type: 'header', lists: [], publishedAt: null, layout: 'OWN_CSV' };
+  return { header: { type: 'header', lists: [], publishedAt: null, layout: 'OWN_CSV' }, keptApart: 0 };
 }
 
 const DAY_MS = 86_400_000;
@@ -162,7 +212,7 @@ function requireLabels(reading: Reading, closed: readonly ClosedSegment[], rejec
 
 function commitDataset(
   reading: Reading,
-  header: FileHeader,
+  { header, keptApart }: ReadFile,
   closed: readonly ClosedSegment[],
   { folder, rejects }: Staged,
 ): DatasetReport {
@@ -184,9 +234,10 @@ function commitDataset(
     segments: closed.map(({ name, when, stats }) => ({ name, when, labels: stats.labels })),
     records,
     rejected: rejects.count,
+    ...(keptApart === 0 ? {} : { keptApart }),
   };
   writer.commit({ datasets: [row], staged: [folder], at: row.importedAt });
-  return datasetReport(row, 'imported', names, rejectsFile);
+  return datasetReport(row, 'imported', names, rejectsFile, rejects.reasons);
 }
 
 /** Returns the name of the dataset that the import replaces: the layout of the source or, for the user's own labels, the file name. */

@@ -254,6 +254,8 @@ function listReport(
     labels: read.entries.length,
     rejected: unit.rejects.count,
     rejectsFile: unit.rejects.close(deps.store.rejectsPath(request.source, state.list)),
+    reasons: unit.rejects.reasons,
+    keptApart: 0,
     lists: [changeOf(state, read.publishedAt, read.parties.size, read.entries.length)],
   };
 }
@@ -271,6 +273,8 @@ function unchangedList({ request, names, contentHash }: Reading, state: ListStat
     labels: file.wallets,
     rejected: 0,
     rejectsFile: null,
+    reasons: [],
+    keptApart: 0,
     lists: [changeOf(state, file.publishedAt, file.parties, file.wallets)],
   };
 }

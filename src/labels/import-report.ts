@@ -6,6 +6,7 @@ import type { OwnMapping } from '../sources/own/columns.ts';
 import type { SourceRecord } from '../sources/records.ts';
 import type { Source } from '../sources/source.ts';
 import type { Rulebook } from './map.ts';
+import type { RejectReason } from './rejects.ts';
 import type { DatasetRow, LabelStore } from './store.ts';
 
 export interface ImportProgress {
@@ -27,6 +28,8 @@ export interface ImportRequest {
   readonly mapping?: OwnMapping;
   /** Name of the dataset. Default: the name that the source gives (layout, file name). */
   readonly dataset?: string;
+  /** The operator accepts the licence of a source with a restricted one. Default: false, such a source is refused. */
+  readonly acceptLicence?: boolean;
   /** `Last-Modified` of a download: ISO time. */
   readonly lastModified?: string | null;
   /**
@@ -103,6 +106,10 @@ export interface DatasetReport {
   readonly rejected: number;
   /** File with the rejected rows; null if there are none. */
   readonly rejectsFile: string | null;
+  /** Why rows were rejected, with the first rows of each reason; empty if the content is unchanged. */
+  readonly reasons: readonly RejectReason[];
+  /** Records in a segment that no index reads: lower-cased base58 addresses. */
+  readonly keptApart: number;
   readonly lists: readonly ListChange[];
 }
 
@@ -119,6 +126,7 @@ export function datasetReport(
   status: DatasetReport['status'],
   files: readonly string[],
   rejectsFile: string | null,
+  reasons: readonly RejectReason[] = [],
 ): DatasetReport {
   return {
     source: row.source,
@@ -131,6 +139,8 @@ export function datasetReport(
     labels: row.segments.reduce((sum, segment) => sum + segment.labels, 0),
     rejected: row.rejected,
     rejectsFile,
+    reasons,
+    keptApart: row.keptApart ?? 0,
     lists: [],
   };
 }

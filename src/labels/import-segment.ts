@@ -60,7 +60,7 @@ async function writeSegment(
     };
     const rejectsFile = rejects.close(store.rejectsPath(source, dataset));
     writer.commit({ datasets: [row], staged: [staged], at: row.importedAt });
-    return datasetReport(row, 'imported', files, rejectsFile);
+    return datasetReport(row, 'imported', files, rejectsFile, rejects.reasons);
   } finally {
     rejects.abort();
   }

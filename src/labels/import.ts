@@ -6,8 +6,9 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { AssayError } from '../base/errors.ts';
-import { groupFiles } from '../sources/index.ts';
+import { groupFiles, sourceById } from '../sources/index.ts';
 import { listParts, openBytes } from '../sources/open.ts';
+import type { Source } from '../sources/source.ts';
 import { importAddresses } from './import-addresses.ts';
 import { requireUsableFiles, withNothingImported } from './import-check.ts';
 import { importLists } from './import-lists.ts';
@@ -20,7 +21,7 @@ import type { StoreWriter } from './store.ts';
  * Imports files of one source. Each file, or set of files that belong together, is imported completely or not at all. All files are
  * checked first: if one of several cannot be read or has only rejected rows, none is imported, unless forced.
  *
- * @throws INVALID_REQUEST if `published` is not a date, or is in the future.
+ * @throws INVALID_REQUEST if `published` is not a date, or is in the future, or the licence of the source must be accepted first.
  * @throws INVALID_FILE if a file is unreadable or its publication date is not known.
  * @throws IMPLAUSIBLE_LIST if a file would delist more than half of a list or has no party, unless forced.
  * @throws STORE_BUSY while another import runs.
@@ -32,6 +33,11 @@ export async function importFiles(request: ImportRequest, deps: ImportDeps): Pro
   if (request.published !== undefined)
     checkedPublication(request.published, deps.clock.now(), 'INVALID_REQUEST');
   for (const file of request.files) requireFile(file);
+  const described = sourceById(request.source, deps.sources);
+  if (described.restriction !== null && request.acceptLicence !== true)
+    throw new AssayError('INVALID_REQUEST', licenceSentence(described, described.restriction), {
+      field: 'acceptLicence',
+    });
   return deps.store.locked(async (writer) => {
     const before = deps.store.revision();
     const datasets: DatasetReport[] = [];
@@ -47,6 +53,10 @@ export async function importFiles(request: ImportRequest, deps: ImportDeps): Pro
     return { source: request.source, datasets, changed: deps.store.revision() !== before };
   });
 }
+
+/** Returns the sentence about a licence that the operator has not accepted. */
+export const licenceSentence = ({ id, licence }: Pick<Source, 'id' | 'licence'>, restriction: string): string =>
+  `acceptLicence: the data of '${id}' is under ${licence ?? 'a restricted licence'} (${restriction}). Pass --accept-licence to accept it.`;
 
 async function checkFiles(
   request: ImportRequest,

@@ -12,6 +12,8 @@ export const LABEL_LIMITS = {
   buildThreadFromLabels: 500_000,
   /** Rows of a rejects file: a user with more rejects has the wrong file; further ones are only counted. */
   rejectsKeptMax: 1_000_000,
+  /** Different reasons of rejected rows in a report: a person reads them all. */
+  rejectReasonsMax: 50,
   /** Links between entities and listed parties in one file: a few dozen are shipped; a person checks each link. */
   entityPartiesMax: 10_000,
   /** Runs in the log: half a year of daily syncs, below 1 MB with all errors. */

@@ -4,6 +4,7 @@
  * index takes neither CPU time nor memory from the server, and all resources are freed when the child ends.
  */
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
@@ -12,23 +13,28 @@ import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import {
   type DownloadBounds,
+  type DownloadDeps,
+  type DownloadOptions,
   type DownloadProgress,
   downloadSource,
   type FileDownload,
 } from '../sources/download.ts';
 import { downloadable, parseSource, readerOf, SOURCES, type SourceId, sourceById } from '../sources/index.ts';
+import type { FileListing, PublisherFile } from '../sources/publisher.ts';
 import type { Source } from '../sources/source.ts';
 import { asStorageFull } from '../state/storage.ts';
 import { buildLabelIndex } from './build-index.ts';
-import { importFiles } from './import.ts';
+import { importFiles, licenceSentence } from './import.ts';
 import type { DatasetReport, ImportDeps, ImportProgress } from './import-report.ts';
 import type { BuildProgress } from './index/build-types.ts';
 import { REFRESH_LOCK } from './store.ts';
 import { withLock } from './store-lock.ts';
 
-/** Returns the ids of the sources that can be downloaded, those with sanctions lists first. */
+/** Returns the ids of the sources that are downloaded without being named, those with sanctions lists first. */
 export const refreshSources = (sources: readonly Source[] = SOURCES): readonly SourceId[] =>
-  downloadable(sources).map(({ id }) => id as SourceId);
+  downloadable(sources)
+    .filter(({ byDefault }) => byDefault)
+    .map(({ id }) => id as SourceId);
 
 /**
  * Parses the id of a source that can be downloaded.
@@ -48,8 +54,12 @@ export type RefreshProgress =
   | { readonly step: 'build'; readonly progress: BuildProgress };
 
 export interface RefreshOptions {
-  /** Default: all that can be downloaded. */
+  /** Default: all that are downloaded without being named. */
   readonly sources?: readonly SourceId[];
+  /** Sources with a restricted licence that the operator has accepted. Default: none; the others of them fail. */
+  readonly acceptedLicences?: ReadonlySet<string>;
+  /** Called after each source. */
+  readonly onSource?: (refreshed: SourceRefresh) => void;
   /** URL of a mirror: file names are appended to it. */
   readonly from?: string | undefined;
   /** Accept files and lists that look implausible. */
@@ -92,7 +102,9 @@ export async function refreshLists(options: RefreshOptions, deps: ImportDeps): P
     const sources: SourceRefresh[] = [];
     for (const source of options.sources ?? refreshSources(deps.sources)) {
       options.signal?.throwIfAborted();
-      sources.push(await refreshSource(source, options, deps));
+      const refreshed = await refreshSource(source, options, deps);
+      sources.push(refreshed);
+      options.onSource?.(refreshed);
     }
     return { sources, ...(await rebuild(options, deps)) };
   });
@@ -128,8 +140,16 @@ async function refreshSource(
   const { from, force = false, signal, onProgress, bounds } = options;
   const imports: DatasetReport[] = [];
   const errors: string[] = [];
-  const downloads = await downloadSource(
-    sourceById(source, deps.sources),
+  const described = sourceById(source, deps.sources);
+  const hosts = hostsOf(source, from, deps.sources);
+  const { restriction } = described;
+  const isAccepted = restriction === null || options.acceptedLicences?.has(source) === true;
+  if (!isAccepted) {
+    const error = licenceSentence(described, restriction);
+    return { source, ok: false, hosts, downloads: [], imports, errors: [error] };
+  }
+  const downloads = await downloadFiles(
+    described,
     {
       folder: join(deps.store.folder, 'downloads', source),
       force,
@@ -140,19 +160,24 @@ async function refreshSource(
     },
     { clock: deps.clock, log: deps.log, parse: (path) => requireRecords(source, path, deps.sources) },
   );
-  for (const file of downloads) {
-    signal?.throwIfAborted();
+  for (const file of downloads)
     if (file.status === 'failed' && !file.optional) errors.push(`${file.name}: ${file.reason}`);
-    // If an earlier run was stopped before it imported its last good copy, the copy is imported now.
-    if (file.path === null) continue;
+  // If an earlier run was stopped before it imported its last good copy, the copy is imported now.
+  const copies = downloads.flatMap((file) => (file.path === null ? [] : [{ ...file, path: file.path }]));
+  const groups = described.grouping === 'together' ? [copies] : copies.map((file) => [file]);
+  for (const group of groups) {
+    signal?.throwIfAborted();
+    const [first] = group;
+    if (first === undefined) continue;
     try {
       const report = await importFiles(
         {
           source,
-          files: [file.path],
+          files: group.map(({ path }) => path),
           force,
-          lastModified: file.lastModified,
-          ...(file.checkedAt === null ? {} : { checkedAt: file.checkedAt }),
+          acceptLicence: isAccepted,
+          lastModified: first.lastModified,
+          ...(first.checkedAt === null ? {} : { checkedAt: first.checkedAt }),
           ...(signal ? { signal } : {}),
           ...(onProgress
             ? { onProgress: (progress) => onProgress({ step: 'import', source, progress }) }
@@ -163,22 +188,52 @@ async function refreshSource(
       imports.push(...report.datasets);
     } catch (error) {
       signal?.throwIfAborted();
-      errors.push(`${file.name}: ${messageOf(asStorageFull(error, deps.store.folder))}`);
+      const names = group.map(({ name }) => name).join(', ');
+      errors.push(`${names}: ${messageOf(asStorageFull(error, deps.store.folder))}`);
     }
   }
-  return {
-    source,
-    ok: errors.length === 0,
-    hosts: hostsOf(source, from, deps.sources),
-    downloads,
-    imports,
-    errors,
-  };
+  return { source, ok: errors.length === 0, hosts, downloads, imports, errors };
+}
+
+/** Downloads the files of a source, and those that its listing names. */
+async function downloadFiles(
+  source: Source,
+  options: DownloadOptions,
+  deps: DownloadDeps,
+): Promise<readonly FileDownload[]> {
+  const { id, files, listing } = source;
+  if (listing === null) return downloadSource(source, options, deps);
+  const { parse: _, ...withoutParse } = deps;
+  const list = await downloadSource({ id, files: [listing] }, options, {
+    ...withoutParse,
+    parse: async (path) => {
+      if (listedFiles(listing, readFileSync(path, 'utf8')).length === 0)
+        throw new AssayError('INVALID_FILE', 'it lists no file.', { field: 'file' });
+    },
+  });
+  const path = list[0]?.path ?? null;
+  if (path === null) return list;
+  const listed = listedFiles(listing, readFileSync(path, 'utf8'));
+  return [...list.map(withoutCopy), ...(await downloadSource({ id, files: [...files, ...listed] }, options, deps))];
+}
+
+/** The download of a listing: it has no records to import. */
+const withoutCopy = (file: FileDownload): FileDownload => ({ ...file, path: null });
+
+/** Returns the files that a listing names. */
+function listedFiles({ url, key }: FileListing, xml: string): PublisherFile[] {
+  if (/<IsTruncated>\s*true/.test(xml))
+    throw new AssayError('INVALID_FILE', 'it is truncated: it names more files than one list can.', { field: 'file' });
+  const keys = [...xml.matchAll(/<Key>([^<]{1,1000})<\/Key>/g)].map(([, found]) => found as string);
+  return keys
+    .filter((one) => key.test(one))
+    .map((one) => ({ name: one.split('/').at(-1) as string, url: new URL(`/${one}`, url).href }));
 }
 
 /** Returns the hosts of a source's files, or that of the mirror. */
 function hostsOf(source: SourceId, from: string | undefined, sources?: readonly Source[]): readonly string[] {
-  const urls = from === undefined ? sourceById(source, sources).files.map(({ url }) => url) : [from];
+  const { files, listing } = sourceById(source, sources);
+  const urls = from === undefined ? [...files, ...(listing === null ? [] : [listing])].map(({ url }) => url) : [from];
   return [...new Set(urls.map((url) => new URL(url).host))];
 }
 

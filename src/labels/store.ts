@@ -45,6 +45,8 @@ export interface DatasetRow {
   readonly segments: readonly DatasetSegment[];
   readonly records: number;
   readonly rejected: number;
+  /** Records in a segment that no index reads (lowered.ts); absent if there are none. */
+  readonly keptApart?: number;
 }
 
 export interface ListRow {

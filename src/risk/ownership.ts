@@ -55,6 +55,8 @@ export function labelPoints(
   label: Pick<OwnershipEvidence, 'category' | 'threatLevel' | 'confidence' | 'class'>,
   policy: RiskPolicy,
 ): number {
+  // A model's word for a harmless kind of address, such as a wallet, is no risk at all.
+  if (label.class === 'inferred' && policy.weights[label.category] < policy.riskyFrom) return 0;
   const points = Math.round(policy.weights[label.category] * label.confidence);
   const critical = policy.levels.CRITICAL;
   if (isDerived(label.class)) return Math.min(points, critical - 1);

@@ -8,6 +8,18 @@ import { afm } from './afm/source.ts';
 import { amf } from './amf/source.ts';
 import { austrac } from './austrac/source.ts';
 import { cssf } from './cssf/source.ts';
+import { bitcoinHeist } from './bitcoinheist/source.ts';
+import { cardanoTokens } from './cardano-tokens/source.ts';
+import { ethereumContracts, ethereumTokens } from './ethereum-lists/source.ts';
+import { l2beat } from './l2beat/source.ts';
+import { oli } from './oli/source.ts';
+import { openSanctionsWallets } from './opensanctions-wallets/source.ts';
+import { polkadotPhishing } from './polkadot-phishing/source.ts';
+import { ransomwhere } from './ransomwhere/source.ts';
+import { scamDatabase, uniswapTokens } from './restricted/source.ts';
+import { sourcify } from './sourcify/source.ts';
+import { tonLabels } from './ton-labels/source.ts';
+import { trustWallet } from './trustwallet/source.ts';
 import { esma } from './esma/source.ts';
 import { eu } from './eu/source.ts';
 import { exchanges } from './exchanges/source.ts';
@@ -20,6 +32,7 @@ import { jfsa } from './jfsa/source.ts';
 import { kofiu } from './kofiu/source.ts';
 import { mas } from './mas/source.ts';
 import { nydfs } from './nydfs/source.ts';
+import { mbal } from './mbal/source.ts';
 import { ofac } from './ofac/source.ts';
 import { openSanctions } from './opensanctions/source.ts';
 import type { OwnMapping } from './own/columns.ts';
@@ -51,6 +64,21 @@ export const SOURCES = [
   pools,
   scams,
   packages,
+  tonLabels,
+  ethereumTokens,
+  ethereumContracts,
+  polkadotPhishing,
+  cardanoTokens,
+  oli,
+  ransomwhere,
+  bitcoinHeist,
+  trustWallet,
+  l2beat,
+  sourcify,
+  openSanctionsWallets,
+  scamDatabase,
+  uniswapTokens,
+  mbal,
   seed,
   own,
 ] as const;
@@ -126,9 +154,11 @@ export function parseSource(
 }
 
 /** Returns the sources that can be downloaded. */
-export const downloadable = <Described extends { readonly files: readonly unknown[] }>(
+export const downloadable = <
+  Described extends { readonly files: readonly unknown[]; readonly listing: unknown },
+>(
   sources: readonly Described[],
-): readonly Described[] => sources.filter(({ files }) => files.length > 0);
+): readonly Described[] => sources.filter(({ files, listing }) => files.length > 0 || listing !== null);
 
 /** Returns the arguments of `assay import`. */
 export const importIds = (sources: readonly Source[] = SOURCES): readonly string[] =>

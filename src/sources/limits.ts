@@ -45,6 +45,14 @@ export const SOURCE_LIMITS = {
   listedNameCharsMax: 1_000,
   /** Programmes, topics and positions stored for one listed party: as many as a person reads. */
   listedProgramsMax: 10,
+  /** One document of a published tree: the export of Ransomwhere has 20 MB, other documents below 2 MB; each is read whole. */
+  documentBytesMax: 64 * 1024 * 1024,
+  /** Files of a published tree: the repository of l2beat has 60,000, that of trustwallet/assets 90,000. */
+  documentEntriesMax: 1_000_000,
+  /** A name, URL or comment in a published document: longer texts are not meant for people. */
+  documentTextCharsMax: 1_024,
+  /** Rows of a Parquet file that are decoded at a time: about 20 MB of addresses. */
+  parquetRowsRead: 100_000,
   /** The pools file has 35 KB; it is read whole. */
   poolsFileBytesMax: 16 * 1024 * 1024,
   /** The deepest list (OFAC advanced) nests 11 elements. */

@@ -39,3 +39,9 @@ export interface PublisherSource {
   readonly id: string;
   readonly files: readonly PublisherFile[];
 }
+
+/** The list of a bucket (S3, ListBucketResult): the files of a publisher whose names change. */
+export interface FileListing extends PublisherFile {
+  /** Keys of the files; the last part of a key is the name of the file. */
+  readonly key: RegExp;
+}

@@ -5,7 +5,7 @@
  */
 import type { NamedReader } from './named-party.ts';
 import type { OwnMapping } from './own/columns.ts';
-import type { PublisherFile } from './publisher.ts';
+import type { FileListing, PublisherFile } from './publisher.ts';
 import type { SourceReader } from './records.ts';
 import type { RegisterReader } from './registers/registration.ts';
 
@@ -59,6 +59,15 @@ export interface FactsDefinition<Id extends string> {
   readonly licence?: string | null;
   /** Files at their official addresses. Default: none; the source cannot be downloaded, only imported. */
   readonly files?: readonly PublisherFile[];
+  /** The list of a bucket that names further files. Default: null, `files` are all. */
+  readonly listing?: FileListing | null;
+  /** The account that a download needs, such as `a Kaggle account`. Default: null, none is needed. */
+  readonly account?: string | null;
+  /**
+   * Why the licence restricts the use of the data, if an operator must accept it before each import (`--accept-licence`). Default:
+   * null, the licence allows every use of Assay.
+   */
+  readonly restriction?: string | null;
 }
 
 /** @template List - Ids of the source's own lists: its reader can yield parties of no other list. */
@@ -70,6 +79,11 @@ export interface SourceDefinition<Id extends string, List extends string, Group 
   readonly rank?: number;
   /** Default: each file by itself. */
   readonly grouping?: Grouping;
+  /**
+   * Whether `assay sync` without arguments, and a running server, download it. Default: true. Otherwise only `assay labels sync --all`
+   * and a call that names it do.
+   */
+  readonly byDefault?: boolean;
   readonly feeds: readonly Feed[];
   /** Loads the reader. */
   readonly read: (
@@ -84,7 +98,7 @@ export interface Source<
   Group extends string = string,
 > extends Required<SourceDefinition<Id, List, Group>> {}
 
-const NO_FACTS = { homepage: null, licence: null, files: [] } as const;
+const NO_FACTS = { homepage: null, licence: null, files: [], listing: null, account: null, restriction: null } as const;
 
 /** Rank of a source with lists that states none: after the lists that ship, before every other source. */
 const RANK = 95;
@@ -99,7 +113,14 @@ export function source<
   const List extends string = never,
   const Group extends string = never,
 >(definition: SourceDefinition<Id, List, Group>): Source<Id, List, Group> {
-  const described = { ...NO_FACTS, lists: [], rank: RANK, grouping: 'each' as const, ...definition };
+  const described = {
+    ...NO_FACTS,
+    lists: [],
+    rank: RANK,
+    grouping: 'each' as const,
+    byDefault: true,
+    ...definition,
+  };
   if (described.lists.length > 0 && !described.feeds.includes('labels'))
     throw new Error(`The source ${described.id} has sanctions lists, so it must feed labels.`);
   return described;
