@@ -10,6 +10,7 @@ import { projectRoot } from '../src/base/paths.ts';
 const BENCHMARKS: Readonly<Record<string, string>> = {
   address: 'kernels/address.js',
   labels: 'labels.js',
+  'label-import': 'label-import.js',
   http: 'http.js',
   screening: 'screening-http.js',
   bulk: 'bulk.js',

@@ -28,15 +28,14 @@ const ids = (text: string | undefined): ReadonlySet<string> =>
 
 /** Formats the report of a complete run. */
 const syncLines = (report: SyncAllReport): readonly string[] => [
-  ...(report.resumed.length === 0
-    ? []
-    : [`Continued a run that had finished ${report.resumed.join(', ')}.`]),
+  ...(report.resumed.length === 0 ? [] : [`Continued a run that had finished ${report.resumed.join(', ')}.`]),
   ...report.sources.flatMap(sourceLines),
   ...report.restricted.map(
     (id) => `${id}: not downloaded; its licence must be accepted: --accept-licence ${id}`,
   ),
   ...report.accounts.map(
-    ({ source, account, command }) => `${source}: needs ${account}; then run \`${command}\` and \`assay index build\`.`,
+    ({ source, account, command }) =>
+      `${source}: needs ${account}; then run \`${command}\` and \`assay index build\`.`,
   ),
   ...(report.buildError === null ? [] : [report.buildError]),
   report.rebuilt ? `Published snapshot ${report.dataVersion}.` : 'No new snapshot was needed.',
@@ -140,7 +139,10 @@ function addRestore(labels: Command, terminal: Terminal, services: () => Service
     .description(
       'find the originals of the lower-cased Bitcoin addresses of MBAL among addresses seen on chain (then run: index build)',
     )
-    .option('--addresses <file>', 'a file of addresses, one a line, in addition to the stored transfers of BTC')
+    .option(
+      '--addresses <file>',
+      'a file of addresses, one a line, in addition to the stored transfers of BTC',
+    )
     .option('--json', 'answer as JSON')
     .action(async (options: { addresses?: string; json?: boolean }) => {
       const opened = services();

@@ -15,7 +15,12 @@ import { ENVIRONMENT_FILE, SIZE_FILE } from '../labels/index/format.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import { openSnapshot } from '../labels/index/snapshot.ts';
 import { verifySnapshot } from '../labels/index/verify.ts';
-import { type ComparedWallet, type DiffCounts, type LabelChange, SnapshotDiff } from '../labels/snapshot-diff.ts';
+import {
+  type ComparedWallet,
+  type DiffCounts,
+  type LabelChange,
+  SnapshotDiff,
+} from '../labels/snapshot-diff.ts';
 import { manifestOf, type SnapshotManifest } from '../labels/snapshot-manifest.ts';
 import { signWebhook } from '../monitoring/delivery/senders.ts';
 import { parseJwks, type ReceiptJwks } from '../receipts/jws.ts';
@@ -85,7 +90,9 @@ async function checkExport(folder: string, jwks: ReceiptJwks): Promise<CheckRepo
   const { meta } = openSnapshot(folder);
   const faults = [...verified.faults];
   if (meta.checksum !== checksum)
-    faults.push(`The checksum of the snapshot is ${meta.checksum}, and that of the signed manifest ${checksum}.`);
+    faults.push(
+      `The checksum of the snapshot is ${meta.checksum}, and that of the signed manifest ${checksum}.`,
+    );
   return { folder, dataVersion, kid, faults };
 }
 
@@ -117,9 +124,13 @@ async function* walletsIn(path: string): AsyncGenerator<ComparedWallet | BadRow>
       columns = row.cells.map((cell) => cell.trim().toLowerCase());
       const missing = ['chain', 'address'].filter((name) => !columns?.includes(name));
       if (missing.length > 0)
-        throw new AssayError('INVALID_FILE', `${basename(path)}, line 1: lacks the columns ${missing.join(', ')}.`, {
-          field: 'customers',
-        });
+        throw new AssayError(
+          'INVALID_FILE',
+          `${basename(path)}, line 1: lacks the columns ${missing.join(', ')}.`,
+          {
+            field: 'customers',
+          },
+        );
       continue;
     }
     if (++rows > WALLETS_MAX)
@@ -227,7 +238,10 @@ async function sendDiff(
         if (reason === null) break;
         const wait = WEBHOOK_WAITS_MS[attempt];
         if (wait === undefined)
-          throw new AssayError('SOURCE_UNAVAILABLE', `webhook: message ${part + 1} of ${parts} was not accepted (${reason}).`);
+          throw new AssayError(
+            'SOURCE_UNAVAILABLE',
+            `webhook: message ${part + 1} of ${parts} was not accepted (${reason}).`,
+          );
         await sleep(wait, terminal.signal);
       }
     }
@@ -293,7 +307,9 @@ const diffLines = (report: DiffReport): readonly string[] => {
 export function addSnapshotProducts(snapshot: Command, terminal: Terminal, services: () => Services): void {
   snapshot
     .command('export')
-    .description('copy the label snapshot in force into a folder, with a signed manifest of sources and licences')
+    .description(
+      'copy the label snapshot in force into a folder, with a signed manifest of sources and licences',
+    )
     .argument('<folder>', 'folder to create')
     .option('--json', 'answer as JSON')
     .action(async (folder: string, options: { json?: boolean }) => {
@@ -331,7 +347,10 @@ export function addSnapshotProducts(snapshot: Command, terminal: Terminal, servi
     .description('say which labels of a list of wallets changed between two snapshots')
     .argument('<from>', 'folder of an exported snapshot')
     .argument('<to>', `folder of an exported snapshot, or \`${CURRENT}\``)
-    .requiredOption('--customers <file>', 'CSV of wallets with the columns chain, address and optionally reference')
+    .requiredOption(
+      '--customers <file>',
+      'CSV of wallets with the columns chain, address and optionally reference',
+    )
     .option('--format <format>', 'text or csv', 'text')
     .option('--webhook <url>', 'also send the changes to this URL, signed (Standard Webhooks)')
     .option('--webhook-secret-file <file>', 'file with the secret of the webhook, whsec_BASE64')
@@ -342,7 +361,10 @@ export function addSnapshotProducts(snapshot: Command, terminal: Terminal, servi
       if ((options.webhook === undefined) !== (options.webhookSecretFile === undefined))
         throw new AssayError('INVALID_REQUEST', '--webhook and --webhook-secret-file: give both or none.');
       if (options.webhook !== undefined && !URL.canParse(options.webhook))
-        throw new AssayError('INVALID_REQUEST', `--webhook: '${options.webhook.slice(0, 200)}' is not a URL.`);
+        throw new AssayError(
+          'INVALID_REQUEST',
+          `--webhook: '${options.webhook.slice(0, 200)}' is not a URL.`,
+        );
       const secret = options.webhookSecretFile === undefined ? null : secretIn(options.webhookSecretFile);
       const report = await compare(openNamed(from, services), openNamed(to, services), options.customers);
       answer(terminal, options.json ?? false, report, options.format === 'csv' ? csvLines : diffLines);

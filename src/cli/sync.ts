@@ -152,7 +152,10 @@ export function addSyncCommand(
     )
     .option('--from <url>', 'a mirror: file names are appended to this URL')
     .option('--force', 'accept files and lists that look implausible')
-    .option('--accept-licence', 'accept the licences of the named sources that restrict the use of their data')
+    .option(
+      '--accept-licence',
+      'accept the licences of the named sources that restrict the use of their data',
+    )
     .option('--list', 'list all sources, and download nothing')
     .option('--json', 'answer as JSON')
     .addHelpText('after', () => `${sourcesHelp(syncedSources(sources))}\n${PRICES_HELP}`)

@@ -55,7 +55,10 @@ export async function importFiles(request: ImportRequest, deps: ImportDeps): Pro
 }
 
 /** Returns the sentence about a licence that the operator has not accepted. */
-export const licenceSentence = ({ id, licence }: Pick<Source, 'id' | 'licence'>, restriction: string): string =>
+export const licenceSentence = (
+  { id, licence }: Pick<Source, 'id' | 'licence'>,
+  restriction: string,
+): string =>
   `acceptLicence: the data of '${id}' is under ${licence ?? 'a restricted licence'} (${restriction}). Pass --accept-licence to accept it.`;
 
 async function checkFiles(

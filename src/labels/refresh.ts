@@ -214,7 +214,10 @@ async function downloadFiles(
   const path = list[0]?.path ?? null;
   if (path === null) return list;
   const listed = listedFiles(listing, readFileSync(path, 'utf8'));
-  return [...list.map(withoutCopy), ...(await downloadSource({ id, files: [...files, ...listed] }, options, deps))];
+  return [
+    ...list.map(withoutCopy),
+    ...(await downloadSource({ id, files: [...files, ...listed] }, options, deps)),
+  ];
 }
 
 /** The download of a listing: it has no records to import. */
@@ -223,7 +226,9 @@ const withoutCopy = (file: FileDownload): FileDownload => ({ ...file, path: null
 /** Returns the files that a listing names. */
 function listedFiles({ url, key }: FileListing, xml: string): PublisherFile[] {
   if (/<IsTruncated>\s*true/.test(xml))
-    throw new AssayError('INVALID_FILE', 'it is truncated: it names more files than one list can.', { field: 'file' });
+    throw new AssayError('INVALID_FILE', 'it is truncated: it names more files than one list can.', {
+      field: 'file',
+    });
   const keys = [...xml.matchAll(/<Key>([^<]{1,1000})<\/Key>/g)].map(([, found]) => found as string);
   return keys
     .filter((one) => key.test(one))
@@ -233,7 +238,8 @@ function listedFiles({ url, key }: FileListing, xml: string): PublisherFile[] {
 /** Returns the hosts of a source's files, or that of the mirror. */
 function hostsOf(source: SourceId, from: string | undefined, sources?: readonly Source[]): readonly string[] {
   const { files, listing } = sourceById(source, sources);
-  const urls = from === undefined ? [...files, ...(listing === null ? [] : [listing])].map(({ url }) => url) : [from];
+  const urls =
+    from === undefined ? [...files, ...(listing === null ? [] : [listing])].map(({ url }) => url) : [from];
   return [...new Set(urls.map((url) => new URL(url).host))];
 }
 

@@ -18,7 +18,11 @@ export interface SyncPlan {
   /** Sources of which the licence must be accepted first. */
   readonly restricted: readonly SourceId[];
   /** Sources that are imported by hand, because their download needs an account. */
-  readonly accounts: readonly { readonly source: SourceId; readonly account: string; readonly command: string }[];
+  readonly accounts: readonly {
+    readonly source: SourceId;
+    readonly account: string;
+    readonly command: string;
+  }[];
 }
 
 export interface SyncAllReport extends RefreshReport {
@@ -57,7 +61,9 @@ export function planSync(accepted: ReadonlySet<string>, sources: readonly Source
   }
   const ids = (found: readonly Source[]): SourceId[] => found.map(({ id }) => id as SourceId);
   return {
-    wanted: ids(downloadable(sources).filter(({ id, restriction }) => restriction === null || accepted.has(id))),
+    wanted: ids(
+      downloadable(sources).filter(({ id, restriction }) => restriction === null || accepted.has(id)),
+    ),
     restricted: ids(restricted.filter(({ id }) => !accepted.has(id))),
     accounts: sources
       .filter(({ account }) => account !== null)
@@ -108,7 +114,9 @@ function stateAt(path: string, nowMs: number): SyncState | null {
   try {
     const state = readJson(path) as SyncState;
     const age = nowMs - Date.parse(state.startedAt);
-    return state.format === FORMAT && Array.isArray(state.done) && age >= 0 && age < RESUME_MS_MAX ? state : null;
+    return state.format === FORMAT && Array.isArray(state.done) && age >= 0 && age < RESUME_MS_MAX
+      ? state
+      : null;
   } catch (error) {
     // A run that starts anew is complete too.
     if (error instanceof AssayError) return null;

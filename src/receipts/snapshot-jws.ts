@@ -26,7 +26,10 @@ export async function signManifest(manifest: object, signer: ReceiptSigner): Pro
  * @returns the manifest and the id of the key
  * @throws INVALID_FILE if it is no manifest, its key is not among `jwks`, or the signature does not hold
  */
-export function verifyManifest(jws: string, jwks: ReceiptJwks): { readonly manifest: unknown; readonly kid: string } {
+export function verifyManifest(
+  jws: string,
+  jwks: ReceiptJwks,
+): { readonly manifest: unknown; readonly kid: string } {
   const refuse = (what: string): never => {
     throw new AssayError('INVALID_FILE', `manifest: ${what}.`);
   };
@@ -36,7 +39,8 @@ export function verifyManifest(jws: string, jwks: ReceiptJwks): { readonly manif
   let kid: unknown;
   try {
     const value = JSON.parse(Buffer.from(header, 'base64url').toString('utf8')) as Record<string, unknown>;
-    if (value.alg !== ALGORITHM || value.typ !== TYPE) return refuse(`must be of type ${TYPE}, signed with ${ALGORITHM}`);
+    if (value.alg !== ALGORITHM || value.typ !== TYPE)
+      return refuse(`must be of type ${TYPE}, signed with ${ALGORITHM}`);
     kid = value.kid;
   } catch {
     return refuse('the header is not JSON');

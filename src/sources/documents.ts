@@ -82,7 +82,9 @@ async function textOf(chunks: AsyncIterable<Uint8Array>, path: string): Promise<
     if (bytes > SOURCE_LIMITS.documentBytesMax) throw tooLarge(path);
     parts.push(chunk);
   }
-  return Buffer.concat(parts).toString('utf8').replace(/^\uFEFF/, '');
+  return Buffer.concat(parts)
+    .toString('utf8')
+    .replace(/^\uFEFF/, '');
 }
 
 async function* untar(
@@ -157,12 +159,17 @@ export function parseDocument({ path, text }: SourceDocument): { value: unknown 
   try {
     return { value: JSON.parse(text) };
   } catch (error) {
-    return { reject: rejectDocument(path, text.slice(0, 200), `The file is not JSON (${messageOf(error)}).`) };
+    return {
+      reject: rejectDocument(path, text.slice(0, 200), `The file is not JSON (${messageOf(error)}).`),
+    };
   }
 }
 
 /** What a reader of published documents states about an address; the rest has defaults. */
-export type Stated = Pick<AttributedAddress, 'address' | 'currency' | 'actorName' | 'concepts' | 'provenance'> &
+export type Stated = Pick<
+  AttributedAddress,
+  'address' | 'currency' | 'actorName' | 'concepts' | 'provenance'
+> &
   Partial<AttributedAddress>;
 
 /** Creates the record of an address from a published document. */

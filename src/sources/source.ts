@@ -98,7 +98,14 @@ export interface Source<
   Group extends string = string,
 > extends Required<SourceDefinition<Id, List, Group>> {}
 
-const NO_FACTS = { homepage: null, licence: null, files: [], listing: null, account: null, restriction: null } as const;
+const NO_FACTS = {
+  homepage: null,
+  licence: null,
+  files: [],
+  listing: null,
+  account: null,
+  restriction: null,
+} as const;
 
 /** Rank of a source with lists that states none: after the lists that ship, before every other source. */
 const RANK = 95;

@@ -1,5 +1,14 @@
 /** Reads token lists: the layout of tokenlists.org and that of trustwallet/assets, `{"tokens": [{"address", "name", "symbol", …}]}`. */
-import { attributed, dateIn, documentsOf, isMap, type JsonMap, parseDocument, rejectDocument, textIn } from './documents.ts';
+import {
+  attributed,
+  dateIn,
+  documentsOf,
+  isMap,
+  type JsonMap,
+  parseDocument,
+  rejectDocument,
+  textIn,
+} from './documents.ts';
 import { layoutError } from './layout-error.ts';
 import type { SourceReader } from './records.ts';
 
@@ -36,7 +45,9 @@ export const tokenListReader = (layout: string, page: string): SourceReader =>
   async function* (files) {
     let newest: string | null = null;
     for (const file of files) {
-      for await (const document of documentsOf(file, (path) => /tokenlist[^/]*\.json$|\.tokenlist\.json$/.test(path))) {
+      for await (const document of documentsOf(file, (path) =>
+        /tokenlist[^/]*\.json$|\.tokenlist\.json$/.test(path),
+      )) {
         const parsed = parseDocument(document);
         if ('reject' in parsed) throw layoutError(document.path, parsed.reject.reason);
         const tokens = isMap(parsed.value) ? parsed.value.tokens : undefined;
@@ -52,7 +63,12 @@ export const tokenListReader = (layout: string, page: string): SourceReader =>
             // A chain's own coin has no address, and is no contract.
             const coin = isMap(token) && (textIn(token.type) ?? '').toLowerCase() === 'coin';
             if (!coin)
-              yield rejectDocument(document.path, JSON.stringify(token), 'address, name or chain: is missing.', at + 1);
+              yield rejectDocument(
+                document.path,
+                JSON.stringify(token),
+                'address, name or chain: is missing.',
+                at + 1,
+              );
             continue;
           }
           yield attributed({

@@ -9,7 +9,7 @@ import { restoreLowered } from '../../src/labels/lowered.ts';
 import { writeMbalLayout } from '../../src/labels/mbal-layout.ts';
 import { labelPoints } from '../../src/risk/ownership.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
-import { mbalReader, MBAL_COLUMNS } from '../../src/sources/mbal/read.ts';
+import { MBAL_COLUMNS, mbalReader } from '../../src/sources/mbal/read.ts';
 import { sharedData } from '../setup/shared-data.ts';
 import { makeWorld, type World } from './world.ts';
 
@@ -54,7 +54,10 @@ describe('the reader of MBAL', () => {
 
   it('ranks a label of MBAL below every named source', async () => {
     const address = '0x28c6c06298d514db089934071355e5743bf21d60';
-    const own = world.file('own.csv', `address,chain,entity,category,confidence\n${address},ETH,Acme,GAMBLING,0.2\n`);
+    const own = world.file(
+      'own.csv',
+      `address,chain,entity,category,confidence\n${address},ETH,Acme,GAMBLING,0.2\n`,
+    );
     const file = world.file('mbal.csv', rows(`ethereum_mainnet,${address},exchange,binance,ground_truth`));
     await world.import({ source: 'own', files: [own] });
     await world.import({ source: 'mbal', files: [file] });
@@ -129,8 +132,15 @@ describe('the reader of MBAL', () => {
   it('gives no points for a harmless category, and points below CRITICAL for a threat', () => {
     const policy = loadPolicy(loadTaxonomy().rows);
     const points = (category: 'INDIVIDUAL' | 'DEX' | 'BRIDGE' | 'PHISHING', kind: 'inferred' | 'published') =>
-      labelPoints({ category, threatLevel: category === 'PHISHING' ? 'CRITICAL' : 'LOW', confidence: 0.5, class: kind }, policy);
-    expect([points('INDIVIDUAL', 'inferred'), points('DEX', 'inferred'), points('BRIDGE', 'inferred')]).toEqual([0, 0, 0]);
+      labelPoints(
+        { category, threatLevel: category === 'PHISHING' ? 'CRITICAL' : 'LOW', confidence: 0.5, class: kind },
+        policy,
+      );
+    expect([
+      points('INDIVIDUAL', 'inferred'),
+      points('DEX', 'inferred'),
+      points('BRIDGE', 'inferred'),
+    ]).toEqual([0, 0, 0]);
     expect(points('BRIDGE', 'published')).toBeGreaterThan(0);
     expect(points('PHISHING', 'inferred')).toBe(40);
   });
@@ -153,7 +163,11 @@ describe('a generated file', () => {
   it('has the faults of the original, is imported with synthetic labels only, and reads the same from a zip archive', async () => {
     const path = join(world.folder, 'layout.csv');
     const originals: string[] = [];
-    const made = await writeMbalLayout(path, { rows: 20_000, seed: 7, onLowered: (text) => originals.push(text) });
+    const made = await writeMbalLayout(path, {
+      rows: 20_000,
+      seed: 7,
+      onLowered: (text) => originals.push(text),
+    });
     expect(made.lowered / made.rows).toBeCloseTo(0.1758, 1);
     expect(made.quotedBreaks).toBeGreaterThan(0);
     const { datasets } = await world.import({ source: 'mbal', files: [path] });
@@ -191,6 +205,8 @@ describe('a generated file', () => {
     const one = await writeMbalLayout(join(world.folder, 'a.csv'), { rows: 2_000, seed: 3 });
     const two = await writeMbalLayout(join(world.folder, 'b.csv'), { rows: 2_000, seed: 3 });
     expect(two.sha256).toBe(one.sha256);
-    expect(readFileSync(join(world.folder, 'a.csv'), 'utf8')).toContain('synthetic,every label of this file is synthetic');
+    expect(readFileSync(join(world.folder, 'a.csv'), 'utf8')).toContain(
+      'synthetic,every label of this file is synthetic',
+    );
   });
 });

@@ -44,14 +44,28 @@ it('says what changed for a list of wallets, as text, CSV, JSON and signed webho
 
   const customers = world.file(
     'customers.csv',
-    ['chain,address,reference', `ETH,${A},c-1`, `ETH,${B},c-2`, `ETH,${C},c-3`, 'ETH,nonsense,c-4', `ETH,0x${'0'.repeat(39)}9,c-5`].join('\n'),
+    [
+      'chain,address,reference',
+      `ETH,${A},c-1`,
+      `ETH,${B},c-2`,
+      `ETH,${C},c-3`,
+      'ETH,nonsense,c-4',
+      `ETH,0x${'0'.repeat(39)}9,c-5`,
+    ].join('\n'),
   );
   const json = await assay('snapshot', 'diff', before, 'current', '--customers', customers, '--json');
   const report = JSON.parse(json.out);
   expect(report.counts).toMatchObject({ wallets: 4, changedWallets: 3, added: 1, removed: 1, changed: 1 });
   expect(report.rejected).toMatchObject([{ line: 5 }]);
-  const byReference = Object.fromEntries(report.changes.map((one: { reference: string }) => [one.reference, one]));
-  expect(byReference['c-1']).toMatchObject({ change: 'changed', fields: ['confidence'], entity: 'Acme', class: 'published' });
+  const byReference = Object.fromEntries(
+    report.changes.map((one: { reference: string }) => [one.reference, one]),
+  );
+  expect(byReference['c-1']).toMatchObject({
+    change: 'changed',
+    fields: ['confidence'],
+    entity: 'Acme',
+    class: 'published',
+  });
   expect(byReference['c-2']).toMatchObject({ change: 'removed', category: 'DEX' });
   expect(byReference['c-3']).toMatchObject({ change: 'added', category: 'PHISHING' });
 
@@ -73,19 +87,35 @@ it('says what changed for a list of wallets, as text, CSV, JSON and signed webho
   });
   const secret = `whsec_${Buffer.from('a secret of a receiver, 32 bytes').toString('base64')}`;
   const file = world.file('secret', secret);
-  const hooked = await assay('snapshot', 'diff', before, 'current', '--customers', customers, '--webhook', `${server.url}hook`, '--webhook-secret-file', file);
+  const hooked = await assay(
+    'snapshot',
+    'diff',
+    before,
+    'current',
+    '--customers',
+    customers,
+    '--webhook',
+    `${server.url}hook`,
+    '--webhook-secret-file',
+    file,
+  );
   expect(hooked.code).toBe(0);
   expect(received).toHaveLength(2);
   const { body, headers } = received[1] as (typeof received)[number];
   expect(JSON.parse(body)).toMatchObject({ type: 'snapshot.diff', part: 1, parts: 1, counts: { added: 1 } });
   const content = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
   const key = Buffer.from(secret.slice(6), 'base64');
-  expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', key).update(content).digest('base64')}`);
+  expect(headers['webhook-signature']).toBe(
+    `v1,${createHmac('sha256', key).update(content).digest('base64')}`,
+  );
 });
 
 it('exports a manifest of sources, licences and counts by class, and detects a changed one', async () => {
   await importOwn(`${A},ETH,Acme,EXCHANGE,0.9`);
-  const mbal = world.file('mbal.csv', `chain,address,categories,entity,source\nethereum_mainnet,${B},exchange,binance,external\n`);
+  const mbal = world.file(
+    'mbal.csv',
+    `chain,address,categories,entity,source\nethereum_mainnet,${B},exchange,binance,external\n`,
+  );
   await assay('import', 'mbal', mbal);
   await assay('index', 'build');
   const folder = join(world.folder, 'product');
@@ -103,7 +133,10 @@ it('exports a manifest of sources, licences and counts by class, and detects a c
   const jws = readFileSync(join(folder, 'manifest.jws'), 'utf8');
   const [header, payload, signature] = jws.trim().split('.') as [string, string, string];
   const other = Buffer.from(payload, 'base64url').toString().replace('"inferred":1', '"inferred":9');
-  writeFileSync(join(folder, 'manifest.jws'), `${header}.${Buffer.from(other).toString('base64url')}.${signature}\n`);
+  writeFileSync(
+    join(folder, 'manifest.jws'),
+    `${header}.${Buffer.from(other).toString('base64url')}.${signature}\n`,
+  );
   const changed = await assay('snapshot', 'check', folder);
   expect([changed.code, changed.err]).toEqual([1, expect.stringContaining('the signature does not hold')]);
 });

@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { planSync, syncAllLabels } from '../../src/labels/sync-all.ts';
 import { SOURCES } from '../../src/sources/index.ts';
 import type { Source } from '../../src/sources/source.ts';
+import { runCommand } from '../cli/run-command.ts';
 import { type ListServer, serve, startListServer, status } from '../setup/list-server.ts';
 import { hasSharedData, sharedData } from '../setup/shared-data.ts';
-import { runCommand } from '../cli/run-command.ts';
 import { makeWorld, type World } from './world.ts';
 
 const UNI = '0x1f9840a85d5af5bf1d1762f925bdaddc4201f984';
@@ -26,10 +26,16 @@ let server: ListServer;
 beforeEach(async () => {
   world = makeWorld();
   server = await startListServer();
-  server.paths.set('/address.json', serve('{"site.example":["155dDX3rWoNsY4aiJFbsu6wLB91c2J2Ws5BgMfJKyM1eGnkS"]}'));
+  server.paths.set(
+    '/address.json',
+    serve('{"site.example":["155dDX3rWoNsY4aiJFbsu6wLB91c2J2Ws5BgMfJKyM1eGnkS"]}'),
+  );
   server.paths.set('/ransomwhere.json', serve(RANSOM));
   server.paths.set('/trustwallet-ethereum-tokenlist.json', serve(TOKENS));
-  server.paths.set('/trustwallet-base-tokenlist.json', serve(TOKENS.replace('"chainId":1', '"chainId":8453')));
+  server.paths.set(
+    '/trustwallet-base-tokenlist.json',
+    serve(TOKENS.replace('"chainId":1', '"chainId":8453')),
+  );
   server.paths.set('/uniswap.tokenlist.json', serve(TOKENS));
 });
 afterEach(async () => {
@@ -82,7 +88,9 @@ describe('a complete run', () => {
     expect((await run({ accepted: ['uniswap-tokens'] })).sources.map(({ source }) => source)).toContain(
       'uniswap-tokens',
     );
-    expect(() => planSync(new Set(['ransomwhere']))).toThrow(/acceptLicence: must be one of .*uniswap-tokens/);
+    expect(() => planSync(new Set(['ransomwhere']))).toThrow(
+      /acceptLicence: must be one of .*uniswap-tokens/,
+    );
     const file = world.file('uniswap.tokenlist.json', TOKENS);
     await expect(world.import({ source: 'uniswap-tokens', files: [file] })).rejects.toThrow(
       /acceptLicence: the data of 'uniswap-tokens' is under GPL-3.0/,
@@ -132,7 +140,12 @@ describe('the command', () => {
       expect(out).toContain('ton-labels: ok');
       expect(out).toContain('mbal: needs a Kaggle account; then run `assay import mbal FILE`');
       expect(out).toMatch(/Published snapshot [0-9a-f]{16}/);
-      const looked = await runCommand(dataDir, ['lookup', 'TON', 'EQD7eJM_TziChXr2XXFGXEFyhsAF_oOnO5LyWjS2MTN7HpaU', '--json']);
+      const looked = await runCommand(dataDir, [
+        'lookup',
+        'TON',
+        'EQD7eJM_TziChXr2XXFGXEFyhsAF_oOnO5LyWjS2MTN7HpaU',
+        '--json',
+      ]);
       expect(looked.out).toContain('ton-labels');
     },
   );

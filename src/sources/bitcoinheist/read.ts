@@ -39,7 +39,8 @@ export const bitcoinHeistReader: SourceReader = async function* (files) {
         if (columns === null) {
           columns = row.cells.map((cell) => cell.trim().toLowerCase());
           const missing = COLUMNS.filter((name) => !columns?.includes(name));
-          if (missing.length > 0) throw layoutError(part.name, `line 1 lacks the columns ${missing.join(', ')}.`);
+          if (missing.length > 0)
+            throw layoutError(part.name, `line 1 lacks the columns ${missing.join(', ')}.`);
           continue;
         }
         const cell = (name: (typeof COLUMNS)[number]): string =>

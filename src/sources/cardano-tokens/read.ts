@@ -4,7 +4,16 @@
  * anyone can compute from the subject.
  */
 import { bech32 } from '@scure/base';
-import { attributed, documentsOf, isMap, parseDocument, rejectDocument, type SourceDocument, textIn, urlIn } from '../documents.ts';
+import {
+  attributed,
+  documentsOf,
+  isMap,
+  parseDocument,
+  rejectDocument,
+  type SourceDocument,
+  textIn,
+  urlIn,
+} from '../documents.ts';
 import type { AttributedAddress, Reject, SourceReader } from '../records.ts';
 
 const MAPPING = /(^|\/)mappings\/([0-9a-f]{56,120})\.json$/i;
@@ -20,7 +29,7 @@ function scriptAddress(policy: string): string {
   return bech32.encode('addr', bech32.toWords(bytes), BECH32_CHARS_MAX);
 }
 
-const valueOf = (field: unknown): unknown => (isMap(field) ? field.value : undefined);
+const fieldValue = (field: unknown): unknown => (isMap(field) ? field.value : undefined);
 
 function readMapping(document: SourceDocument): AttributedAddress | Reject {
   const parsed = parseDocument(document);
@@ -29,7 +38,7 @@ function readMapping(document: SourceDocument): AttributedAddress | Reject {
   const subject = isMap(value) ? textIn(value.subject)?.toLowerCase() : null;
   if (!isMap(value) || subject == null || !/^[0-9a-f]{56,120}$/.test(subject))
     return rejectDocument(document.path, document.text, 'subject: must be 28 to 60 bytes in hex.');
-  const name = textIn(valueOf(value.name)) ?? textIn(valueOf(value.ticker));
+  const name = textIn(fieldValue(value.name)) ?? textIn(fieldValue(value.ticker));
   if (name === null) return rejectDocument(document.path, document.text, 'name: is missing.');
   const policy = subject.slice(0, POLICY_HEX);
   const asset = Buffer.from(subject.slice(POLICY_HEX), 'hex').toString('latin1');
@@ -40,11 +49,11 @@ function readMapping(document: SourceDocument): AttributedAddress | Reject {
     actorName: name,
     concepts: ['token'],
     tags: [
-      textIn(valueOf(value.ticker)) ?? '',
+      textIn(fieldValue(value.ticker)) ?? '',
       `policy:${policy}`,
       /^[\x21-\x7e]+$/.test(asset) ? `asset:${asset}` : '',
     ].filter((tag) => tag !== ''),
-    url: urlIn(valueOf(value.url)),
+    url: urlIn(fieldValue(value.url)),
     sourceUrl: 'https://github.com/cardano-foundation/cardano-token-registry',
     provenance: { file: document.path, line: 1 },
   });

@@ -23,8 +23,7 @@ function readToken(document: SourceDocument): AttributedAddress | Reject {
   if ('reject' in parsed) return parsed.reject;
   const { value } = parsed;
   const folder = (TOKEN.exec(document.path)?.[2] ?? 'eth').toLowerCase();
-  if (TEST_NETWORKS.has(folder))
-    return rejectDocument(document.path, '', `'${folder}' is a test network.`);
+  if (TEST_NETWORKS.has(folder)) return rejectDocument(document.path, '', `'${folder}' is a test network.`);
   const address = isMap(value) ? textIn(value.address) : null;
   const name = isMap(value) ? (textIn(value.name) ?? textIn(value.symbol)) : null;
   if (!isMap(value) || address === null || name === null)

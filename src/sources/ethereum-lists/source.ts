@@ -8,7 +8,10 @@ export const ethereumTokens = source({
   homepage: 'https://github.com/ethereum-lists/tokens',
   licence: 'MIT',
   files: [
-    { name: 'ethereum-lists-tokens.tar.gz', url: 'https://github.com/ethereum-lists/tokens/archive/HEAD.tar.gz' },
+    {
+      name: 'ethereum-lists-tokens.tar.gz',
+      url: 'https://github.com/ethereum-lists/tokens/archive/HEAD.tar.gz',
+    },
   ],
   byDefault: false,
   feeds: ['labels'],

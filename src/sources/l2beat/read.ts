@@ -2,7 +2,15 @@
  * Reads the discoveries of l2beat: `packages/config/src/projects/<project>/[<chain>/]discovered.json` with `entries`, each an address
  * (`eth:0x…`, earlier `0x…`) with a type and a name.
  */
-import { attributed, documentsOf, isMap, parseDocument, rejectDocument, type SourceDocument, textIn } from '../documents.ts';
+import {
+  attributed,
+  documentsOf,
+  isMap,
+  parseDocument,
+  rejectDocument,
+  type SourceDocument,
+  textIn,
+} from '../documents.ts';
 import type { AttributedAddress, Reject, SourceReader } from '../records.ts';
 
 const DISCOVERY = /(^|\/)(?:projects|discovery)\/(?:_[^/]+\/)?([^/]+)\/(?:([a-z0-9-]+)\/)?discovered\.json$/;
@@ -53,7 +61,12 @@ function* readDiscovery(document: SourceDocument): Generator<AttributedAddress |
     const printed = isMap(entry) ? textIn(entry.address) : null;
     const [, short, address] = /^(?:([a-z0-9-]+):)?(0x[0-9a-f]{40})$/i.exec(printed ?? '') ?? [];
     if (!isMap(entry) || address === undefined) {
-      yield rejectDocument(document.path, JSON.stringify(entry).slice(0, 200), 'address: is not an EVM address.', at + 1);
+      yield rejectDocument(
+        document.path,
+        JSON.stringify(entry).slice(0, 200),
+        'address: is not an EVM address.',
+        at + 1,
+      );
       continue;
     }
     const word = (short ?? here).toLowerCase();

@@ -4,7 +4,16 @@
  * name are rejected. Wide files name no attester: their confidence is that of the source.
  */
 import { readCsv, rejectRow } from '../csv.ts';
-import { attributed, dateIn, documentsOf, isMap, type JsonMap, parseDocument, rejectDocument, textIn } from '../documents.ts';
+import {
+  attributed,
+  dateIn,
+  documentsOf,
+  isMap,
+  type JsonMap,
+  parseDocument,
+  rejectDocument,
+  textIn,
+} from '../documents.ts';
 import { layoutError } from '../layout-error.ts';
 import { openText, partName } from '../open.ts';
 import type { AttributedAddress, Reject, SourceReader } from '../records.ts';
@@ -90,7 +99,8 @@ function readWide({ fields, file, line }: Row): AttributedAddress | Reject {
   const address = textIn(fields.address);
   const chain = textIn(fields.chain_id);
   const text = JSON.stringify(fields);
-  if (address === null || chain === null) return rejectDocument(file, text, 'address or chain_id: is missing.', line);
+  if (address === null || chain === null)
+    return rejectDocument(file, text, 'address or chain_id: is missing.', line);
   const tag = (id: string): string | null => {
     const value = fields[id];
     return typeof value === 'boolean' ? String(value) : textIn(value);
@@ -115,7 +125,14 @@ function gather({ fields, file, line }: Row, trust: TrustTable, all: Map<string,
   let found = all.get(key);
   if (found === undefined) {
     if (all.size >= OLI_ADDRESSES_MAX) return `More than ${OLI_ADDRESSES_MAX} addresses in one file.`;
-    found = { address, chain, tags: new Map(), file, line, firstSeen: dateIn(fields.time ?? fields.time_created) };
+    found = {
+      address,
+      chain,
+      tags: new Map(),
+      file,
+      line,
+      firstSeen: dateIn(fields.time ?? fields.time_created),
+    };
     all.set(key, found);
   }
   const before = found.tags.get(id);
@@ -187,7 +204,9 @@ export const oliReader: SourceReader = async function* (files) {
       (id) => found.tags.get(id)?.value ?? null,
       String(Math.min(...confidences)),
     );
-    yield typeof read === 'string' ? rejectDocument(found.file, `${found.chain} ${found.address}`, read, found.line) : read;
+    yield typeof read === 'string'
+      ? rejectDocument(found.file, `${found.chain} ${found.address}`, read, found.line)
+      : read;
   }
   yield { type: 'header', lists: [], publishedAt: null, layout: 'OLI' };
 };

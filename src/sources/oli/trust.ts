@@ -3,8 +3,8 @@
  * the initiative's own template; an operator adds a file of the same layout (`*.yml`) to an import, which replaces it.
  */
 import { isMap, type JsonMap, textIn } from '../documents.ts';
-import { layoutError } from '../layout-error.ts';
 import { parseYaml } from '../graphsense/pack.ts';
+import { layoutError } from '../layout-error.ts';
 
 /** A row of the table: all labels of an attester, or those with a tag or on a chain. */
 interface TrustRow {

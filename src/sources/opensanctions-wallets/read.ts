@@ -2,8 +2,9 @@
  * Reads the crypto wallets of an OpenSanctions data set: the lines of `entities.ftm.json` with the schema CryptoWallet, and the names of
  * their holders, which are other lines of the same file. Two passes: the first finds the holders.
  */
-import { attributed, isMap, type JsonMap, textIn } from '../documents.ts';
+
 import { rejectRow } from '../csv.ts';
+import { attributed, isMap, type JsonMap, textIn } from '../documents.ts';
 import { openLines, partName } from '../open.ts';
 import type { SourceReader } from '../records.ts';
 
@@ -77,7 +78,10 @@ export const openSanctionsWalletsReader: SourceReader = async function* (files) 
         yield attributed({
           address,
           currency: textsOf(wallet.properties, 'currency')[0] ?? null,
-          actorId: holder === undefined ? null : `opensanctions:${slugOfId(textsOf(wallet.properties, 'holder')[0] ?? '')}`,
+          actorId:
+            holder === undefined
+              ? null
+              : `opensanctions:${slugOfId(textsOf(wallet.properties, 'holder')[0] ?? '')}`,
           actorName: holder?.name ?? wallet.caption,
           concepts: topics.flatMap((topic) => wordOf(topic) ?? []),
           tags: topics,
@@ -90,4 +94,8 @@ export const openSanctionsWalletsReader: SourceReader = async function* (files) 
   yield { type: 'header', lists: [], publishedAt: null, layout: 'OPENSANCTIONS_WALLETS' };
 };
 
-const slugOfId = (id: string): string => id.toLowerCase().replace(/[^a-z0-9._-]+/g, '-').slice(0, 48);
+const slugOfId = (id: string): string =>
+  id
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, '-')
+    .slice(0, 48);

@@ -17,7 +17,12 @@ export const polkadotPhishingReader: SourceReader = async function* (files) {
           line++;
           const address = textIn(one);
           if (address === null) {
-            yield rejectDocument(document.path, `${site} ${JSON.stringify(one)}`, 'address: is no text.', line);
+            yield rejectDocument(
+              document.path,
+              `${site} ${JSON.stringify(one)}`,
+              'address: is no text.',
+              line,
+            );
             continue;
           }
           yield attributed({

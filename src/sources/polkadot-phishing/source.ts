@@ -8,7 +8,10 @@ export const polkadotPhishing = source({
   homepage: 'https://github.com/polkadot-js/phishing',
   licence: 'Apache-2.0',
   files: [
-    { name: 'address.json', url: 'https://raw.githubusercontent.com/polkadot-js/phishing/master/address.json' },
+    {
+      name: 'address.json',
+      url: 'https://raw.githubusercontent.com/polkadot-js/phishing/master/address.json',
+    },
   ],
   byDefault: false,
   feeds: ['labels'],

@@ -1,5 +1,13 @@
 /** Reads the export of Ransomwhere: `{"result": [{"address", "blockchain", "family", "createdAt", …}]}`. */
-import { attributed, dateIn, documentsOf, isMap, parseDocument, rejectDocument, textIn } from '../documents.ts';
+import {
+  attributed,
+  dateIn,
+  documentsOf,
+  isMap,
+  parseDocument,
+  rejectDocument,
+  textIn,
+} from '../documents.ts';
 import { layoutError } from '../layout-error.ts';
 import type { SourceReader } from '../records.ts';
 

@@ -17,11 +17,17 @@ export const scamDatabaseReader: SourceReader = async function* (files) {
               (Array.isArray(list) ? list : [list]).map((address: unknown) => [site, address] as const),
             )
           : [];
-      if (!Array.isArray(value) && !isMap(value)) throw layoutError(document.path, 'expected a list of addresses.');
+      if (!Array.isArray(value) && !isMap(value))
+        throw layoutError(document.path, 'expected a list of addresses.');
       for (const [at, [site, printed]] of rows.entries()) {
         const address = textIn(printed);
         if (address === null || !/^0x[0-9a-f]{40}$/i.test(address)) {
-          yield rejectDocument(document.path, JSON.stringify(printed), 'address: is not an EVM address.', at + 1);
+          yield rejectDocument(
+            document.path,
+            JSON.stringify(printed),
+            'address: is not an EVM address.',
+            at + 1,
+          );
           continue;
         }
         yield attributed({

@@ -53,7 +53,12 @@ function* readLabel(document: SourceDocument): Generator<AttributedAddress | Rej
   for (const [at, one] of value.addresses.entries()) {
     const address = isMap(one) ? textIn(one.address) : null;
     if (!isMap(one) || address === null || name === null) {
-      yield rejectDocument(document.path, JSON.stringify(one), 'address: is missing, or the label has no name.', at + 1);
+      yield rejectDocument(
+        document.path,
+        JSON.stringify(one),
+        'address: is missing, or the label has no name.',
+        at + 1,
+      );
       continue;
     }
     const tags = Array.isArray(one.tags) ? one.tags.flatMap((tag) => textIn(tag) ?? []) : [];
@@ -62,7 +67,11 @@ function* readLabel(document: SourceDocument): Generator<AttributedAddress | Rej
       address,
       currency: 'TON',
       actorName: name,
-      concepts: [...(WORDS[subcategory] ?? []), ...(WORDS[category] ?? []), ...(tags.includes('nft') ? ['collectible'] : [])],
+      concepts: [
+        ...(WORDS[subcategory] ?? []),
+        ...(WORDS[category] ?? []),
+        ...(tags.includes('nft') ? ['collectible'] : []),
+      ],
       tags: [category, subcategory, ...tags, comment ?? ''].filter((tag) => tag !== ''),
       url: urlIn(metadata.website),
       firstSeen: dateIn(one.submissionTimestamp),

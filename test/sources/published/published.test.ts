@@ -3,8 +3,8 @@ import { gzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { pack } from 'tar-stream';
 import { describe, expect, it } from 'vitest';
-import { createMapper, loadRulebook } from '../../../src/labels/map.ts';
 import type { LabelTemplate } from '../../../src/labels/label.ts';
+import { createMapper, loadRulebook } from '../../../src/labels/map.ts';
 import { readerOf, SOURCES } from '../../../src/sources/index.ts';
 import { describeWithSharedData, sharedData } from '../../setup/shared-data.ts';
 import { withFolder } from '../collect.ts';
@@ -12,7 +12,11 @@ import { withFolder } from '../collect.ts';
 const rules = loadRulebook();
 
 interface Read {
-  readonly labels: readonly { readonly template: LabelTemplate; readonly address: string; readonly firstSeen: string | null }[];
+  readonly labels: readonly {
+    readonly template: LabelTemplate;
+    readonly address: string;
+    readonly firstSeen: string | null;
+  }[];
   readonly rejects: readonly string[];
   readonly layout: string;
 }
@@ -50,7 +54,10 @@ const counts = ({ labels }: Read): Record<string, number> => {
 async function tarball(files: Readonly<Record<string, unknown>>): Promise<Buffer> {
   const archive = pack();
   for (const [name, content] of Object.entries(files))
-    archive.entry({ name: `repository-main/${name}` }, typeof content === 'string' ? content : JSON.stringify(content));
+    archive.entry(
+      { name: `repository-main/${name}` },
+      typeof content === 'string' ? content : JSON.stringify(content),
+    );
   archive.finalize();
   const chunks: Buffer[] = [];
   for await (const chunk of archive) chunks.push(chunk as Buffer);
@@ -69,13 +76,19 @@ describeWithSharedData('real files', () => {
   });
 
   it('of ethereum-lists give 2,104 tokens on ETH, and reject test networks', async () => {
-    const found = await read('ethereum-tokens', sharedData('labels', 'ethereum-lists-tokens_2026-04-07.tar.gz'));
+    const found = await read(
+      'ethereum-tokens',
+      sharedData('labels', 'ethereum-lists-tokens_2026-04-07.tar.gz'),
+    );
     expect(counts(found)).toMatchObject({ 'TOKEN/ETH': 2_104, 'TOKEN/BSC': 19, 'TOKEN/ETC': 7 });
     expect(found.rejects.filter((reason) => reason.includes('test network'))).toHaveLength(35);
   });
 
   it('of polkadot-js give 270 addresses of Polkadot, and reject those of other networks', async () => {
-    const found = await read('polkadot-phishing', sharedData('labels', 'polkadot-js-phishing_2026-02-03.json'));
+    const found = await read(
+      'polkadot-phishing',
+      sharedData('labels', 'polkadot-js-phishing_2026-02-03.json'),
+    );
     expect(counts(found)).toEqual({ 'PHISHING/DOT': 270 });
     expect(found.rejects).toHaveLength(9);
   });
@@ -97,7 +110,8 @@ describeWithSharedData('real files', () => {
 describe('documented layouts', () => {
   it('Open Labels: the trust table decides the confidence of an attester, and rejects unknown ones', () =>
     withFolder(async (write) => {
-      const row = (tag: string, value: string, attester: string) => `eip155:1,${UNI},${tag},${value},${attester},false`;
+      const row = (tag: string, value: string, attester: string) =>
+        `eip155:1,${UNI},${tag},${value},${attester},false`;
       const table = write(
         'trust.yml',
         'attesters:\n  - address: "0x00000000000000000000000000000000000000aa"\n    filters:\n      - tag_id: "usage_category"\n        confidence: 0.4\n      - tag_id: "*"\n        confidence: 0.9\n',
@@ -120,9 +134,9 @@ describe('documented layouts', () => {
         'attester: 0x00000000000000000000000000000000000000bb is not in the trust table.',
         'The label is revoked.',
       ]);
-      await expect(read('oli', labels, write('bad.yml', 'attesters:\n  - address: nobody\n'))).rejects.toThrow(
-        /bad\.yml: address: 'nobody' is no attester/,
-      );
+      await expect(
+        read('oli', labels, write('bad.yml', 'attesters:\n  - address: nobody\n')),
+      ).rejects.toThrow(/bad\.yml: address: 'nobody' is no attester/);
     }));
 
   it('ethereum-lists/contracts: the folder names the chain and the file the address', () =>
@@ -138,7 +152,12 @@ describe('documented layouts', () => {
       );
       const found = await read('ethereum-contracts', file);
       expect(found.labels.map(({ template }) => template)).toMatchObject([
-        { entity: { id: 'uniswap' }, scope: 'ETH', category: expect.any(String), tags: expect.arrayContaining(['UNI']) },
+        {
+          entity: { id: 'uniswap' },
+          scope: 'ETH',
+          category: expect.any(String),
+          tags: expect.arrayContaining(['UNI']),
+        },
       ]);
       expect(found.rejects).toHaveLength(2);
     }));
@@ -152,13 +171,24 @@ describe('documented layouts', () => {
           timestamp: '2026-03-01T00:00:00Z',
           tokens: [
             { asset: 'c60', type: 'coin', address: '', name: 'Ether', symbol: 'ETH' },
-            { asset: `c60_t${UNI}`, type: 'ERC20', address: UNI, name: 'Uniswap', symbol: 'UNI', decimals: 18 },
+            {
+              asset: `c60_t${UNI}`,
+              type: 'ERC20',
+              address: UNI,
+              name: 'Uniswap',
+              symbol: 'UNI',
+              decimals: 18,
+            },
           ],
         }),
       );
       const found = await read('trustwallet', trust);
       expect(found.rejects).toEqual([]);
-      expect(found.labels[0]?.template).toMatchObject({ category: 'TOKEN', scope: 'ETH', source: 'trustwallet' });
+      expect(found.labels[0]?.template).toMatchObject({
+        category: 'TOKEN',
+        scope: 'ETH',
+        source: 'trustwallet',
+      });
       const uniswap = write(
         'uniswap.tokenlist.json',
         JSON.stringify({ tokens: [{ chainId: 56, address: UNI, name: 'Uniswap', symbol: 'UNI' }] }),
@@ -187,7 +217,9 @@ describe('documented layouts', () => {
         }),
       );
       const found = await read('l2beat', file);
-      expect(found.labels.map(({ template }) => [template.entity.name, template.category, template.scope])).toEqual([
+      expect(
+        found.labels.map(({ template }) => [template.entity.name, template.category, template.scope]),
+      ).toEqual([
         ['ink', 'BRIDGE', 'ETH'],
         ['old', 'SMART_CONTRACT', 'ARBITRUM'],
       ]);
@@ -212,7 +244,11 @@ describe('documented layouts', () => {
       const found = await read('cardano-tokens', file);
       expect(found.labels).toHaveLength(1);
       expect(found.labels[0]?.address).toMatch(/^addr1w/);
-      expect(found.labels[0]?.template).toMatchObject({ category: 'TOKEN', scope: 'ADA', entity: { name: 'Minswap' } });
+      expect(found.labels[0]?.template).toMatchObject({
+        category: 'TOKEN',
+        scope: 'ADA',
+        entity: { name: 'Minswap' },
+      });
       expect(found.rejects).toEqual(['subject: must be 28 to 60 bytes in hex.']);
     }));
 
@@ -222,7 +258,12 @@ describe('documented layouts', () => {
         'ransomwhere.json',
         JSON.stringify({
           result: [
-            { address: SATOSHI, blockchain: 'bitcoin', family: 'Netwalker (Mailto)', createdAt: '2021-07-09T00:00:00Z' },
+            {
+              address: SATOSHI,
+              blockchain: 'bitcoin',
+              family: 'Netwalker (Mailto)',
+              createdAt: '2021-07-09T00:00:00Z',
+            },
             { blockchain: 'bitcoin' },
           ],
         }),
@@ -245,22 +286,35 @@ describe('documented layouts', () => {
         ].join('\n'),
       );
       const found = await read('bitcoinheist', heist);
-      expect(found.labels).toMatchObject([{ firstSeen: '2016-02-29', template: { entity: { name: 'CryptoLocker' } } }]);
+      expect(found.labels).toMatchObject([
+        { firstSeen: '2016-02-29', template: { entity: { name: 'CryptoLocker' } } },
+      ]);
       expect(found.rejects).toHaveLength(1);
       // The study is the one that Ransomwhere took over: the two are one voice.
-      expect(rules.sources.groupOf('bitcoinheist', found.labels[0]?.template.sourceUrl ?? null)).toBe('crowd');
+      expect(rules.sources.groupOf('bitcoinheist', found.labels[0]?.template.sourceUrl ?? null)).toBe(
+        'crowd',
+      );
     }));
 
   it('OpenSanctions: wallets have the names and topics of their holders', () =>
     withFolder(async (write) => {
       const lines = [
-        { id: 'w1', schema: 'CryptoWallet', caption: SATOSHI, properties: { publicKey: [SATOSHI], currency: ['XBT'], holder: ['p1'] } },
+        {
+          id: 'w1',
+          schema: 'CryptoWallet',
+          caption: SATOSHI,
+          properties: { publicKey: [SATOSHI], currency: ['XBT'], holder: ['p1'] },
+        },
         { id: 'w2', schema: 'CryptoWallet', caption: 'none', properties: {} },
         { id: 'p1', schema: 'Person', caption: 'Ann Example', properties: { topics: ['sanction'] } },
       ];
       const file = write('entities.ftm.json', lines.map((line) => JSON.stringify(line)).join('\n'));
       const found = await read('opensanctions-wallets', file);
-      expect(found.labels[0]?.template).toMatchObject({ entity: { name: 'Ann Example' }, scope: 'BTC', sanctions: [] });
+      expect(found.labels[0]?.template).toMatchObject({
+        entity: { name: 'Ann Example' },
+        scope: 'BTC',
+        sanctions: [],
+      });
       expect(found.rejects).toEqual(['publicKey: is missing.']);
     }));
 
@@ -279,7 +333,9 @@ describe('documented layouts', () => {
       expect(found.labels.map(({ template }) => template.scope)).toEqual(['ETH', 'BASE']);
       expect(found.labels[0]?.template).toMatchObject({ category: 'SMART_CONTRACT', source: 'sourcify' });
       expect(found.rejects).toHaveLength(2);
-      await expect(read('sourcify', write('bad.parquet', 'PAR1 no'))).rejects.toThrow(/not a readable Parquet file/);
+      await expect(read('sourcify', write('bad.parquet', 'PAR1 no'))).rejects.toThrow(
+        /not a readable Parquet file/,
+      );
     }));
 });
 
