@@ -11,9 +11,9 @@ import { AddressError } from '../chains/address/address.ts';
 import { parseAddress } from '../chains/address/parse.ts';
 import { parseChainId } from '../chains/registry.ts';
 import { leaseCurrent } from '../labels/index/folder.ts';
-import { ENVIRONMENT_FILE, SIZE_FILE } from '../labels/index/format.ts';
+import { ENVIRONMENT_FILE, snapshotFiles } from '../labels/index/format.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
-import { openSnapshot } from '../labels/index/snapshot.ts';
+import { openSnapshot, readSnapshotMeta } from '../labels/index/snapshot.ts';
 import { verifySnapshot } from '../labels/index/verify.ts';
 import {
   type ComparedWallet,
@@ -60,10 +60,11 @@ async function exportSnapshot(folder: string, opened: Services): Promise<ExportR
     throw new AssayError('NOT_READY', "No label index was built yet. Run 'assay index build'.");
   try {
     mkdirSync(folder, PRIVATE_FOLDER);
-    const manifest = manifestOf(openSnapshot(leased.path).meta, opened.rules.sources);
+    const { layout, ...meta } = await readSnapshotMeta(leased.path);
+    const manifest = manifestOf(meta, opened.rules.sources);
     const signer = await opened.receipts().keys.active();
     const jws = await signManifest(manifest, signer);
-    for (const name of [SIZE_FILE, ENVIRONMENT_FILE])
+    for (const name of snapshotFiles(layout.partitions?.length ?? 1))
       if (existsSync(join(leased.path, name)))
         copyFileSync(join(leased.path, name), join(folder, name), constants.COPYFILE_FICLONE);
     writeFileSync(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);

@@ -2,8 +2,13 @@
 export const LABEL_LIMITS = {
   /** Labels that differ in more than address and dates: each costs about 1 KB while an index is built (2 GB), 0.5 KB in the snapshot. */
   labelTemplatesMax: 2_000_000,
-  /** Labels of one index: 40 bytes each, and a snapshot must stay within the 3.75 GB that one view of its map can span. */
-  indexLabelsMax: 60_000_000,
+  /** Labels of one index: 8 partitions of 16 million. */
+  indexLabelsMax: 128_000_000,
+  /**
+   * Labels of one partition of an index. Each label costs about 100 bytes while its partition is built, so that a build of any size stays
+   * below 3 GB with 0.5 million templates; an index of at most this size has one partition.
+   */
+  partitionLabelsMax: 16_000_000,
   /** A smaller file of labels is read on one thread: 0.3 s, of which starting threads and merging their tables would save little. */
   importThreadsFromBytes: 32 * 1024 * 1024,
   /** Threads that read the rows of one import: the thread that explains and writes them keeps about four busy. */

@@ -38,7 +38,7 @@ const FORMAT = 1;
 
 /** The only paths that a release may contain, so that it cannot write anywhere else. */
 const PATHS =
-  /^(?:labels\/(?:labels\.mdb|labels\.size|freshness\.json)|names\/(?:catalogue\.json|index\/[\w.-]{1,64})|registers\/(?:catalogue\.json|states\/[\w.-]{1,160}))$/;
+  /^(?:labels\/(?:labels(?:-\d{1,2})?\.(?:mdb|size)|freshness\.json)|names\/(?:catalogue\.json|index\/[\w.-]{1,64})|registers\/(?:catalogue\.json|states\/[\w.-]{1,160}))$/;
 
 const SHA256 = /^[0-9a-f]{64}$/;
 

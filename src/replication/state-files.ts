@@ -10,7 +10,7 @@ import type { Logger } from '../base/log.ts';
 import { snapshotsFolderOf } from '../labels/build-index.ts';
 import { freshnessPath } from '../labels/freshness.ts';
 import { beginBuild, currentSnapshot, dataVersionOf, leaseCurrent } from '../labels/index/folder.ts';
-import { ENVIRONMENT_FILE, FORMAT_VERSION as LABELS_FORMAT, SIZE_FILE } from '../labels/index/format.ts';
+import { FORMAT_VERSION as LABELS_FORMAT, PARTITIONED_FORMAT } from '../labels/index/format.ts';
 import { labelsFolderOf } from '../labels/store.ts';
 import { currentNames, nameIndexesOf, putNamesInForce } from '../names/build-names.ts';
 import { FORMAT_VERSION as NAMES_FORMAT } from '../names/index/format.ts';
@@ -21,7 +21,10 @@ import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { linkOrCopy } from './blobs.ts';
 import type { Release, ReleaseFile, ReleaseFormats } from './release.ts';
 
-const LABELS = [ENVIRONMENT_FILE, SIZE_FILE] as const;
+/** Files of a label snapshot: of one partition, or of several. */
+const LABELS = /^labels(?:-\d{1,2})?\.(?:mdb|size)$/;
+const LABELS_PREFIX = 'labels/labels';
+const LABELS_FORMATS: readonly number[] = [LABELS_FORMAT, PARTITIONED_FORMAT];
 const FRESHNESS = 'labels/freshness.json';
 const NAMES_CATALOGUE = 'names/catalogue.json';
 const NAMES_INDEX = 'names/index/';
@@ -96,8 +99,13 @@ function linkAll(dataDir: string, folder: string): Omit<CapturedState, 'mark'> |
   };
   const leased = leaseCurrent(snapshotsFolderOf(dataDir));
   if (leased === null) return null;
+  let labelsFormat: number = LABELS_FORMAT;
   try {
-    for (const name of LABELS) addIfThere(`labels/${name}`, join(leased.path, name));
+    for (const name of readdirSync(leased.path)) {
+      if (!LABELS.test(name)) continue;
+      if (name.startsWith('labels-')) labelsFormat = PARTITIONED_FORMAT;
+      add(`labels/${name}`, join(leased.path, name));
+    }
   } finally {
     leased.lease.release();
   }
@@ -115,7 +123,7 @@ function linkAll(dataDir: string, folder: string): Omit<CapturedState, 'mark'> |
   }
   return {
     dataVersion: dataVersionOf(leased.path),
-    formats: { labels: LABELS_FORMAT, names: names === null ? null : NAMES_FORMAT },
+    formats: { labels: labelsFormat, names: names === null ? null : NAMES_FORMAT },
     files,
   };
 }
@@ -127,11 +135,11 @@ function linkAll(dataDir: string, folder: string): Omit<CapturedState, 'mark'> |
  */
 export function requireReadable(release: Release, from: string): void {
   const { labels, names } = release.formats;
-  const foreign = labels !== LABELS_FORMAT || (names !== null && names !== NAMES_FORMAT);
+  const foreign = !LABELS_FORMATS.includes(labels) || (names !== null && names !== NAMES_FORMAT);
   if (!foreign) return;
   throw new AssayError(
     'STORE_VERSION',
-    `${from} publishes labels of format ${labels} and names of format ${String(names)}; this version reads ${LABELS_FORMAT} and ${NAMES_FORMAT}. The release in force is unchanged.`,
+    `${from} publishes labels of format ${labels} and names of format ${String(names)}; this version reads ${LABELS_FORMATS.join(' or ')} and ${NAMES_FORMAT}. The release in force is unchanged.`,
   );
 }
 
@@ -160,10 +168,10 @@ export function putInForce({ dataDir, release, before, blob }: PutInForce, deps:
   const one = (path: string): ReleaseFile | undefined => release.files.find((file) => file.path === path);
   const isNew = (prefix: string): boolean => textOf(release, prefix) !== textOf(before, prefix);
 
-  if (isNew('labels/labels.') || !isInForce(dataDir, release.dataVersion)) {
+  if (isNew(LABELS_PREFIX) || !isInForce(dataDir, release.dataVersion)) {
     const building = beginBuild(snapshotsFolderOf(dataDir), deps);
     try {
-      for (const { path, sha256 } of inside('labels/labels.'))
+      for (const { path, sha256 } of inside(LABELS_PREFIX))
         linkOrCopy(blob(sha256), join(building.folder, basename(path)));
       syncFolder(building.folder);
       building.publish(release.dataVersion);

@@ -29,6 +29,8 @@ export interface BuildOptions {
   readonly compareLabels: (a: Label, b: Label) => number;
   /** Designations of entities: labels of these entities get their entries. Default: none. */
   readonly designations?: Designations;
+  /** Labels of one partition. Default: `partitionLabelsMax`; smaller in tests. */
+  readonly partitionLabels?: number;
   readonly onProgress?: (progress: BuildProgress) => void;
   readonly signal?: AbortSignal;
 }

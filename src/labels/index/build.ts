@@ -3,13 +3,16 @@
  * about 100 bytes per label and 1.5 KB per template. Readers keep the old snapshot until the last step; after a crash it stays published.
  */
 import { createHash } from 'node:crypto';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
+import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
 import type { Label } from '../label.ts';
 import { LABEL_LIMITS } from '../limits.ts';
 import { CATEGORIES } from '../taxonomy.ts';
 import type { BuildDeps, BuildOptions, BuildPhase } from './build-types.ts';
-import { buildFilter, slotPlace } from './filter.ts';
+import { buildFilter, OPEN_FILTER, slotPlace } from './filter.ts';
 import { beginBuild } from './folder.ts';
 import {
   DAYS,
@@ -19,9 +22,11 @@ import {
   LABEL_FIELDS,
   MAP_BYTES,
   MULTIPLE,
+  PARTITIONED_FORMAT,
   RECORD_WORDS,
   SANCTIONED,
   SANCTIONED_SOMEWHERE,
+  type SnapshotLayout,
   type StoredMeta,
   SYNTHETIC,
   snapshotChecksum,
@@ -29,12 +34,12 @@ import {
   TEMPLATE_WORDS,
 } from './format.ts';
 import type { LabelCounts, SnapshotMeta } from './reader.ts';
-import { readSegment, SEGMENT_RECORD_WORDS, type Segment } from './segment.ts';
+import { readSegment, SEGMENT_RECORD_WORDS, type Segment, type SegmentPart, splitSegment } from './segment.ts';
 import { SLOT_WORDS } from './slot.ts';
 import { type BuiltTemplates, beginTemplates } from './template-build.ts';
 import { categoryOf, type EncodedTemplates, TemplateDecoder } from './template-table.ts';
 import { SCOPES } from './template-text.ts';
-import { writeEnvironment } from './write-environment.ts';
+import { type PartitionValues, writeEnvironment, writePartition, writeShared } from './write-environment.ts';
 
 /** Average addresses per bucket: one more cache line for the directory costs less than comparing a second record. */
 const BUCKET_LOAD = 1.5;
@@ -79,7 +84,6 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
     await new Promise((resolve) => setImmediate(resolve));
   };
 
-  const bucketBits = bucketBitsFor(total);
   const designations = options.designations ?? new Map();
   const templateBuild = beginTemplates(
     {
@@ -91,75 +95,243 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
     },
     total,
   );
-  let counted: Counted;
-  let records: Int32Array;
-  let templates: BuiltTemplates;
-  try {
-    counted = await countBuckets(segments, bucketBits, pause);
-    const building = templateBuild.finish(counted.used);
-    // Awaited below, after the work that runs in parallel; an error of that work is thrown first.
-    building.catch(() => undefined);
-    records = await scatter(segments, counted.starts, total, bucketBits, pause);
-    templates = await building;
-  } finally {
-    await templateBuild.close();
-  }
-  const { encoded } = templates;
-  const merged = await mergeBuckets(records, counted.starts, templates, options.compareLabels, pause);
+  const build = { options, deps, segments, total, pause, folder, templateBuild };
+  const partitions = partitionsFor(total, options.partitionLabels ?? LABEL_LIMITS.partitionLabelsMax);
+  return partitions === 1 ? buildWhole(build) : buildPartitioned(build, partitions);
+}
+
+/** Returns the number of partitions of an index: a power of two. */
+const partitionsFor = (labels: number, partitionLabels: number): number =>
+  2 ** Math.max(0, Math.ceil(Math.log2(labels / partitionLabels)));
+
+/** What both kinds of builds need. */
+interface Build {
+  readonly options: BuildOptions;
+  readonly deps: BuildDeps;
+  readonly segments: readonly Segment[];
+  readonly total: number;
+  readonly pause: Pause;
+  readonly folder: string;
+  readonly templateBuild: ReturnType<typeof beginTemplates>;
+}
+
+/** The values of one partition, or of the whole snapshot, with their layout and counts. */
+interface BuiltRecords {
+  readonly values: PartitionValues;
+  readonly merged: Merged;
+  readonly layout: Pick<SnapshotLayout, 'addresses' | 'bucketBits' | 'overflowWords' | 'filter'>;
+  readonly sha256: { readonly records: string; readonly lookup: string };
+}
+
+/** Merges, filters and hashes records that are scattered into their buckets. */
+async function finishRecords(
+  records: Int32Array,
+  starts: Uint32Array,
+  bucketBits: number,
+  templates: BuiltTemplates,
+  { options, pause }: Pick<Build, 'options' | 'pause'>,
+): Promise<BuiltRecords> {
+  const merged = await mergeBuckets(records, starts, templates, options.compareLabels, pause);
   await pause('filter', 0);
   const filter = buildFilter(records, RECORD_WORDS, merged.addresses);
-  await pause('filter', total);
-
+  await pause('filter', merged.addresses);
   // Duplicate labels made the first estimate too large; the result must not depend on it.
   const finalBits = bucketBitsFor(merged.addresses);
-  const directory =
-    finalBits === bucketBits ? counted.starts : directoryOf(records, merged.addresses, finalBits);
-  const lookup = Buffer.concat([bytesOf(directory), bytesOf(merged.overflow), filter.bytes]);
+  const directory = finalBits === bucketBits ? starts : directoryOf(records, merged.addresses, finalBits);
   const values = {
     records: bytesOf(records.subarray(0, merged.addresses * RECORD_WORDS)),
-    lookup,
-    texts: encoded.bytes,
+    lookup: Buffer.concat([bytesOf(directory), bytesOf(merged.overflow), filter.bytes]),
   };
-  if (values.records.length + lookup.length + values.texts.length > MAP_BYTES - (1 << 20)) {
+  return {
+    values,
+    merged,
+    layout: {
+      addresses: merged.addresses,
+      bucketBits: finalBits,
+      overflowWords: merged.overflow.length,
+      filter: filter.shape,
+    },
+    sha256: { records: sha256Of(values.records), lookup: sha256Of(values.lookup) },
+  };
+}
+
+const layoutOf = (
+  built: Pick<BuiltRecords, 'layout'>,
+  { encoded, count }: BuiltTemplates,
+  sha256: SnapshotLayout['sha256'],
+): SnapshotLayout => ({
+  addresses: built.layout.addresses,
+  labelFields: LABEL_FIELDS,
+  bucketBits: built.layout.bucketBits,
+  overflowWords: built.layout.overflowWords,
+  filter: built.layout.filter,
+  templates: count,
+  sharedAt: encoded.sharedAt,
+  shared: encoded.shared,
+  scopes: SCOPES,
+  categories: CATEGORIES,
+  sourceIds: encoded.sourceIds,
+  sha256,
+});
+
+function requireFit(bytes: number): void {
+  if (bytes > MAP_BYTES - (1 << 20))
     throw new AssayError('INVALID_REQUEST', `The snapshot would be larger than ${MAP_BYTES} bytes.`);
-  }
-  const sha256 = {
-    records: sha256Of(values.records),
-    lookup: sha256Of(values.lookup),
-    texts: sha256Of(values.texts),
-  };
-  const designated = [...designations.values()].flat();
-  const checksum = snapshotChecksum(sha256, designated);
-  const meta: StoredMeta = {
-    formatVersion: FORMAT_VERSION,
+}
+
+function metaOf(
+  { options, deps, segments }: Build,
+  formatVersion: number,
+  layout: SnapshotLayout,
+  counts: Counts,
+): StoredMeta {
+  const designated = [...(options.designations ?? new Map()).values()].flat();
+  const checksum = snapshotChecksum(layout.sha256, designated);
+  return {
+    formatVersion,
     dataVersion: checksum.slice(0, 16),
     builtAt: isoTime(deps.clock.now()),
-    ...countLabels(templates, merged),
+    ...counts,
     sources: options.segments.map((ref, index) => ({
       ...ref.source,
       labels: (segments[index] as Segment).stats.labels,
     })),
     checksum,
     ...(designated.length === 0 ? {} : { designations: designated }),
-    layout: {
-      addresses: merged.addresses,
-      labelFields: LABEL_FIELDS,
-      bucketBits: finalBits,
-      overflowWords: merged.overflow.length,
-      filter: filter.shape,
-      templates: templates.count,
-      sharedAt: encoded.sharedAt,
-      shared: encoded.shared,
-      scopes: SCOPES,
-      categories: CATEGORIES,
-      sourceIds: encoded.sourceIds,
-      sha256,
-    },
+    layout,
   };
+}
+
+async function buildWhole(build: Build): Promise<StoredMeta> {
+  const { segments, total, pause, folder, templateBuild } = build;
+  const bucketBits = bucketBitsFor(total);
+  let counted: Counted;
+  let records: Int32Array;
+  let templates: BuiltTemplates;
+  try {
+    const parts = segments.map((segment) => partOf(segment));
+    counted = await countBuckets(parts, bucketBits, pause);
+    const building = templateBuild.finish(counted.used);
+    // Awaited below, after the work that runs in parallel; an error of that work is thrown first.
+    building.catch(() => undefined);
+    records = await scatter(parts, counted.starts, total, bucketBits, pause);
+    templates = await building;
+  } finally {
+    await templateBuild.close();
+  }
+  const built = await finishRecords(records, counted.starts, bucketBits, templates, build);
+  const texts = templates.encoded.bytes;
+  requireFit(built.values.records.length + built.values.lookup.length + texts.length);
+  const layout = layoutOf(built, templates, { ...built.sha256, texts: sha256Of(texts) });
+  const meta = metaOf(build, FORMAT_VERSION, layout, countLabels(templates, built.merged));
   await pause('write', 0);
-  await writeEnvironment(folder, meta, values);
+  await writeEnvironment(folder, meta, { ...built.values, texts });
   await pause('write', total);
   return meta;
+}
+
+/**
+ * Builds an index of several partitions, one after the other, so that memory does not grow with the number of labels. First, the records
+ * of all segments are split into files by partition.
+ */
+async function buildPartitioned(build: Build, partitions: number): Promise<StoredMeta> {
+  const { segments, total, pause, folder, templateBuild } = build;
+  const parts = join(folder, 'parts');
+  mkdirSync(parts, PRIVATE_FOLDER);
+  let templates: BuiltTemplates;
+  const split: (readonly SegmentPart[])[] = [];
+  try {
+    const used: Uint8Array<ArrayBuffer>[] = [];
+    let done = 0;
+    for (const [number, segment] of segments.entries()) {
+      const usedHere = new Uint8Array(segment.stats.templates);
+      const { parts: made, steps } = splitSegment(
+        segment,
+        partitions,
+        join(parts, String(number)),
+        (words, at) => slotPlace(words, at) & (partitions - 1),
+      );
+      for (const [words, count] of steps) {
+        noteTemplates(words, count, usedHere, segment.path);
+        done += count;
+        if (done % PAUSE_EVERY === 0) await pause('read', done);
+      }
+      split.push(made);
+      used.push(usedHere);
+    }
+    templates = await templateBuild.finish(used);
+  } finally {
+    await templateBuild.close();
+  }
+  const texts = templates.encoded.bytes;
+  requireFit(texts.length);
+  const textsSha256 = sha256Of(texts);
+  const layouts: SnapshotLayout[] = [];
+  const sums: Merged = {
+    addresses: 0,
+    overflow: new Int32Array(0),
+    labelsOfTemplate: new Uint32Array(templates.count),
+    realAddresses: 0,
+  };
+  for (let partition = 0; partition < partitions; partition++) {
+    const here = split.map((made) => made[partition] as SegmentPart);
+    const labels = here.reduce((sum, part) => sum + part.labels, 0);
+    const bucketBits = bucketBitsFor(Math.max(labels, 2));
+    const { starts } = await countBuckets(here, bucketBits, pause);
+    const records = await scatter(here, starts, labels, bucketBits, pause);
+    const built = await finishRecords(records, starts, bucketBits, templates, build);
+    requireFit(built.values.records.length + built.values.lookup.length);
+    await writePartition(folder, partition, built.values);
+    layouts.push(layoutOf(built, templates, { ...built.sha256, texts: textsSha256 }));
+    addTo(sums, built.merged);
+    await pause('write', Math.round((total * (partition + 1)) / partitions));
+  }
+  rmSync(parts, { recursive: true, force: true });
+  const joined = (name: 'records' | 'lookup'): string =>
+    createHash('sha256')
+      .update(layouts.map(({ sha256 }) => sha256[name]).join(' '))
+      .digest('hex');
+  const whole = layoutOf(
+    { layout: { addresses: sums.addresses, bucketBits: 0, overflowWords: 0, filter: OPEN_FILTER } },
+    templates,
+    { records: joined('records'), lookup: joined('lookup'), texts: textsSha256 },
+  );
+  const layout = { ...whole, partitions: layouts };
+  const meta = metaOf(build, PARTITIONED_FORMAT, layout, countLabels(templates, sums));
+  await writeShared(folder, meta, texts);
+  return meta;
+}
+
+/** Adds the counts of a partition. */
+function addTo(sums: Merged, merged: Merged): void {
+  sums.addresses += merged.addresses;
+  sums.realAddresses += merged.realAddresses;
+  for (const [template, labels] of merged.labelsOfTemplate.entries())
+    sums.labelsOfTemplate[template] = (sums.labelsOfTemplate[template] as number) + labels;
+}
+
+/** A whole segment as a part: its checksum is verified by the first pass. */
+function partOf(segment: Segment): SegmentPart {
+  let isChecked = false;
+  return {
+    labels: segment.stats.labels,
+    templates: segment.stats.templates,
+    chunks() {
+      const check = !isChecked;
+      isChecked = true;
+      return segment.chunks(check);
+    },
+  };
+}
+
+/** Marks the templates that records refer to. Throws STORE_CORRUPT if one does not exist. */
+function noteTemplates(words: Int32Array, count: number, used: Uint8Array, path: string): void {
+  for (let at = SLOT_WORDS, end = count * SEGMENT_RECORD_WORDS; at < end; at += SEGMENT_RECORD_WORDS) {
+    const template = words[at] as number;
+    if (template >>> 0 >= used.length)
+      throw new AssayError('STORE_CORRUPT', `${path} refers to a template that it does not have.`);
+    used[template] = 1;
+  }
 }
 
 const bucketBitsFor = (addresses: number): number =>
@@ -197,7 +369,7 @@ interface Counted {
 
 /** First pass: counts where each bucket starts and which templates have labels. Verifies the checksums of the segments at the same time. */
 async function countBuckets(
-  segments: readonly Segment[],
+  segments: readonly SegmentPart[],
   bucketBits: number,
   pause: Pause,
 ): Promise<Counted> {
@@ -206,15 +378,14 @@ async function countBuckets(
   const used: Uint8Array<ArrayBuffer>[] = [];
   let done = 0;
   for (const segment of segments) {
-    const usedHere = new Uint8Array(segment.stats.templates);
-    const path = segment.path;
-    for (const [words, count] of segment.chunks(true)) {
+    const usedHere = new Uint8Array(segment.templates);
+    for (const [words, count] of segment.chunks()) {
       for (let at = 0, end = count * SEGMENT_RECORD_WORDS; at < end; at += SEGMENT_RECORD_WORDS) {
         const bucket = slotPlace(words, at) >>> shift;
         starts[bucket + 1] = (starts[bucket + 1] as number) + 1;
         const template = words[at + SLOT_WORDS] as number;
         if (template >>> 0 >= usedHere.length) {
-          throw new AssayError('STORE_CORRUPT', `${path} refers to a template that it does not have.`);
+          throw new AssayError('STORE_CORRUPT', 'A label segment refers to a template that it does not have.');
         }
         usedHere[template] = 1;
       }
@@ -231,7 +402,7 @@ async function countBuckets(
 
 /** Second pass: writes every label into its bucket, with the number of its template among the templates of all segments. */
 async function scatter(
-  segments: readonly Segment[],
+  segments: readonly SegmentPart[],
   starts: Uint32Array,
   total: number,
   bucketBits: number,
@@ -243,7 +414,7 @@ async function scatter(
   let done = 0;
   let firstTemplate = 0;
   for (const segment of segments) {
-    for (const [words, count] of segment.chunks(false)) {
+    for (const [words, count] of segment.chunks()) {
       for (let at = 0, end = count * SEGMENT_RECORD_WORDS; at < end; at += SEGMENT_RECORD_WORDS) {
         const bucket = slotPlace(words, at) >>> shift;
         const place = next[bucket] as number;
@@ -261,17 +432,17 @@ async function scatter(
       done += count;
       if (done % PAUSE_EVERY === 0) await pause('sort', done);
     }
-    firstTemplate += segment.stats.templates;
+    firstTemplate += segment.templates;
   }
   return records;
 }
 
 interface Merged {
-  readonly addresses: number;
+  addresses: number;
   readonly overflow: Int32Array;
   /** Labels of each template; the same label of an address counts once. */
   readonly labelsOfTemplate: Uint32Array;
-  readonly realAddresses: number;
+  realAddresses: number;
 }
 
 /**

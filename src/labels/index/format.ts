@@ -19,6 +19,12 @@ import type { SnapshotMeta } from './reader.ts';
 
 export const FORMAT_VERSION = 1;
 
+/**
+ * Format of a snapshot with several partitions: `labels.mdb` has `meta` and `texts`, and `labels-N.mdb` the `records` and `lookup` of the
+ * addresses whose place hash has N in its lowest bits. Each partition has the layout of a whole snapshot.
+ */
+export const PARTITIONED_FORMAT = 2;
+
 export const RECORD_WORDS = 10;
 export const RECORD_BYTES = RECORD_WORDS * 4;
 export const TEMPLATE = 6;
@@ -48,6 +54,23 @@ export const SCOPE_EVM = 0;
 export const ENVIRONMENT_FILE = 'labels.mdb';
 /** Holds the final size of the environment in bytes: mapping a truncated file crashes the process; it does not fail the call. */
 export const SIZE_FILE = 'labels.size';
+
+/** Returns the names of the environment of a partition, and of the file with its size. */
+export const partitionFiles = (partition: number): { readonly environment: string; readonly size: string } => ({
+  environment: `labels-${partition}.mdb`,
+  size: `labels-${partition}.size`,
+});
+
+/** Returns the names of all files of a snapshot. */
+export function snapshotFiles(partitions: number): readonly string[] {
+  const names = [SIZE_FILE, ENVIRONMENT_FILE];
+  if (partitions > 1)
+    for (let partition = 0; partition < partitions; partition++) {
+      const { environment, size } = partitionFiles(partition);
+      names.push(size, environment);
+    }
+  return names;
+}
 
 export const VALUE_KEYS = {
   meta: Buffer.from('meta'),
@@ -81,6 +104,8 @@ export interface SnapshotLayout {
   readonly sourceIds: readonly string[];
   /** SHA-256 of the three large values, hex. */
   readonly sha256: { readonly records: string; readonly lookup: string; readonly texts: string };
+  /** Layouts of the partitions, a power of two; absent if there is only one. The hashes above are then those over the partitions. */
+  readonly partitions?: readonly SnapshotLayout[];
 }
 
 /** Returns the checksum of a whole snapshot: of its values, and of the designations in its meta if it has any. */

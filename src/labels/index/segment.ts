@@ -235,6 +235,72 @@ export function readSegment(path: string): Segment {
   };
 }
 
+/** Labels of one segment in one partition, in a file of records only. */
+export interface SegmentPart {
+  readonly labels: number;
+  readonly templates: number;
+  /** Yields all records in chunks that share one buffer. */
+  chunks(): Generator<readonly [words: Int32Array, count: number]>;
+}
+
+/** Records of a part that are written at a time. */
+const PART_RECORDS = 8_192;
+
+/**
+ * Splits the records of a segment into files, one for each partition.
+ *
+ * @param partitionOf returns the partition of the record at a position of the words
+ * @param path path of the files, without suffix
+ * @param visit is called with each chunk of the segment
+ * @throws STORE_CORRUPT if the checksum of the segment differs
+ */
+export function splitSegment(
+  segment: Segment,
+  partitions: number,
+  path: string,
+  partitionOf: (words: Int32Array, at: number) => number,
+): { readonly parts: readonly SegmentPart[]; readonly steps: Generator<readonly [Int32Array, number]> } {
+  const files = Array.from({ length: partitions }, (_, number) => `${path}-${number}`);
+  const labels = new Array<number>(partitions).fill(0);
+  const parts = files.map(
+    (file, number): SegmentPart => ({
+      get labels() {
+        return labels[number] as number;
+      },
+      templates: segment.stats.templates,
+      chunks: () => readRecords(file, { ...segment.stats, labels: labels[number] as number }, null),
+    }),
+  );
+  function* steps(): Generator<readonly [Int32Array, number]> {
+    const handles = files.map((file) => openSync(file, 'w'));
+    const buffers = files.map(() => new Int32Array(PART_RECORDS * SEGMENT_RECORD_WORDS));
+    const filled = new Array<number>(partitions).fill(0);
+    const flush = (number: number): void => {
+      const { buffer } = buffers[number] as Int32Array<ArrayBuffer>;
+      writeWhole(handles[number] as number, new Uint8Array(buffer, 0, (filled[number] as number) * 4));
+      filled[number] = 0;
+    };
+    try {
+      for (const [words, count] of segment.chunks(true)) {
+        for (let at = 0, end = count * SEGMENT_RECORD_WORDS; at < end; at += SEGMENT_RECORD_WORDS) {
+          const number = partitionOf(words, at);
+          const into = buffers[number] as Int32Array;
+          const to = filled[number] as number;
+          for (let word = 0; word < SEGMENT_RECORD_WORDS; word++) into[to + word] = words[at + word] as number;
+          filled[number] = to + SEGMENT_RECORD_WORDS;
+          labels[number] = (labels[number] as number) + 1;
+          if (filled[number] === into.length) flush(number);
+        }
+        yield [words, count];
+      }
+      for (let number = 0; number < partitions; number++) flush(number);
+    } finally {
+      for (const handle of handles) closeSync(handle);
+    }
+  }
+  return { parts, steps: steps() };
+}
+
 function readTemplateTexts(file: string, stats: SegmentStats, path: string): string[] {
   const [, ...texts] = readLines(file);
   if (texts.length !== stats.templates)

@@ -20,6 +20,8 @@ import {
   LABEL_FIELDS,
   MAP_BYTES,
   MULTIPLE,
+  PARTITIONED_FORMAT,
+  partitionFiles,
   RECORD_WORDS,
   SANCTIONED,
   SANCTIONED_SOMEWHERE,
@@ -74,11 +76,71 @@ export function openSnapshot(path: string): LabelReader {
 
 /** Opens the snapshot in a folder for a caller that knows when its reader is unreachable. */
 export function openSnapshotClosable(path: string): OpenedSnapshot {
-  const { environment, views } = openViews(path);
-  return { reader: new MappedReader(views), close: () => environment.close() };
+  const { views, close } = openPartitions(path);
+  const readers = views.map((one) => new MappedReader(one));
+  const [first] = readers;
+  const [firstViews] = views;
+  if (first === undefined || firstViews === undefined) throw new Error('A snapshot has at least one partition.');
+  return { reader: readers.length === 1 ? first : new PartitionedReader(firstViews.meta, readers), close };
 }
 
-/** Opens the environment of a snapshot and reads its four values. */
+/**
+ * Opens all partitions of a snapshot; most snapshots have one. The meta of each has the layout of that partition, and beyond it the
+ * facts of the whole snapshot.
+ */
+export function openPartitions(path: string): {
+  readonly views: readonly SnapshotViews[];
+  readonly close: () => Promise<void>;
+} {
+  const file = join(path, ENVIRONMENT_FILE);
+  requireWhole(path, file);
+  const top = openMappedFile(file, 'The label snapshot', MAP_BYTES, (environment) => ({
+    environment,
+    meta: readMeta(environment, file),
+  }));
+  const { partitions } = top.meta.layout;
+  if (partitions === undefined) {
+    const views = [readViews(top.environment, file)];
+    return { views, close: () => top.environment.close() };
+  }
+  const texts = valueIn(top.environment, VALUE_KEYS.texts, file);
+  const opened = partitions.map((layout, partition) => {
+    const names = partitionFiles(partition);
+    const part = join(path, names.environment);
+    if (!hasFinishedSize(part, join(path, names.size))) throw truncated(part);
+    return openMappedFile(part, 'A partition of the label snapshot', MAP_BYTES, (environment) => {
+      const views: SnapshotViews = {
+        meta: { ...top.meta, layout },
+        records: valueIn(environment, VALUE_KEYS.records, part),
+        lookup: valueIn(environment, VALUE_KEYS.lookup, part),
+        texts,
+      };
+      requireSizes(views, part);
+      return { environment, views };
+    });
+  });
+  return {
+    views: opened.map(({ views }) => views),
+    async close() {
+      for (const { environment } of opened) await environment.close();
+      await top.environment.close();
+    },
+  };
+}
+
+/** Reads the meta of a snapshot with any number of partitions. */
+export async function readSnapshotMeta(path: string): Promise<StoredMeta> {
+  const file = join(path, ENVIRONMENT_FILE);
+  requireWhole(path, file);
+  const { environment, meta } = openMappedFile(file, 'The label snapshot', MAP_BYTES, (environment) => ({
+    environment,
+    meta: readMeta(environment, file),
+  }));
+  await environment.close();
+  return meta;
+}
+
+/** Opens the environment of a snapshot with one partition and reads its four values. */
 export function openViews(path: string): { environment: RootDatabase; views: SnapshotViews } {
   const file = join(path, ENVIRONMENT_FILE);
   requireWhole(path, file);
@@ -90,31 +152,46 @@ export function openViews(path: string): { environment: RootDatabase; views: Sna
 
 /** Throws STORE_CORRUPT if the file is missing, or shorter than its recorded final size (if one was recorded). */
 function requireWhole(path: string, file: string): void {
-  if (hasFinishedSize(file, join(path, SIZE_FILE))) return;
-  throw new AssayError(
+  if (!hasFinishedSize(file, join(path, SIZE_FILE))) throw truncated(file);
+}
+
+const truncated = (file: string): AssayError =>
+  new AssayError(
     'STORE_CORRUPT',
     `The label snapshot ${file} is missing or truncated. Run 'assay index build --force' to rebuild it.`,
   );
-}
 
-function readViews(environment: RootDatabase, file: string): SnapshotViews {
+function readMeta(environment: RootDatabase, file: string): StoredMeta {
   const metaBytes = environment.getBinary(VALUE_KEYS.meta);
   if (!metaBytes) throw new AssayError('STORE_CORRUPT', `${file} is not a label snapshot.`);
   const meta = JSON.parse(metaBytes.toString('utf8')) as StoredMeta;
-  if (meta.formatVersion !== FORMAT_VERSION)
-    throw wrongFormat(file, meta.formatVersion, FORMAT_VERSION, "Run 'assay index build'.");
-  const value = (key: Buffer): Uint8Array => {
-    const view = environment.getBinaryFast(key);
-    if (!view) throw new AssayError('STORE_CORRUPT', `${file} has no value '${key.toString()}'.`);
-    return isMapped(view) ? view : Uint8Array.from(view.subarray(0, view.length));
-  };
+  const wanted = meta.layout?.partitions === undefined ? FORMAT_VERSION : PARTITIONED_FORMAT;
+  if (meta.formatVersion !== wanted)
+    throw wrongFormat(file, meta.formatVersion, wanted, "Run 'assay index build'.");
+  return meta;
+}
+
+function valueIn(environment: RootDatabase, key: Buffer, file: string): Uint8Array {
+  const view = environment.getBinaryFast(key);
+  if (!view) throw new AssayError('STORE_CORRUPT', `${file} has no value '${key.toString()}'.`);
+  return isMapped(view) ? view : Uint8Array.from(view.subarray(0, view.length));
+}
+
+function readViews(environment: RootDatabase, file: string): SnapshotViews {
+  const meta = readMeta(environment, file);
+  const value = (key: Buffer): Uint8Array => valueIn(environment, key, file);
   const views = {
     meta,
     records: value(VALUE_KEYS.records),
     lookup: value(VALUE_KEYS.lookup),
     texts: value(VALUE_KEYS.texts),
   };
-  const { addresses, bucketBits, overflowWords, filter } = meta.layout;
+  requireSizes(views, file);
+  return views;
+}
+
+function requireSizes(views: SnapshotViews, file: string): void {
+  const { addresses, bucketBits, overflowWords, filter } = views.meta.layout;
   if (
     views.records.length !== addresses * RECORD_WORDS * 4 ||
     views.lookup.length !== ((1 << bucketBits) + 1 + overflowWords) * 4 + filter.bytes
@@ -124,7 +201,6 @@ function readViews(environment: RootDatabase, file: string): SnapshotViews {
       `The values of ${file} do not have the sizes that its layout states.`,
     );
   }
-  return views;
 }
 
 /** lmdb-js returns small values in one buffer, which the next read overwrites; large values are views of the memory map. */
@@ -206,7 +282,19 @@ class MappedReader implements LabelReader {
   }
 
   private findSlot(a: number, b: number, c: number, d: number, e: number, f: number): LabelHandle {
-    const place = placeHash(a, b, c, d, e, f);
+    return this.findPlaced(placeHash(a, b, c, d, e, f), a, b, c, d, e, f);
+  }
+
+  /** Looks up a slot of which the place hash is known. */
+  findPlaced(
+    place: number,
+    a: number,
+    b: number,
+    c: number,
+    d: number,
+    e: number,
+    f: number,
+  ): LabelHandle {
     if (this.hasFilter) {
       const { filter, segmentBits } = this;
       const second = filterHash(a, b, c, d, e, f);
@@ -417,6 +505,65 @@ class MappedReader implements LabelReader {
     out.set(middle.subarray(0, middleLength), offset + prefix);
     out.set(this.texts.subarray(suffixStart, suffixStart + suffix), stop - suffix);
     return stop;
+  }
+}
+
+/** The partitions of a snapshot as one: the lowest bits of the place hash, and of a handle, are the number of the partition. */
+class PartitionedReader implements LabelReader {
+  readonly meta: SnapshotMeta;
+  private readonly readers: readonly MappedReader[];
+  private readonly mask: number;
+  private readonly slot = new Int32Array(SLOT_WORDS);
+
+  constructor(meta: SnapshotMeta, readers: readonly MappedReader[]) {
+    this.meta = meta;
+    this.readers = readers;
+    this.mask = readers.length - 1;
+  }
+
+  find(keys: Uint8Array, offset: number, length: number): LabelHandle {
+    if (length < 2) return NOT_LABELLED;
+    const { slot } = this;
+    writeSlot(keys, offset, length, slot, 0);
+    const a = slot[0] as number;
+    const b = slot[1] as number;
+    const c = slot[2] as number;
+    const d = slot[3] as number;
+    const e = slot[4] as number;
+    const f = slot[5] as number;
+    const place = placeHash(a, b, c, d, e, f);
+    const partition = place & this.mask;
+    const found = (this.readers[partition] as MappedReader).findPlaced(place, a, b, c, d, e, f);
+    return found < 0 ? NOT_LABELLED : found * (this.mask + 1) + partition;
+  }
+
+  labels(handle: LabelHandle, chain: ChainId): readonly Label[] {
+    return handle < 0 ? NO_LABELS : this.readerOf(handle).labels(this.inner(handle), chain);
+  }
+
+  lookup(key: AddressKey, chain: ChainId): readonly Label[] {
+    return this.labels(this.find(key, 0, key.length), chain);
+  }
+
+  writeLabelsJson(handle: LabelHandle, chain: ChainId, out: Uint8Array, offset: number): number {
+    const reader = handle < 0 ? (this.readers[0] as MappedReader) : this.readerOf(handle);
+    return reader.writeLabelsJson(handle < 0 ? handle : this.inner(handle), chain, out, offset);
+  }
+
+  isSanctioned(handle: LabelHandle, chain: ChainId): boolean {
+    return handle >= 0 && this.readerOf(handle).isSanctioned(this.inner(handle), chain);
+  }
+
+  eachSanctioned(chain: ChainId, visit: (address: Uint8Array) => void): void {
+    for (const reader of this.readers) reader.eachSanctioned(chain, visit);
+  }
+
+  private readerOf(handle: LabelHandle): MappedReader {
+    return this.readers[handle & this.mask] as MappedReader;
+  }
+
+  private inner(handle: LabelHandle): LabelHandle {
+    return Math.floor(handle / (this.mask + 1));
   }
 }
 

@@ -3,9 +3,9 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
 import { currentSnapshot } from './folder.ts';
-import { ENVIRONMENT_FILE } from './format.ts';
+import { snapshotFiles } from './format.ts';
 import type { SnapshotMeta } from './reader.ts';
-import { openViews } from './snapshot.ts';
+import { readSnapshotMeta } from './snapshot.ts';
 
 export interface IndexStats {
   readonly path: string;
@@ -22,8 +22,9 @@ export async function readIndexStats(root: string): Promise<IndexStats> {
   const path = currentSnapshot(root);
   if (path === null)
     throw new AssayError('NOT_READY', `There is no label index in ${root}. Run 'assay index build'.`);
-  const { environment, views } = openViews(path);
-  const { layout: _, ...meta } = views.meta;
-  await environment.close();
-  return { path, bytesOnDisk: statSync(join(path, ENVIRONMENT_FILE)).size, meta };
+  const { layout, ...meta } = await readSnapshotMeta(path);
+  const bytesOnDisk = snapshotFiles(layout.partitions?.length ?? 1)
+    .filter((name) => name.endsWith('.mdb'))
+    .reduce((sum, name) => sum + statSync(join(path, name)).size, 0);
+  return { path, bytesOnDisk, meta };
 }

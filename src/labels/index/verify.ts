@@ -7,11 +7,12 @@ import {
   FRAGMENT,
   MULTIPLE,
   RECORD_WORDS,
+  type StoredMeta,
   snapshotChecksum,
   TEMPLATE,
   TEMPLATE_WORDS,
 } from './format.ts';
-import { openViews, type SnapshotViews, wordsOf } from './snapshot.ts';
+import { openPartitions, readSnapshotMeta, type SnapshotViews, wordsOf } from './snapshot.ts';
 import { TemplateDecoder } from './template-table.ts';
 
 export interface VerifyReport {
@@ -31,25 +32,29 @@ const FAULTS_MAX = 20;
  * @throws the errors of `openSnapshot` if it cannot be opened.
  */
 export async function verifySnapshot(path: string): Promise<VerifyReport> {
-  const { environment, views } = openViews(path);
+  const { views: partitions, close } = openPartitions(path);
+  const stored = await readSnapshotMeta(path);
   const faults: string[] = [];
   const fault = (sentence: string): void => {
     if (faults.length < FAULTS_MAX) faults.push(sentence);
   };
   try {
-    checkSums(views, fault);
-    checkRecords(views, fault);
-    checkTemplates(views, fault);
-    const { meta } = views;
+    for (const [number, views] of partitions.entries()) {
+      checkSums(views, fault);
+      checkRecords(views, fault);
+      if (partitions.length > 1) checkPartition(views, number, partitions.length, fault);
+      if (number === 0) checkTemplates(views, fault);
+    }
+    checkWhole(stored, fault);
     return {
       path,
-      dataVersion: meta.dataVersion,
-      addresses: meta.layout.addresses,
-      templates: meta.layout.templates,
+      dataVersion: stored.dataVersion,
+      addresses: stored.layout.addresses,
+      templates: stored.layout.templates,
       faults,
     };
   } finally {
-    await environment.close();
+    await close();
   }
 }
 
@@ -61,12 +66,33 @@ function checkSums(views: SnapshotViews, fault: Fault): void {
     const digest = createHash('sha256').update(views[name]).digest('hex');
     if (digest !== sha256[name]) fault(`The checksum of '${name}' is ${digest}, not ${sha256[name]}.`);
   }
-  const checksum = snapshotChecksum(sha256, views.meta.designations ?? []);
-  if (checksum !== views.meta.checksum)
-    fault(`The checksum of the snapshot is ${checksum}, not ${views.meta.checksum}.`);
-  if (!checksum.startsWith(views.meta.dataVersion)) {
-    fault(`The data version ${views.meta.dataVersion} is not that of the content.`);
+}
+
+/** Checks the checksum of the whole snapshot, and that of the partitions in it. */
+function checkWhole(meta: StoredMeta, fault: Fault): void {
+  const { sha256, partitions, addresses } = meta.layout;
+  if (partitions !== undefined) {
+    for (const name of ['records', 'lookup'] as const) {
+      const texts = partitions.map((layout) => layout.sha256[name]).join(' ');
+      const digest = createHash('sha256').update(texts).digest('hex');
+      if (digest !== sha256[name]) fault(`The checksum of '${name}' of all partitions is ${digest}, not ${sha256[name]}.`);
+    }
+    const sum = partitions.reduce((total, layout) => total + layout.addresses, 0);
+    if (sum !== addresses) fault(`The partitions have ${sum} addresses, not ${addresses}.`);
   }
+  const checksum = snapshotChecksum(sha256, meta.designations ?? []);
+  if (checksum !== meta.checksum) fault(`The checksum of the snapshot is ${checksum}, not ${meta.checksum}.`);
+  if (!checksum.startsWith(meta.dataVersion)) {
+    fault(`The data version ${meta.dataVersion} is not that of the content.`);
+  }
+}
+
+/** Checks that every record of a partition belongs there: look-ups would not find it otherwise. */
+function checkPartition(views: SnapshotViews, number: number, partitions: number, fault: Fault): void {
+  const records = wordsOf(views.records, 0, views.meta.layout.addresses * RECORD_WORDS);
+  for (let at = 0; at < records.length; at += RECORD_WORDS)
+    if ((slotPlace(records, at) & (partitions - 1)) !== number)
+      fault(`Record ${at / RECORD_WORDS} of partition ${number} belongs to another one.`);
 }
 
 /** Checks that every record is in the bucket of its hash, passes the filter, and refers to existing entries. */

@@ -3,29 +3,57 @@ import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { noteFinishedSize } from '../../state/finished-size.ts';
 import { openEnvironment } from '../../state/lmdb.ts';
-import { ENVIRONMENT_FILE, SIZE_FILE, type StoredMeta, VALUE_KEYS } from './format.ts';
+import { ENVIRONMENT_FILE, partitionFiles, SIZE_FILE, type StoredMeta, VALUE_KEYS } from './format.ts';
 import { syncFolder } from './segment.ts';
 
 /** Space for LMDB's own pages, in addition to the values. */
 const SLACK_BYTES = 16 * 1024 * 1024;
 
-export interface SnapshotValues {
+export interface SnapshotValues extends PartitionValues {
+  readonly texts: Uint8Array;
+}
+
+export interface PartitionValues {
   readonly records: Uint8Array;
   readonly lookup: Uint8Array;
-  readonly texts: Uint8Array;
 }
 
 /**
  * Writes `folder`/labels.mdb. Each value has its own transaction, so that LMDB holds one copy at a time. Nothing reads the
  * folder yet, so LMDB does not sync during the writes; the whole file is synced once at the end.
  */
-export async function writeEnvironment(
+export const writeEnvironment = (folder: string, meta: StoredMeta, values: SnapshotValues): Promise<void> =>
+  writeValues(folder, ENVIRONMENT_FILE, SIZE_FILE, [
+    [VALUE_KEYS.records, values.records],
+    [VALUE_KEYS.lookup, values.lookup],
+    [VALUE_KEYS.texts, values.texts],
+    [VALUE_KEYS.meta, Buffer.from(JSON.stringify(meta))],
+  ]);
+
+/** Writes the environment of one partition. */
+export function writePartition(folder: string, partition: number, values: PartitionValues): Promise<void> {
+  const { environment, size } = partitionFiles(partition);
+  return writeValues(folder, environment, size, [
+    [VALUE_KEYS.records, values.records],
+    [VALUE_KEYS.lookup, values.lookup],
+  ]);
+}
+
+/** Writes the environment that partitions share. */
+export const writeShared = (folder: string, meta: StoredMeta, texts: Uint8Array): Promise<void> =>
+  writeValues(folder, ENVIRONMENT_FILE, SIZE_FILE, [
+    [VALUE_KEYS.texts, texts],
+    [VALUE_KEYS.meta, Buffer.from(JSON.stringify(meta))],
+  ]);
+
+async function writeValues(
   folder: string,
-  meta: StoredMeta,
-  values: SnapshotValues,
+  name: string,
+  sizeName: string,
+  values: readonly (readonly [key: Buffer, value: Uint8Array])[],
 ): Promise<void> {
-  const path = join(folder, ENVIRONMENT_FILE);
-  const bytes = values.records.length + values.lookup.length + values.texts.length;
+  const path = join(folder, name);
+  const bytes = values.reduce((sum, [, value]) => sum + value.length, 0);
   const environment = openEnvironment(path, {
     encoding: 'binary',
     keyEncoding: 'binary',
@@ -34,10 +62,7 @@ export async function writeEnvironment(
     mapSize: Math.ceil((bytes + SLACK_BYTES) / 4096) * 4096,
   });
   try {
-    environment.putSync(VALUE_KEYS.records, asBuffer(values.records));
-    environment.putSync(VALUE_KEYS.lookup, asBuffer(values.lookup));
-    environment.putSync(VALUE_KEYS.texts, asBuffer(values.texts));
-    environment.putSync(VALUE_KEYS.meta, Buffer.from(JSON.stringify(meta)));
+    for (const [key, value] of values) environment.putSync(key, asBuffer(value));
   } finally {
     await environment.close();
   }
@@ -47,7 +72,7 @@ export async function writeEnvironment(
   } finally {
     closeSync(file);
   }
-  noteFinishedSize(path, join(folder, SIZE_FILE));
+  noteFinishedSize(path, join(folder, sizeName));
   syncFolder(folder);
 }
 
