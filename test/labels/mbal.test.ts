@@ -10,6 +10,7 @@ import { writeMbalLayout } from '../../src/labels/mbal-layout.ts';
 import { labelPoints } from '../../src/risk/ownership.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
 import { MBAL_COLUMNS, mbalReader } from '../../src/sources/mbal/read.ts';
+import { runCommand } from '../cli/run-command.ts';
 import { sharedData } from '../setup/shared-data.ts';
 import { makeWorld, type World } from './world.ts';
 
@@ -209,4 +210,41 @@ describe('a generated file', () => {
       'synthetic,every label of this file is synthetic',
     );
   });
+});
+
+it('restores the capitals of an address of a stored transfer, by the command', async () => {
+  const original = '34xp4vRoCGJym3xR7yCVPFHoCNxv4Twseo';
+  const listed = '1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2';
+  const dataDir = join(world.folder, 'installation');
+  const assay = (...args: readonly string[]) => runCommand(dataDir, args);
+  expect((await assay('labels', 'restore')).err).toContain('Import the file of MBAL first');
+  const file = world.file(
+    'mbal.csv',
+    rows(
+      `bitcoin_mainnet,${original.toLowerCase()},exchange,binance,external`,
+      `bitcoin_mainnet,${listed.toLowerCase()},scam,,heuristic`,
+      'bitcoin_mainnet,bc1qm34lsc65zpw79lxes69zkqmk6ee3ewf0j77s3h,exchange,binance,heuristic',
+    ),
+  );
+  expect((await assay('import', 'mbal', file)).out).toContain('2 lower-cased base58 addresses');
+  const transfer = {
+    txHash: 'ab'.repeat(32),
+    position: 'out:0',
+    blockNumber: 800_000,
+    timestamp: '2023-07-24T00:00:00Z',
+    from: 'bc1qm34lsc65zpw79lxes69zkqmk6ee3ewf0j77s3h',
+    to: original,
+    asset: 'BTC',
+    amount: '100000',
+  };
+  const transfers = world.file('transfers.ndjson', `${JSON.stringify(transfer)}\n`);
+  expect((await assay('ingest', 'ndjson', transfers, '--chain', 'BTC')).code).toBe(0);
+  const restored = await assay('labels', 'restore', '--json');
+  expect(JSON.parse(restored.out)).toMatchObject({ kept: 2, seen: 2, restored: 1, ambiguous: 0 });
+  // A file of addresses adds to them; a text with a wrong checksum restores nothing.
+  const addresses = world.file('addresses.txt', `${listed}\n${listed.toLowerCase()}\n`);
+  const more = await assay('labels', 'restore', '--addresses', addresses, '--json');
+  expect(JSON.parse(more.out)).toMatchObject({ seen: 3, restored: 2 });
+  await assay('index', 'build');
+  expect((await assay('lookup', 'BTC', original, '--json')).out).toContain('restored-capitals');
 });

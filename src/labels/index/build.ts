@@ -34,7 +34,13 @@ import {
   TEMPLATE_WORDS,
 } from './format.ts';
 import type { LabelCounts, SnapshotMeta } from './reader.ts';
-import { readSegment, SEGMENT_RECORD_WORDS, type Segment, type SegmentPart, splitSegment } from './segment.ts';
+import {
+  readSegment,
+  SEGMENT_RECORD_WORDS,
+  type Segment,
+  type SegmentPart,
+  splitSegment,
+} from './segment.ts';
 import { SLOT_WORDS } from './slot.ts';
 import { type BuiltTemplates, beginTemplates } from './template-build.ts';
 import { categoryOf, type EncodedTemplates, TemplateDecoder } from './template-table.ts';
@@ -385,7 +391,10 @@ async function countBuckets(
         starts[bucket + 1] = (starts[bucket + 1] as number) + 1;
         const template = words[at + SLOT_WORDS] as number;
         if (template >>> 0 >= usedHere.length) {
-          throw new AssayError('STORE_CORRUPT', 'A label segment refers to a template that it does not have.');
+          throw new AssayError(
+            'STORE_CORRUPT',
+            'A label segment refers to a template that it does not have.',
+          );
         }
         usedHere[template] = 1;
       }

@@ -56,7 +56,9 @@ export const ENVIRONMENT_FILE = 'labels.mdb';
 export const SIZE_FILE = 'labels.size';
 
 /** Returns the names of the environment of a partition, and of the file with its size. */
-export const partitionFiles = (partition: number): { readonly environment: string; readonly size: string } => ({
+export const partitionFiles = (
+  partition: number,
+): { readonly environment: string; readonly size: string } => ({
   environment: `labels-${partition}.mdb`,
   size: `labels-${partition}.size`,
 });

@@ -286,7 +286,8 @@ export function splitSegment(
           const number = partitionOf(words, at);
           const into = buffers[number] as Int32Array;
           const to = filled[number] as number;
-          for (let word = 0; word < SEGMENT_RECORD_WORDS; word++) into[to + word] = words[at + word] as number;
+          for (let word = 0; word < SEGMENT_RECORD_WORDS; word++)
+            into[to + word] = words[at + word] as number;
           filled[number] = to + SEGMENT_RECORD_WORDS;
           labels[number] = (labels[number] as number) + 1;
           if (filled[number] === into.length) flush(number);

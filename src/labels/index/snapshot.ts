@@ -80,7 +80,8 @@ export function openSnapshotClosable(path: string): OpenedSnapshot {
   const readers = views.map((one) => new MappedReader(one));
   const [first] = readers;
   const [firstViews] = views;
-  if (first === undefined || firstViews === undefined) throw new Error('A snapshot has at least one partition.');
+  if (first === undefined || firstViews === undefined)
+    throw new Error('A snapshot has at least one partition.');
   return { reader: readers.length === 1 ? first : new PartitionedReader(firstViews.meta, readers), close };
 }
 
@@ -286,15 +287,7 @@ class MappedReader implements LabelReader {
   }
 
   /** Looks up a slot of which the place hash is known. */
-  findPlaced(
-    place: number,
-    a: number,
-    b: number,
-    c: number,
-    d: number,
-    e: number,
-    f: number,
-  ): LabelHandle {
+  findPlaced(place: number, a: number, b: number, c: number, d: number, e: number, f: number): LabelHandle {
     if (this.hasFilter) {
       const { filter, segmentBits } = this;
       const second = filterHash(a, b, c, d, e, f);

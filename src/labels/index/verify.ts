@@ -75,7 +75,8 @@ function checkWhole(meta: StoredMeta, fault: Fault): void {
     for (const name of ['records', 'lookup'] as const) {
       const texts = partitions.map((layout) => layout.sha256[name]).join(' ');
       const digest = createHash('sha256').update(texts).digest('hex');
-      if (digest !== sha256[name]) fault(`The checksum of '${name}' of all partitions is ${digest}, not ${sha256[name]}.`);
+      if (digest !== sha256[name])
+        fault(`The checksum of '${name}' of all partitions is ${digest}, not ${sha256[name]}.`);
     }
     const sum = partitions.reduce((total, layout) => total + layout.addresses, 0);
     if (sum !== addresses) fault(`The partitions have ${sum} addresses, not ${addresses}.`);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededUint32 } from '../../../src/base/random.ts';
+import { chainOf } from '../../../src/chains/registry.ts';
 import { buildSnapshot } from '../../../src/labels/index/build.ts';
 import { currentSnapshot } from '../../../src/labels/index/folder.ts';
 import { type LabelReader, NOT_LABELLED } from '../../../src/labels/index/reader.ts';
@@ -13,7 +14,6 @@ import { openSnapshotClosable } from '../../../src/labels/index/snapshot.ts';
 import { readIndexStats } from '../../../src/labels/index/stats.ts';
 import { assertSound } from '../../../src/labels/index/verify.ts';
 import type { LabelTemplate } from '../../../src/labels/label.ts';
-import { chainOf } from '../../../src/chains/registry.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-partitions-'));
 const clock = { now: () => Date.UTC(2026, 10, 26), monotonic: () => 0 };
@@ -66,7 +66,9 @@ beforeAll(async () => {
     const writer = createSegmentWriter(join(folder, `segment-${number}`));
     for (const [at, key] of keys.entries()) {
       if (number === 1 && at % 3 !== 0) continue;
-      const id = writer.template(template(`entity ${(at % 50) + number * 100}`, at % 40 === 0 && number === 1));
+      const id = writer.template(
+        template(`entity ${(at % 50) + number * 100}`, at % 40 === 0 && number === 1),
+      );
       writer.add(key, 0, key.length, id, 100 + number, 200);
     }
     await writer.close();
@@ -74,12 +76,22 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const source = (dataset: string) => ({ id: 'own', dataset, publishedAt: null, importedAt: '', url: null, lists: [] });
+const source = (dataset: string) => ({
+  id: 'own',
+  dataset,
+  publishedAt: null,
+  importedAt: '',
+  url: null,
+  lists: [],
+});
 
 const build = (name: string, partitionLabels: number) =>
   buildSnapshot(
     {
-      segments: [0, 1].map((number) => ({ path: join(folder, `segment-${number}`), source: source(String(number)) })),
+      segments: [0, 1].map((number) => ({
+        path: join(folder, `segment-${number}`),
+        source: source(String(number)),
+      })),
       folder: join(folder, name),
       compareLabels: (a, b) => (a.entity.id < b.entity.id ? -1 : 1),
       partitionLabels,
