@@ -1,11 +1,11 @@
 /** `assay snapshot export|check|diff`: copies of label snapshots with a signed manifest, and what changed between two of them. */
-import { randomUUID } from 'node:crypto';
 import { constants, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Command } from 'commander';
 import { request } from 'undici';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { checkOutboundUrl, createOutboundAgent } from '../base/outbound.ts';
+import { systemRandom } from '../base/random.ts';
 import { sleep } from '../base/retry.ts';
 import { AddressError } from '../chains/address/address.ts';
 import { parseAddress } from '../chains/address/parse.ts';
@@ -219,7 +219,7 @@ async function sendDiff(
   checkOutboundUrl(url, policy);
   const agent = createOutboundAgent({ policy, timeouts: WEBHOOK_TIMEOUTS });
   const parts = Math.max(1, Math.ceil(report.changes.length / CHANGES_PER_MESSAGE));
-  const run = randomUUID();
+  const run = Buffer.from(systemRandom.bytes(16)).toString('hex');
   try {
     for (let part = 0; part < parts; part++) {
       const changes = report.changes.slice(part * CHANGES_PER_MESSAGE, (part + 1) * CHANGES_PER_MESSAGE);

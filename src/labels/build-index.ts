@@ -31,6 +31,8 @@ export interface BuildIndexOptions {
   readonly snapshotsFolder: string;
   /** Build even if nothing has changed. */
   readonly force?: boolean;
+  /** See BuildOptions. */
+  readonly partitionLabels?: number;
   readonly onProgress?: (progress: BuildProgress) => void;
   readonly signal?: AbortSignal;
 }
@@ -80,6 +82,7 @@ export async function buildLabelIndex(
           folder: options.snapshotsFolder,
           compareLabels: primaryOrder(rules.sources),
           designations: designationsOf(parties, states, rules.sources),
+          ...(options.partitionLabels === undefined ? {} : { partitionLabels: options.partitionLabels }),
           ...(options.onProgress ? { onProgress: options.onProgress } : {}),
           ...(options.signal ? { signal: options.signal } : {}),
         },

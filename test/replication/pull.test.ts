@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
+import { buildLabelIndex, snapshotsFolderOf } from '../../src/labels/build-index.ts';
 import { openPublisher, type Publisher } from '../../src/replication/publish.ts';
 import { openPuller, type Puller } from '../../src/replication/pull.ts';
 import {
@@ -66,6 +67,27 @@ const current = (publisher: Publisher): Release => {
 };
 
 describe('a node that pulls', () => {
+  it('gets an index of several partitions, and then one of a single partition again', async () => {
+    const labels = Object.fromEntries(Array.from({ length: 9 }, (_, at) => [ADDRESS(at + 1), `entity ${at}`]));
+    await a.build(labels);
+    const folder = snapshotsFolderOf(a.dataDir);
+    const { meta } = await buildLabelIndex({ snapshotsFolder: folder, force: true, partitionLabels: 3 }, a.deps);
+    const publisher = publisherOf(a);
+    await publisher.capture();
+    const release = current(publisher);
+    expect(release.formats.labels).toBe(2);
+    expect(release.files.filter(({ path }) => /labels-\d\.mdb$/.test(path))).toHaveLength(4);
+    await pullerOf(b).pull(current(publisher), sourceOf(publisher), never);
+    const { dataVersion, entityOf } = b.answers();
+    expect(dataVersion).toBe(meta?.dataVersion);
+    expect(entityOf(ADDRESS(9))).toBe('entity-8');
+
+    await a.build({ [ADDRESS(1)]: 'alone' });
+    await publisher.capture();
+    await pullerOf(b).pull(current(publisher), sourceOf(publisher), never);
+    expect(b.answers().entityOf(ADDRESS(1))).toBe('alone');
+  });
+
   it('returns the same data as the publisher: labels, list dates, names, registers', async () => {
     const version = await a.build({ [ADDRESS(1)]: 'one' });
     a.checked('2026-11-21T08:00:00.000Z');
