@@ -1,5 +1,5 @@
 /** The list of sources that `assay import` and `assay sync` print, derived from the descriptors. */
-import { NAME_SOURCES, REGISTER_SOURCES, SOURCES } from '../sources/index.ts';
+import { NAME_SOURCES, REGISTER_SOURCES, SOURCES, syncIds } from '../sources/index.ts';
 import type { NameSource, RegisterSource, Source } from '../sources/source.ts';
 import { table } from './context.ts';
 
@@ -15,7 +15,7 @@ export interface ListedSource {
   readonly feeds: readonly ('labels' | 'names' | 'registers' | 'prices')[];
   /** Sanctions lists that it publishes. */
   readonly lists: readonly string[];
-  /** Whether `assay sync` downloads it; otherwise its files are imported by hand. */
+  /** Whether `assay sync` and a running server download it; otherwise it is downloaded if named, or imported by hand. */
   readonly automatic: boolean;
 }
 
@@ -65,17 +65,19 @@ export const syncedSources = (sources: readonly Source[] = SOURCES): readonly Li
 ];
 
 /** Formats sources as a table. */
-export const sourceTable = (sources: readonly ListedSource[]): string[] =>
-  table([
+export function sourceTable(sources: readonly ListedSource[]): string[] {
+  const named = new Set(syncIds());
+  return table([
     ['SOURCE', 'FEEDS', 'DOWNLOAD', 'PUBLISHER', 'LICENCE'],
     ...sources.map(({ id, feeds, automatic, publisher, licence }) => [
       id,
       feeds.join(', '),
-      automatic ? 'automatic' : 'by hand',
+      automatic ? 'automatic' : named.has(id) ? 'if named' : 'by hand',
       publisher,
       licence ?? '-',
     ]),
   ]);
+}
 
 /** Returns the help text of the sources, below the options of a command. */
 export const sourcesHelp = (sources: readonly ListedSource[]): string =>

@@ -22,12 +22,13 @@ describe.each([
     const { code, out } = await runCommand(dataDir, args);
     expect(code).toBe(0);
     const rows = out.split('\n').map((line) => line.trim().split(/ {2,}/));
-    for (const { id, publisher, licence, files } of all) {
+    for (const { id, publisher, licence, files, listing, ...more } of all) {
+      const isNamed = 'byDefault' in more && !more.byDefault;
       const row = rows.find(([first]) => first === id);
       expect(row, id).toEqual([
         id,
         expect.stringMatching(/^(labels|names|registers)(, names)?$/),
-        files.length > 0 ? 'automatic' : 'by hand',
+        files.length === 0 && listing === null ? 'by hand' : isNamed ? 'if named' : 'automatic',
         publisher,
         licence ?? '-',
       ]);

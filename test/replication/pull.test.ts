@@ -68,10 +68,15 @@ const current = (publisher: Publisher): Release => {
 
 describe('a node that pulls', () => {
   it('gets an index of several partitions, and then one of a single partition again', async () => {
-    const labels = Object.fromEntries(Array.from({ length: 9 }, (_, at) => [ADDRESS(at + 1), `entity ${at}`]));
+    const labels = Object.fromEntries(
+      Array.from({ length: 9 }, (_, at) => [ADDRESS(at + 1), `entity ${at}`]),
+    );
     await a.build(labels);
     const folder = snapshotsFolderOf(a.dataDir);
-    const { meta } = await buildLabelIndex({ snapshotsFolder: folder, force: true, partitionLabels: 3 }, a.deps);
+    const { meta } = await buildLabelIndex(
+      { snapshotsFolder: folder, force: true, partitionLabels: 3 },
+      a.deps,
+    );
     const publisher = publisherOf(a);
     await publisher.capture();
     const release = current(publisher);
