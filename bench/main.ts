@@ -23,6 +23,7 @@ const BENCHMARKS: Readonly<Record<string, string>> = {
   cluster: 'cluster.js',
   log: 'log.js',
   monitoring: 'monitoring.js',
+  payments: 'payments.js',
   mcp: 'mcp.js',
   adapters: 'adapters.js',
   scale: 'scale.js',

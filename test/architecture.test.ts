@@ -25,7 +25,7 @@ const FLOORS: readonly (readonly string[])[] = [
 /** Folders outside the layers, with the only folders that each may import. */
 const ONLY: Readonly<Record<string, readonly string[]>> = {
   accounts: ['base', 'state', 'nodes'],
-  billing: ['base', 'state', 'accounts', 'sources'],
+  billing: ['base', 'state', 'accounts', 'chains', 'sources'],
 };
 
 /** Above every layer. Only the code that connects the program reads `config`; the code that does the work does not. */
@@ -181,5 +181,6 @@ describe('architecture', () => {
     expect(importers('ioredis')).toEqual(['src/state/redis-connection.ts']);
     expect(importers('bullmq')).toEqual(['src/pool/queue-bullmq.ts']);
     expect(importers('stripe')).toEqual(['src/billing/stripe.ts']);
+    expect(importers('@scure/bip32')).toEqual(['src/billing/crypto/watch-only-key.ts']);
   });
 });

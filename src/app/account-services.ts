@@ -12,6 +12,7 @@ import type { OpenedOnce } from '../base/opened-once.ts';
 import type { Random } from '../base/random.ts';
 import { sleep } from '../base/retry.ts';
 import { type ScryptRequest, scryptOnLibuv } from '../base/scrypt.ts';
+import type { CryptoPayments } from '../billing/crypto/crypto-payments.ts';
 import type { Billing } from '../billing/service.ts';
 import type { CaseStore } from '../cases/store.ts';
 import { openCaseStore } from '../cases/store-lmdb.ts';
@@ -42,6 +43,8 @@ export interface AccountServicesDeps extends Pick<OpenedOnce, 'once'> {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Creates payments in cryptocurrency; null if no key is configured. */
+  readonly cryptoPayments: ((of: Pick<AccountServices, 'billing' | 'shared'>) => CryptoPayments) | null;
 }
 
 /** Accounts, and the Redis behind them if one is configured. */
@@ -60,6 +63,8 @@ export class AccountServices {
   readonly caseStore: () => CaseStore;
   readonly savedStore: () => SavedStore;
   readonly billing: () => Billing;
+  /** Payments in cryptocurrency; null if no key is configured. */
+  readonly cryptoPayments: () => CryptoPayments | null;
   /** The transparency log of receipts. */
   readonly logStore: () => LogStore;
   readonly receiptStore: () => ReceiptStore;
@@ -119,8 +124,13 @@ export class AccountServices {
           ...{ clock, random, log, access: this.access() },
           openStore: this.shared().openStore,
           publicUrl: () => this.publicUrl,
+          cryptoPayments: this.cryptoPayments,
         }),
       (service) => service.close(),
+    );
+    this.cryptoPayments = once<CryptoPayments | null>(
+      () => deps.cryptoPayments?.(this) ?? null,
+      (service) => service?.close(),
     );
     this.logStore = once<LogStore>(
       () => openLogStore({ path: join(dataDir, 'log.mdb') }, { openStore: this.shared().openStore }),
@@ -253,6 +263,7 @@ export class AccountServices {
     accounts.audit();
     accounts.people();
     this.billing().open();
+    this.cryptoPayments()?.store();
     this.cleared();
     this.caseStore();
     this.savedStore();

@@ -7,6 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { createBilling } from '../billing/billing.ts';
+import type { CryptoPayments } from '../billing/crypto/crypto-payments.ts';
 import type { Billing } from '../billing/service.ts';
 import { createCardCheckouts } from '../billing/stripe.ts';
 import { createWire } from '../billing/wire/method.ts';
@@ -22,12 +23,14 @@ export interface BillingServicesDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Payments in cryptocurrency; null if no key is configured. */
+  readonly cryptoPayments: () => CryptoPayments | null;
 }
 
 /** Returns the service of billing. Bookings are in the audit log. */
 export function billingOf(
   config: Pick<Config, 'dataDir' | 'stripe' | 'seller' | 'bankAccount' | 'paymentToleranceBasisPoints'>,
-  { access, openStore, publicUrl, clock, random, log }: BillingServicesDeps,
+  { access, openStore, publicUrl, clock, random, log, cryptoPayments }: BillingServicesDeps,
 ): Billing {
   const { dataDir, stripe, seller, bankAccount, paymentToleranceBasisPoints } = config;
   const { keys, audit, ledger, planOf } = access;
@@ -43,10 +46,14 @@ export function billingOf(
       ...{ clock, random, log },
       packages: readPackages(),
       checkouts: stripe.api === null ? null : createCardCheckouts(stripe.api),
-      methods: ({ invoices }) =>
-        bankAccount === null
-          ? []
-          : [createWire({ account: bankAccount, toleranceBasisPoints }, { clock, invoices })],
+      methods: ({ invoices }) => {
+        const crypto = cryptoPayments();
+        const wire =
+          bankAccount === null
+            ? null
+            : createWire({ account: bankAccount, toleranceBasisPoints }, { clock, invoices });
+        return [crypto?.method ?? null, wire].filter((method) => method !== null);
+      },
       ledger: (actor) => auditBookings(ledger(), audit, actor, { log }),
       accountExists: (accountId) => keys.planOf(accountId) !== null,
       freeCredits: (accountId) => planOf(accountId).creditsPerMonth,

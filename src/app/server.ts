@@ -193,6 +193,7 @@ export class Server {
     this.#startRefreshing();
     if (this.#answers) this.#startSavedScreenings();
     if (this.#answers) accounts.billing().start(billingDelivery(() => this.#openMonitoring(serving).service));
+    if (this.#roles.includes('listener')) this.#followPayments();
     this.#logPublishing?.start();
     if (this.#answers) this.#startReceipts();
     this.#logServing(url, backend);
@@ -443,6 +444,15 @@ export class Server {
     return this.#savedScreenings;
   }
 
+  /** Follows the chains of invoices in cryptocurrency. */
+  #followPayments(): void {
+    const { accounts, log } = this.#deps;
+    accounts
+      .cryptoPayments()
+      ?.start()
+      .catch((error: unknown) => log.error({ error: messageOf(error) }, 'payments are not followed'));
+  }
+
   #openBillingStreams(): StreamHub {
     this.#billingStreams ??= billingStreams(this.#deps.accounts.billing(), this.#deps);
     return this.#billingStreams;
@@ -578,6 +588,7 @@ export class Server {
     if (this.#snapshotCheck !== null) clearInterval(this.#snapshotCheck);
     return endEach([
       () => this.#billingStreams?.close('The server is stopping.'),
+      () => this.#deps.accounts.cryptoPayments()?.stop(),
       () => (this.#answers ? this.#deps.accounts.billing().stop() : undefined),
       () => this.#monitoring?.service.streams.close('The server is stopping.'),
       () =>

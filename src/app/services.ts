@@ -9,6 +9,7 @@ import { createLogger, type Logger } from '../base/log.ts';
 import { createMailer } from '../base/mail.ts';
 import { createOpenedOnce, endEach } from '../base/opened-once.ts';
 import { systemRandom } from '../base/random.ts';
+import { readCryptoKeys } from '../billing/crypto/crypto-payments.ts';
 import { priced } from '../chains/prices/priced.ts';
 import { pricesFolderOf } from '../chains/prices/table.ts';
 import type { Services } from '../cli/services.ts';
@@ -34,6 +35,7 @@ import {
   outputsFolderOf,
   transfersFolderOf,
 } from './chain-services.ts';
+import { cryptoPaymentsOf } from './crypto-services.ts';
 import { createLabelServices, type LabelServices } from './label-services.ts';
 import { createOracleServices } from './oracle-services.ts';
 import { auditedReceipts, receiptsOf } from './receipt-services.ts';
@@ -147,7 +149,18 @@ export function createServices(config: Config, version: string): Services {
   const { once } = opened;
   const chains = createChainServices(config, { once, clock, log });
   const labels = createLabelServices(config, { once, clock, log });
-  const accounts = new AccountServices(config, { once, clock, random: systemRandom, log });
+  // Validated at startup, so that a private key is refused before anything else happens.
+  const paymentKeys = readCryptoKeys(config.paymentKeys);
+  const accounts = new AccountServices(config, {
+    ...{ once, clock, random: systemRandom, log },
+    cryptoPayments:
+      paymentKeys === null
+        ? null
+        : ({ billing, shared }) =>
+            cryptoPaymentsOf(config, {
+              ...{ clock, random: systemRandom, log, chains, screening, billing, shared, keys: paymentKeys },
+            }),
+  });
   const screening = createScreeningServices(config, { once, clock, log, chains, labels });
   const attribution = createAttributionServices({ once, dataDir: config.dataDir, clock, chains, labels });
   const plans = once(readPlans, () => {});
@@ -198,6 +211,7 @@ export function createServices(config: Config, version: string): Services {
     keys: () => auditKeys(access().keys, () => access().audit(), OPERATOR),
     ledger: () => auditBookings(access().ledger(), () => access().audit(), OPERATOR, { log }),
     billing: accounts.billing,
+    cryptoPayments: accounts.cryptoPayments,
     people: () => access().people(),
     audit: () => access().audit(),
     logStore: accounts.logStore,

@@ -1,5 +1,6 @@
 /** Creates invoices, and shows them in the form of the API. */
 import { isoTime } from '../base/clock.ts';
+import { cryptoAnswer } from './crypto/details.ts';
 import { BILLING_LIMITS } from './limits.ts';
 import type {
   Due,
@@ -193,6 +194,7 @@ export function invoiceAnswer(invoice: Invoice, nowMs: number) {
     settledAt: timeOrNull(invoice.settledAtMs),
     receiptNumber: invoice.receipt === null ? null : receiptNumber(invoice.receipt),
     wire: wireAnswer(invoice),
+    crypto: invoice.details.crypto === undefined ? null : cryptoAnswer(invoice.details.crypto),
     payments: invoice.payments.map((payment) => paymentAnswer(payment, invoice)),
     refunds: invoice.refunds.map(({ id, paymentId, amount, reason, atMs }) => ({
       ...{ id, paymentId, amount, reason },

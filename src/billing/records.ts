@@ -3,6 +3,7 @@
  * units. Amounts of a payment are decimal texts of integers in the smallest unit of its asset: wei exceed a number.
  */
 import type { Pool } from '../accounts/pools.ts';
+import type { CryptoDetails } from './crypto/details.ts';
 import type { WireDetails } from './wire/details.ts';
 
 /**
@@ -127,6 +128,7 @@ export interface InvoiceStep {
 /** How to pay, by the method of the invoice: stored when it is created, and part of every response. */
 export interface InvoiceDetails {
   readonly wire?: WireDetails;
+  readonly crypto?: CryptoDetails;
 }
 
 /** A ledger entry that belongs to an invoice. */

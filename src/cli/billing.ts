@@ -3,6 +3,8 @@ import type { Command } from 'commander';
 import { OPERATOR } from '../accounts/audit.ts';
 import { LOCAL_ACCOUNT } from '../accounts/keys.ts';
 import { AssayError } from '../base/errors.ts';
+import { notConfigured } from '../billing/crypto/crypto-payments.ts';
+import type { KeyUse } from '../billing/crypto/method.ts';
 import { invoiceAnswer } from '../billing/invoice.ts';
 import { BILLING_LIMITS } from '../billing/limits.ts';
 import type { OfferedPackage, Price } from '../billing/packages.ts';
@@ -72,6 +74,19 @@ async function agree(
   await services.billing().agree(accountId, agreed === null ? null : { ...agreed, agreedAtMs: nowMs });
   const detail = agreed === null ? 'removed' : `${agreed.credits} credits for ${agreed.amount} cents`;
   await services.audit().write({ ...OPERATOR, action: 'billing.agree', accountId, subject: null, detail });
+}
+
+/** Lines of a key: where it stands, and the command with which Bitcoin Core and its forks import its addresses. */
+function keyLines({ key, form, next, descriptor, range, firstPath }: KeyUse): readonly string[] {
+  const given = range === null ? 'no address given yet' : `addresses ${range[0]} to ${range[1]} given`;
+  const first = `${key}: ${form}, first path ${firstPath}, next index ${next}, ${given}`;
+  if (range === null) return [first];
+  const gap = `Wallets look 20 addresses ahead: unpaid invoices can hide later payments. Set the gap limit to at least ${next + 20}.`;
+  if (descriptor === null) return [first, gap];
+  const request = JSON.stringify([
+    { desc: descriptor, range: [0, range[1]], timestamp: 'now', watchonly: true },
+  ]);
+  return [first, gap, `importdescriptors '${request}'`];
 }
 
 /** Adds `assay billing`. */
@@ -146,16 +161,41 @@ export function addBillingCommand(program: Command, terminal: Terminal, services
   addPaymentCommands(billing, terminal, services);
 
   billing
+    .command('keys')
+    .description(
+      'list the watch-only keys of cryptocurrency invoices, with the range of addresses that a wallet must import',
+    )
+    .option('--json', 'answer as JSON')
+    .action(({ json = false }: JsonOption) => {
+      const crypto = services().cryptoPayments();
+      if (crypto === null) throw notConfigured();
+      const keys = crypto.keyUses();
+      answer(terminal, json, { keys }, () => keys.flatMap(keyLines));
+    });
+
+  billing
     .command('verify')
     .description('compare invoices, payments and the ledger, and the numbers of receipts')
+    .option('--chains', 'also compare payments in cryptocurrency with their chains')
     .option('--json', 'answer as JSON')
-    .action(async ({ json = false }: JsonOption) => {
-      const report = await services().billing().verify();
+    .action(async ({ json = false, chains = false }: JsonOption & { chains?: boolean }) => {
+      const ofLedger = await services().billing().verify();
+      const crypto = chains ? services().cryptoPayments() : null;
+      if (chains && crypto === null) throw notConfigured();
+      const ofChains = (await crypto?.compareWithChains()) ?? null;
+      const faults = [...ofLedger.faults, ...(ofChains?.faults ?? [])];
+      const report = { ...ofLedger, faults, chains: ofChains };
       answer(terminal, json, report, () => [
         `${report.invoices} invoices, ${report.settled} settled, ${report.held} held, ${report.receipts} receipts, ${report.entries} ledger entries: ${report.faults.length === 0 ? 'all agree.' : 'NOT in agreement.'}`,
         ...(report.withoutInvoice === 0
           ? []
           : [`${report.withoutInvoice} payments of an earlier release have no invoice.`]),
+        ...(ofChains === null
+          ? []
+          : [
+              `${ofChains.payments} payments are on their chains as recorded, ${ofChains.addresses} addresses were compared, ${ofChains.skipped.length} comparisons were skipped.`,
+              ...ofChains.skipped,
+            ]),
         ...report.faults,
       ]);
       if (report.faults.length > 0)

@@ -7,6 +7,7 @@ import type { Plan } from '../accounts/plans.ts';
 import type { AccountsFilled } from '../accounts/redis/fill.ts';
 import type { AttributionAnswer } from '../attribution/explain.ts';
 import type { AttributeOptions, AttributeReport } from '../attribution/run.ts';
+import type { CryptoPayments } from '../billing/crypto/crypto-payments.ts';
 import type { Billing } from '../billing/service.ts';
 import type { ChainAdapters } from '../chains/families/adapters.ts';
 import type { PriceSyncReport } from '../chains/prices/daily.ts';
@@ -217,6 +218,8 @@ export interface Services extends ImportDeps {
   keys(): KeyStore;
   ledger(): Ledger;
   billing(): Billing;
+  /** Payments in cryptocurrency; null if no key is configured. */
+  cryptoPayments(): CryptoPayments | null;
   people(): People;
   audit(): AuditLog;
   /** The transparency log of receipts of this installation. */

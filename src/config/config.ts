@@ -38,6 +38,10 @@ export interface Config {
     /** Creates checkouts; null: none are offered. */
     readonly api: { readonly secretKey: string; readonly apiUrl: string } | null;
   };
+  /** Watch-only keys for invoices in cryptocurrency, as text; null: not offered. */
+  readonly paymentKeys: Readonly<
+    Record<'BTC' | 'LTC' | 'DOGE' | 'BCH' | 'EVM' | 'TRON' | 'SOL', string | null>
+  >;
   /** The operator's details on receipts. */
   readonly seller: {
     readonly name: string | null;
@@ -356,6 +360,15 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     mail: smtpUrl === null ? null : { url: smtpUrl, from: value(SETTINGS.mailFrom) },
     webhookTrustedHosts: value(SETTINGS.webhookTrustedHosts),
     stripe: readStripe(value),
+    paymentKeys: {
+      BTC: value(SETTINGS.paymentKeyBtc),
+      LTC: value(SETTINGS.paymentKeyLtc),
+      DOGE: value(SETTINGS.paymentKeyDoge),
+      BCH: value(SETTINGS.paymentKeyBch),
+      EVM: value(SETTINGS.paymentKeyEvm),
+      TRON: value(SETTINGS.paymentKeyTron),
+      SOL: value(SETTINGS.paymentAddressSol),
+    },
     seller: {
       name: value(SETTINGS.sellerName),
       address: value(SETTINGS.sellerAddress),

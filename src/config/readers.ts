@@ -137,6 +137,9 @@ const LINES_MAX = 8;
 
 const isLine = (text: string): boolean => text.length <= LINE_MAX && !/\p{Cc}/u.test(text);
 
+/** An extended public key, an output descriptor or an address: checked when the program starts, by a reader that never repeats it. */
+export const optionalPaymentKey = (text: string): string | null => (text.trim() === '' ? null : text.trim());
+
 export const optionalLine = (text: string, variable: string): string | null => {
   if (!isLine(text)) throw wrong(variable, text, `at most ${LINE_MAX} characters without control characters`);
   return text.trim() === '' ? null : text.trim();

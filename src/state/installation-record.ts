@@ -39,6 +39,7 @@ const KINDS: readonly StoreKind[] = [
   { path: /^accounts\/quotas\.mdb$/, kind: 'quotas', ...shared },
   { path: /^accounts\/payments\.mdb$/, kind: 'payments', ...shared },
   { path: /^invoices\.mdb$/, kind: 'invoices', ...shared },
+  { path: /^payment-watch\.mdb$/, kind: 'watched payments', ...shared },
   { path: /^accounts\/cleared-names\.lmdb$/, kind: 'cleared names', ...shared },
   { path: /^monitoring\/monitoring\.lmdb$/, kind: 'monitoring', ...shared },
   { path: /^cases\.mdb$/, kind: 'cases', ...shared },

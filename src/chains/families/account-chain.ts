@@ -439,6 +439,13 @@ class AccountChain implements ChainAdapter {
     return this.#history(address, query, this.#running(call));
   }
 
+  async transfersNaming(key: string, limit: number, call: Call): Promise<readonly Transfer[]> {
+    const address = parseAddress(this.chain, key).canonical;
+    const query = { cursor: null, size: limit, from: null, to: null };
+    const sourced = await this.#reader.rows(address, query, this.#running(call));
+    return sourced.value.rows.flatMap(({ transfers }) => transfers);
+  }
+
   head(call: Call): Promise<HeadAnswer> {
     return this.#head(this.#running(call));
   }

@@ -84,6 +84,24 @@ export interface BlockHeader extends BlockRef {
   readonly timestampMs: number;
 }
 
+/** Names of blocks by their finality. */
+export type BlockTag = 'safe' | 'finalized';
+
+/** A transaction that is in no block yet. */
+export interface UnconfirmedTransaction extends Pick<UtxoTransaction, 'txid' | 'inputs' | 'outputs'> {
+  /** When the node received it, by its own clock; null if the node does not say. */
+  readonly receivedAtMs: number | null;
+}
+
+export interface Unconfirmed {
+  /** Ids of all transactions in the pool of one node. */
+  ids(call: Call): Promise<readonly string[]>;
+  /** Returns a transaction of the pool; null if it is no longer there. */
+  transaction(txid: string, call: Call): Promise<UnconfirmedTransaction | null>;
+  /** Fills in the time, and the addresses and values of inputs, as far as the node has them. */
+  withSources(transaction: UnconfirmedTransaction, call: Call): Promise<UnconfirmedTransaction>;
+}
+
 export interface ContractCall {
   readonly to: string;
   /** Call data in hex. */
@@ -236,6 +254,20 @@ export interface ChainAdapter {
   readonly logs?: (query: LogQuery, call: Call) => Promise<readonly LogEntry[]>;
   /** Returns the code of an account in hex (EVM): `0x` if it is no contract, `0xef0100…` if it is delegated (EIP-7702). */
   readonly code?: (address: string, call: Call) => Promise<string>;
+  /**
+   * Returns the height of the newest block that the node calls safe or finalized (EVM).
+   *
+   * @returns null if the node knows no such block
+   */
+  readonly taggedHeight?: (tag: BlockTag, call: Call) => Promise<number | null>;
+  /** Transactions that are in no block yet (UTXO chains); null if no endpoint lists them. */
+  readonly unconfirmed?: Unconfirmed | null;
+  /**
+   * Returns all transfers of the newest transactions that name a key, also of those that pay other addresses (Solana: reference keys).
+   *
+   * @param limit - maximum number of transactions
+   */
+  readonly transfersNaming?: (key: string, limit: number, call: Call) => Promise<readonly Transfer[]>;
   /** Returns the last observed state of the endpoints; sends no request. */
   health(): ChainHealth;
   /** Closes connections and subscriptions. Idempotent. */

@@ -127,6 +127,29 @@ const WireSchema = Type.Object(
   { title: 'WireInstructions' },
 );
 
+const CryptoSchema = Type.Object(
+  {
+    chain: text('Chain on which it is paid.'),
+    asset: text("The coin's symbol, or the contract of the token. Only this asset counts."),
+    symbol: text(),
+    address: text('Address to pay.'),
+    amount: text('Amount due in whole coins.'),
+    uri: text('URI that wallets open, and the content of the QR code.'),
+    index: nullable(Type.Integer(), "Index of the address below the operator's key; null on Solana."),
+    path: nullable(Type.String(), 'Path of the address; null on Solana.'),
+    reference: nullable(Type.String(), 'Reference key that a payment on Solana must name; null elsewhere.'),
+    confirmations: nullable(
+      Type.Integer(),
+      'Blocks that a payment needs, its own included; null if it needs finality.',
+    ),
+    finality: nullable(
+      oneOf(['safe', 'finalized']),
+      'Finality that a payment needs; null if it needs blocks.',
+    ),
+  },
+  { title: 'CryptoInstructions' },
+);
+
 const PaymentSchema = Type.Object(
   {
     id: text('Unique among all invoices.'),
@@ -204,6 +227,7 @@ export const InvoiceSchema = Type.Object(
     settledAt: nullable(time()),
     receiptNumber: nullable(Type.String(), 'Number of the receipt; null until the invoice is settled.'),
     wire: nullable(WireSchema, 'How to pay by wire; null for every other method.'),
+    crypto: nullable(CryptoSchema, 'How to pay in cryptocurrency; null for every other method.'),
     payments: listOf(PaymentSchema, 'Payments that have arrived, in the order of their first sight.'),
     refunds: listOf(
       Type.Object({

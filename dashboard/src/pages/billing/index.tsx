@@ -5,6 +5,7 @@ import type { ReactNode } from 'react';
 import { useI18n } from '../../i18n/index.tsx';
 import { PATHS } from '../../paths.ts';
 import { Page } from '../../ui/Page.tsx';
+import { Crypto } from './Crypto.tsx';
 import { Invoices } from './Invoices.tsx';
 import { Packages } from './Packages.tsx';
 
@@ -21,6 +22,7 @@ export function CreditsPage(): ReactNode {
       }
     >
       <Packages />
+      <Crypto />
       <Invoices />
     </Page>
   );

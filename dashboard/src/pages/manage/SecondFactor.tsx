@@ -9,6 +9,7 @@ import { Button } from '../../ui/Button.tsx';
 import { Field } from '../../ui/Field.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Section } from '../../ui/Page.tsx';
+import { QrCode } from '../../ui/QrCode.tsx';
 import { saveFile } from '../../ui/save-file.ts';
 import { Failure } from '../../ui/states.tsx';
 import { Popup } from './parts.tsx';
@@ -103,7 +104,7 @@ function Enable({ onClose }: { readonly onClose: () => void }): ReactNode {
         ) : (
           <>
             <p>{t('totp.scan')}</p>
-            <QrCode text={enrol.data.uri} />
+            <QrCode text={enrol.data.uri} label={t('totp.qr')} />
             <p className="muted">{t('totp.type')}</p>
             <div className="secret-line">
               <code className="secret-text">{enrol.data.secret}</code>
@@ -212,21 +213,4 @@ function Recovery({ codes, onClose }: { readonly codes: readonly string[]; reado
       </div>
     </Popup>
   );
-}
-
-/** A QR code on white, which every camera reads, in both themes. Its library is loaded here and nowhere else. */
-function QrCode({ text }: { readonly text: string }): ReactNode {
-  const { t } = useI18n();
-  const canvas = useRef<HTMLCanvasElement>(null);
-  useEffect(() => {
-    let isGone = false;
-    void import('lean-qr').then(({ generate }) => {
-      if (!isGone && canvas.current !== null)
-        generate(text).toCanvas(canvas.current, { on: [0, 0, 0], off: [255, 255, 255], pad: 4 });
-    });
-    return () => {
-      isGone = true;
-    };
-  }, [text]);
-  return <canvas ref={canvas} className="qr" role="img" aria-label={t('totp.qr')} />;
 }

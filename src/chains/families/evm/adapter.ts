@@ -111,6 +111,7 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
     // ENS is on Ethereum; its names resolve to addresses that are valid on every EVM chain.
     resolveName: chain === 'ETH' ? names : null,
     header: (height, call) => node.header(height, call),
+    taggedHeight: (tag, call) => node.taggedHeight(tag, call),
     callContract: (request, call) => node.callContract(request, call),
     logs: (query, call) => node.logs(query, call),
     code: (text, call) => node.code(parseAddress(chain, text).canonical, call),

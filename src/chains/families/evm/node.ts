@@ -10,6 +10,7 @@ import { type ChainId, chainOf } from '../../registry.ts';
 import type {
   BlockAnswer,
   BlockHeader,
+  BlockTag,
   Call,
   ContractCall,
   HeadAnswer,
@@ -58,6 +59,8 @@ export interface EvmNode {
   ): Promise<Answered<bigint>>;
   /** Returns the decimals of an ERC-20; null if the contract does not give them. */
   decimals(asset: string, call: Call): Promise<number | null>;
+  /** Height of the newest block that the node calls safe or finalized; null if it knows none. */
+  taggedHeight(tag: BlockTag, call: Call): Promise<number | null>;
   /** Reads the header of a block; null if the chain has no such block. */
   header(height: number, call: Call): Promise<BlockHeader | null>;
   /**
@@ -264,6 +267,17 @@ class EvmNodePool implements EvmNode {
   async code(address: string, call: Call): Promise<string> {
     return (await this.#rpc('eth_getCode', [address, 'latest'], (result) => asData(result, 'code'), call))
       .value;
+  }
+
+  async taggedHeight(tag: BlockTag, call: Call): Promise<number | null> {
+    try {
+      const read = (result: Json) => readBlock(result, 'header');
+      return (await this.#rpc('eth_getBlockByNumber', [tag, false], read, call)).value?.height ?? null;
+    } catch (error) {
+      // Nodes refuse a tag before the first such block, and if they do not know it.
+      if (error instanceof RpcRefusal) return null;
+      throw error;
+    }
   }
 
   async header(height: number, call: Call): Promise<BlockHeader | null> {

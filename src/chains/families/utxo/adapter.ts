@@ -203,6 +203,8 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
         { log, jitter },
       ),
     resolveName: null,
+    unconfirmed:
+      nodes.find(({ blocks: { unconfirmed } }) => unconfirmed !== undefined)?.blocks.unconfirmed ?? null,
     health() {
       return {
         chain,

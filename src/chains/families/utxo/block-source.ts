@@ -5,7 +5,7 @@ import { AssayError } from '../../../base/errors.ts';
 import type { Block } from '../../block.ts';
 import type { ChainId } from '../../registry.ts';
 import type { UtxoTransaction } from '../../utxo-transaction.ts';
-import type { BlockAnswer, Call, HeadAnswer } from '../port.ts';
+import type { BlockAnswer, Call, HeadAnswer, Unconfirmed } from '../port.ts';
 import type { BlockBody, TransactionBody } from './wire.ts';
 
 export interface BlockSource {
@@ -13,6 +13,8 @@ export interface BlockSource {
   /** Returns the hash of the block at a height; null if the chain has no such block. */
   hashAt(height: number, call: Call): Promise<string | null>;
   block(height: number, call: Call): Promise<BlockAnswer>;
+  /** Absent if the layout does not list the pool of a node. */
+  readonly unconfirmed?: Unconfirmed | undefined;
 }
 
 export const NO_BLOCK = { block: null, height: null, completeness: 'COMPLETE', note: null } as const;

@@ -11,7 +11,7 @@ import { endpointUrl } from '../../endpoints/endpoints.ts';
 import { asArray, asCount, asObject, asSecondsMs, badAnswer, type Json } from '../../endpoints/exact-json.ts';
 import { type RpcOptions, RpcRefusal, rpcRequest } from '../../endpoints/json-rpc.ts';
 import type { ChainId } from '../../registry.ts';
-import type { BlockAnswer, Call, HeadAnswer } from '../port.ts';
+import type { BlockAnswer, Call, HeadAnswer, Unconfirmed, UnconfirmedTransaction } from '../port.ts';
 import { type BlockSource, blockAnswer, NO_BLOCK } from './block-source.ts';
 import { networkOf, type UtxoNetwork } from './networks.ts';
 import { verifyChainOf } from './verify.ts';
@@ -37,6 +37,8 @@ const isOfForm = (error: RpcRefusal): boolean =>
 const FORGET_LACK_MS = 600_000;
 /** Maximum number of transactions to request per block for the spent outputs: a full block of Litecoin or Dogecoin needs fewer. */
 const SPENT_ASKED_PER_BLOCK = 4_000;
+/** Transactions in the pool of a node: ten times the most that Bitcoin's default of 300 MB has held. */
+const POOL_TRANSACTIONS_MAX = 2_000_000;
 /** Number of parallel requests: well below the queue of an endpoint, so that other requests get their turn. */
 const ASKED_AT_ONCE = 32;
 /** Share of the remaining budget that spent outputs may use: the block itself must be returned in time. */
@@ -52,6 +54,12 @@ interface NodeRequests {
   readonly block: FetchBlock;
   /** Throws CHAIN_REFUSED if the node does not have the transaction. */
   transaction(txid: string, call: Call): Promise<TransactionBody>;
+  /** Absent if the interface does not list the pool. */
+  readonly pool?: {
+    ids(call: Call): Promise<readonly string[]>;
+    /** Null if the transaction is not in the pool. */
+    receivedAtMs(txid: string, call: Call): Promise<number | null>;
+  };
 }
 
 /** Parses the JSON of a block with whole transactions. */
@@ -207,6 +215,23 @@ class JsonRpcNode implements NodeRequests {
     return (await this.#rpc('getrawtransaction', isRaw ? [txid] : [txid, 1], read, call)).value;
   }
 
+  readonly pool = {
+    ids: async (call: Call): Promise<readonly string[]> => {
+      const read = (result: Json) =>
+        asArray(result, 'pool', POOL_TRANSACTIONS_MAX).map((txid) => asHash(txid, 'txid'));
+      return (await this.#rpc('getrawmempool', [], read, call)).value;
+    },
+    receivedAtMs: async (txid: string, call: Call): Promise<number | null> => {
+      const read = (result: Json) => asSecondsMs(asObject(result, 'entry').time, 'entry.time');
+      try {
+        return (await this.#rpc('getmempoolentry', [txid], read, call)).value;
+      } catch (error) {
+        if (error instanceof RpcRefusal) return null;
+        throw error;
+      }
+    },
+  };
+
   #rpc<T>(
     method: string,
     params: Json,
@@ -355,6 +380,38 @@ class UtxoNode implements BlockSource {
     if (hash === null) return { ...NO_BLOCK, source: endpoint.source };
     const { value: block, endpoint: sender } = await this.#requests.block(height, hash, deadline.rest());
     return blockAnswer(this.#chain, height, await this.#withSpent(block, deadline.rest()), sender.source);
+  }
+
+  /** Transactions that are in no block yet; undefined if the interface does not list them. */
+  get unconfirmed(): Unconfirmed | undefined {
+    const { pool } = this.#requests;
+    if (pool === undefined) return undefined;
+    return {
+      ids: (call) => pool.ids(call),
+      transaction: async (txid, call) => {
+        try {
+          const { inputs, outputs } = await this.#requests.transaction(txid, call);
+          return { txid, inputs, outputs, receivedAtMs: null };
+        } catch (error) {
+          if (error instanceof AssayError && error.code === 'CHAIN_REFUSED') return null;
+          throw error;
+        }
+      },
+      withSources: (transaction, call) => this.#withSources(pool, transaction, call),
+    };
+  }
+
+  async #withSources(
+    pool: NonNullable<NodeRequests['pool']>,
+    transaction: UnconfirmedTransaction,
+    call: Call,
+  ): Promise<UnconfirmedTransaction> {
+    const deadline = startDeadline(call, this.#clock);
+    const receivedAtMs = await pool.receivedAtMs(transaction.txid, deadline.rest());
+    const body = { ...transaction, isCoinbase: false };
+    const block = { hash: '', parentHash: '', timestampMs: 0, transactions: [body] };
+    const [filled] = (await this.#withSpent(block, deadline.rest())).transactions;
+    return { ...transaction, inputs: filled?.inputs ?? transaction.inputs, receivedAtMs };
   }
 
   async #spentTransaction(txid: string, call: Call): Promise<TransactionBody | null> {

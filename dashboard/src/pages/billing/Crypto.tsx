@@ -1,0 +1,117 @@
+/** Buying in cryptocurrency: choose a currency and a package, then pay to the address of the invoice while its state is shown. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { call, type DataOf } from '../../api/client.ts';
+import { useI18n } from '../../i18n/index.tsx';
+import { Button } from '../../ui/Button.tsx';
+import { Choice } from '../../ui/Field.tsx';
+import { Section } from '../../ui/Page.tsx';
+import { QrCode } from '../../ui/QrCode.tsx';
+import { Failure } from '../../ui/states.tsx';
+import { useUrlState } from '../../ui/url-state.ts';
+import { Time } from '../../ui/values.tsx';
+import { useRole } from '../manage/parts.tsx';
+import { INVOICES_KEY, type Invoice, isWaiting } from './invoices.ts';
+
+type Offer = DataOf<'/billing/packages', 'get'>;
+
+/** Each look is one request of the 100 that a minute allows; payments are seen within seconds. */
+const LOOK_EVERY_MS = 3_000;
+/** The section; it is missing if the operator sells nothing for cryptocurrency, and for people who may not buy. */
+export function Crypto(): ReactNode {
+  const offer = useQuery({
+    queryKey: ['billing', 'packages'],
+    queryFn: ({ signal }) => call('get', '/billing/packages', { signal }),
+  });
+  const isOwner = useRole() === 'owner';
+  const currencies = offer.data?.methods.find(({ method }) => method === 'CRYPTO')?.currencies ?? [];
+  if (!isOwner || offer.data === undefined || currencies.length === 0) return null;
+  return <Order packages={offer.data.packages} currencies={currencies} />;
+}
+
+interface OrderProps {
+  readonly packages: Offer['packages'];
+  readonly currencies: readonly string[];
+}
+
+function Order({ packages, currencies }: OrderProps): ReactNode {
+  const { t } = useI18n();
+  const client = useQueryClient();
+  const [{ pool: asked }] = useUrlState();
+  const pool = asked === 'dashboard' ? 'dashboard' : 'api';
+  const names = packages.filter(({ pools }) => pools.includes(pool)).map(({ name }) => name);
+  const [currency, chooseCurrency] = useState(currencies[0] ?? '');
+  const [name, chooseName] = useState(names[0] ?? '');
+  const ordering = useMutation({
+    mutationFn: () =>
+      call('post', '/billing/invoices', { body: { package: name, pool, method: 'CRYPTO', currency } }),
+    onSuccess: () => client.invalidateQueries({ queryKey: INVOICES_KEY }),
+  });
+  const options = (values: readonly string[]) => values.map((value) => ({ value, label: value }));
+  return (
+    <Section title={t('billing.cryptoTitle')} note={t('billing.cryptoNote')}>
+      <div className="fields">
+        <Choice label={t('billing.package')} value={name} options={options(names)} onChange={chooseName} />
+        <Choice
+          label={t('billing.cryptoCurrency')}
+          value={currency}
+          options={options(currencies)}
+          onChange={chooseCurrency}
+        />
+        <Button kind="primary" isBusy={ordering.isPending} onClick={() => ordering.mutate()}>
+          {t('billing.cryptoOrder')}
+        </Button>
+      </div>
+      {ordering.error === null ? null : <Failure error={ordering.error} />}
+      {ordering.data === undefined ? null : <Payment id={ordering.data.invoice.id} />}
+    </Section>
+  );
+}
+
+/** The invoice that was ordered last, until it is settled. */
+function Payment({ id }: { readonly id: string }): ReactNode {
+  const invoice = useQuery({
+    queryKey: ['billing', 'invoice', id],
+    queryFn: ({ signal }) => call('get', '/billing/invoices/{id}', { path: { id }, signal }),
+    staleTime: 0,
+    refetchInterval: ({ state: { data } }) =>
+      data === undefined || isWaiting(data.invoice) ? LOOK_EVERY_MS : false,
+  });
+  if (invoice.error !== null) return <Failure error={invoice.error} onRetry={() => void invoice.refetch()} />;
+  return invoice.data === undefined ? null : <Instructions invoice={invoice.data.invoice} />;
+}
+
+function Instructions({ invoice }: { readonly invoice: Invoice }): ReactNode {
+  const { t, word } = useI18n();
+  const { crypto, state, expiresAt } = invoice;
+  if (crypto === null) return null;
+  const { amount, symbol, chain, address, uri } = crypto;
+  return (
+    <div>
+      <p role="status">
+        <strong>{word('invoiceState', state)}</strong>{' '}
+        {invoice.exceptions.map((one) => word('invoiceException', one)).join(', ')}
+      </p>
+      <QrCode text={uri} label={t('billing.cryptoCode')} />
+      <dl className="facts">
+        <dt>{t('billing.cryptoAmount')}</dt>
+        <dd>
+          <code>{amount}</code> {symbol} ({chain})
+        </dd>
+        <dt>{t('billing.cryptoAddress')}</dt>
+        <dd>
+          <code>{address}</code>
+        </dd>
+        <dt>{t('billing.cryptoExpires')}</dt>
+        <dd>
+          <Time iso={expiresAt} />
+        </dd>
+      </dl>
+      {uri.includes(':') ? (
+        <a href={uri} className="button plain">
+          {t('billing.cryptoOpen')}
+        </a>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,253 @@
+/**
+ * Follows one chain for payments: its blocks from the last processed one on, reorgs, and on UTXO chains the pool of the node. Only one node
+ * of an installation follows a chain, under a lease.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { AssayError, messageOf } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { sleep } from '../../base/retry.ts';
+import type { BlockRef, Call, ChainAdapter, ChainEvent, Unconfirmed } from '../../chains/families/port.ts';
+import { CHAIN_LIMITS } from '../../chains/limits.ts';
+import type { ChainId } from '../../chains/registry.ts';
+import type { Fence } from '../../state/live-store.ts';
+import { CRYPTO_LIMITS } from './limits.ts';
+import type { PaymentBook, TagHeights } from './payment-book.ts';
+import { ownersOf, paysInvoice, sightingOf, sightingsInBlock, sightingsInTransaction } from './sightings.ts';
+import { isUtxo } from './terms.ts';
+import type { WatchStore } from './watch-store.ts';
+import type { Watched, WatchTable } from './watch-table.ts';
+
+export interface ChainPaymentsDeps {
+  readonly adapter: ChainAdapter;
+  readonly store: WatchStore;
+  readonly table: WatchTable;
+  /** Keeps its time if the clock of the machine jumps: first sight is compared with price locks. */
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Whether the endpoints are the operator's own. */
+  readonly isOwn: boolean;
+}
+
+/** State of a followed chain, for operators. */
+export interface ChainPaymentsState {
+  readonly chain: ChainId;
+  readonly height: number | null;
+  readonly lastError: string | null;
+}
+
+/** Reads the senders of a payment again from its block; null if they are unknown or the block is gone. */
+export async function payersInBlock(
+  adapter: ChainAdapter,
+  txHash: string,
+  position: string,
+  { height, hash }: BlockRef,
+): Promise<readonly string[] | null> {
+  const call = { signal: new AbortController().signal, budgetMs: CRYPTO_LIMITS.requestBudgetMs };
+  const { block } = await adapter.block(height, call);
+  if (block === null || block.hash !== hash) return null;
+  const transaction = block.transactions?.find(({ txid }) => txid === txHash);
+  if (transaction !== undefined) return ownersOf(transaction.inputs, transaction.isCoinbase);
+  const transfer = block.transfers.find((one) => one.txHash === txHash && one.position === position);
+  if (transfer === undefined) return null;
+  const watched = { chain: adapter.chain, accountId: '', invoiceId: '', target: '', untilMs: 0 };
+  return sightingOf(transfer, watched, { height, hash }).payers;
+}
+
+export class ChainPayments {
+  readonly #chain: ChainId;
+  readonly #book: PaymentBook;
+  readonly #deps: ChainPaymentsDeps;
+  #height: number | null = null;
+  #lastError: string | null = null;
+  /** Reports are made one after the other: blocks and the pool concern the same payments. */
+  #turn: Promise<unknown> = Promise.resolve();
+  /** Ids in the pool at the last look; null before the first one since the start or an outage. */
+  #pool: Set<string> | null = null;
+  /** Time of the last question for tags, by the monotonic clock. */
+  #taggedAtMs = Number.NEGATIVE_INFINITY;
+  #tags: TagHeights = {};
+
+  constructor(book: PaymentBook, deps: ChainPaymentsDeps) {
+    this.#chain = deps.adapter.chain;
+    this.#book = book;
+    this.#deps = deps;
+  }
+
+  state(): ChainPaymentsState {
+    return { chain: this.#chain, height: this.#height, lastError: this.#lastError };
+  }
+
+  /** Follows until `signal` aborts. Never rejects. */
+  async run(signal: AbortSignal, fence: Fence | null): Promise<void> {
+    const { adapter } = this.#deps;
+    for (const watched of this.#deps.table.of(this.#chain)) this.#book.load(watched);
+    const { unconfirmed } = adapter;
+    await Promise.all([
+      this.#retried('blocks', signal, () => this.#followBlocks(signal, fence)),
+      this.#retried('checks', signal, () => this.#check(signal)),
+      ...(isUtxo(this.#chain) && unconfirmed !== undefined && unconfirmed !== null
+        ? [this.#retried('pool', signal, () => this.#followPool(unconfirmed, signal))]
+        : []),
+    ]);
+  }
+
+  async #retried(what: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    let waitMs: number = CRYPTO_LIMITS.retryMs;
+    while (!signal.aborted) {
+      const startedMs = this.#deps.clock.monotonic();
+      try {
+        await work();
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#lastError = messageOf(error);
+        this.#deps.log.warn(
+          { chain: this.#chain, what, error: messageOf(error) },
+          'following payments interrupted',
+        );
+      }
+      if (this.#deps.clock.monotonic() - startedMs > CRYPTO_LIMITS.retryMaxMs) waitMs = CRYPTO_LIMITS.retryMs;
+      await sleep(waitMs, signal).catch(() => undefined);
+      waitMs = Math.min(waitMs * 2, CRYPTO_LIMITS.retryMaxMs);
+    }
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  #call(signal: AbortSignal): Call {
+    return { signal, budgetMs: CRYPTO_LIMITS.requestBudgetMs };
+  }
+
+  async #followBlocks(signal: AbortSignal, fence: Fence | null): Promise<void> {
+    const { adapter, store } = this.#deps;
+    const known = store.blocks(this.#chain);
+    const last = known.at(-1);
+    const from = { fromHeight: last === undefined ? null : last.height + 1, known };
+    if (last !== undefined) this.#height = last.height;
+    try {
+      for await (const event of adapter.subscribe(from, this.#call(signal))) {
+        await this.#inTurn(() => this.apply(event, fence));
+        this.#lastError = null;
+      }
+    } catch (error) {
+      if (!(error instanceof AssayError) || error.code !== 'CHAIN_REORG_TOO_DEEP') throw error;
+      // Everything in these blocks is pending again, and the new branch is read from their start.
+      const lowest = Math.max(0, (last?.height ?? 0) - CHAIN_LIMITS.reorgBlocksMax);
+      this.#deps.log.error({ chain: this.#chain, height: lowest }, 'deep reorg: payments are read again');
+      await this.#inTurn(async () => {
+        await this.#book.revert(lowest);
+        await store.revert(this.#chain, lowest, fence);
+        const hash = (await adapter.block(lowest, this.#call(signal))).block?.hash;
+        if (hash !== undefined) await store.advance(this.#chain, { height: lowest, hash }, fence);
+      });
+    }
+  }
+
+  /** Processes an event. Its position is stored last: after a crash, it is processed again. */
+  async apply(event: ChainEvent, fence: Fence | null): Promise<void> {
+    const { store, table, clock } = this.#deps;
+    if (event.type === 'reorg') {
+      const height = event.ancestor?.height ?? (event.dropped.at(-1)?.height ?? 0) - 1;
+      await this.#book.revert(height);
+      await store.revert(this.#chain, height, fence);
+      this.#height = height;
+      this.#deps.log.warn({ chain: this.#chain, blocks: event.dropped.length, height }, 'payments reverted');
+      return;
+    }
+    const { block } = event;
+    for (const sighting of sightingsInBlock(block, table, clock.now())) await this.#book.observe(sighting);
+    await this.#book.advance(block.height, this.#tags);
+    await store.advance(this.#chain, { height: block.height, hash: block.hash }, fence);
+    this.#height = block.height;
+  }
+
+  /** Confirms what waits for finality, a rate or fresh lists. */
+  async #check(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await sleep(CRYPTO_LIMITS.checkMs, signal);
+      await this.#readTags(signal);
+      const height = this.#height;
+      if (height !== null && this.#book.size > 0)
+        await this.#inTurn(() => this.#book.advance(this.#height ?? height, this.#tags));
+    }
+  }
+
+  async #readTags(signal: AbortSignal): Promise<void> {
+    const { adapter, clock } = this.#deps;
+    const { taggedHeight } = adapter;
+    if (taggedHeight === undefined) return;
+    const wanted = (['safe', 'finalized'] as const).filter((tag) => this.#book.needsTag(tag));
+    if (wanted.length === 0 || clock.monotonic() - this.#taggedAtMs < CRYPTO_LIMITS.checkMs) return;
+    this.#taggedAtMs = clock.monotonic();
+    for (const tag of wanted) {
+      const height = await taggedHeight(tag, this.#call(signal));
+      // A block that this node has not processed may be of another branch.
+      if (height !== null && this.#height !== null)
+        this.#tags = { ...this.#tags, [tag]: Math.min(height, this.#height) };
+    }
+  }
+
+  async #followPool(unconfirmed: Unconfirmed, signal: AbortSignal): Promise<void> {
+    const pollMs = this.#deps.isOwn ? CRYPTO_LIMITS.poolPollMs : CRYPTO_LIMITS.poolPollPublicMs;
+    try {
+      while (!signal.aborted) {
+        await this.#lookAtPool(unconfirmed, signal);
+        await sleep(pollMs, signal);
+      }
+    } finally {
+      this.#pool = null;
+    }
+  }
+
+  async #lookAtPool(unconfirmed: Unconfirmed, signal: AbortSignal): Promise<void> {
+    const { adapter } = this.#deps;
+    const before = await adapter.head(this.#call(signal));
+    const ids = await unconfirmed.ids(this.#call(signal));
+    // The node has seen these transactions before this process looked, so its time counts.
+    const isFirstLook = this.#pool === null;
+    const known = this.#pool ?? new Set<string>();
+    const unread = ids.filter((txid) => !known.has(txid));
+    const reading = unread.slice(0, CRYPTO_LIMITS.poolReadsMax);
+    for (let at = 0; at < reading.length; at += CRYPTO_LIMITS.poolReadsAtOnce)
+      await Promise.all(
+        reading
+          .slice(at, at + CRYPTO_LIMITS.poolReadsAtOnce)
+          .map((txid) =>
+            this.#readPooled(unconfirmed, txid, isFirstLook || unread.length > reading.length, signal),
+          ),
+      );
+    const skipped = new Set(unread.slice(reading.length));
+    this.#pool = new Set(ids.filter((txid) => !skipped.has(txid)));
+    // A transaction that left the pool for a block is not missing: the block must be processed first.
+    if (this.#height === before.height) await this.#inTurn(() => this.#book.compareWithPool(new Set(ids)));
+  }
+
+  async #readPooled(
+    unconfirmed: Unconfirmed,
+    txid: string,
+    isOld: boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { table, clock } = this.#deps;
+    const transaction = await unconfirmed.transaction(txid, this.#call(signal));
+    if (transaction === null || !paysInvoice(transaction, table)) return;
+    const nowMs = clock.now();
+    const whole = await unconfirmed.withSources(transaction, this.#call(signal));
+    const seenAtMs = isOld ? Math.min(nowMs, whole.receivedAtMs ?? nowMs) : nowMs;
+    const place = { block: null, seenAtMs, isCoinbase: false };
+    for (const sighting of sightingsInTransaction(this.#chain, whole, table, place))
+      await this.#inTurn(() => this.#book.observe(sighting));
+  }
+
+  /** Whether the payments of an invoice can no longer change. */
+  isAtRest({ invoiceId }: Watched): boolean {
+    return this.#book.isAtRest(invoiceId);
+  }
+
+  forget({ invoiceId }: Watched): void {
+    this.#book.forget(invoiceId);
+  }
+}
