@@ -16,6 +16,7 @@ const match: TopMatch = {
   entityId: '1',
   schema: 'Person',
   matchedName: LISTED,
+  partial: false,
   weakAlias: false,
   countries: ['DE'],
   birthDate: '1970-01-01',

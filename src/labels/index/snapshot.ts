@@ -551,6 +551,14 @@ class PartitionedReader implements LabelReader {
     for (const reader of this.readers) reader.eachSanctioned(chain, visit);
   }
 
+  eachLabelled(
+    chain: ChainId,
+    isWanted: (label: LabelTemplate) => boolean,
+    visit: (key: Uint8Array) => void,
+  ): void {
+    for (const reader of this.readers) reader.eachLabelled(chain, isWanted, visit);
+  }
+
   private readerOf(handle: LabelHandle): MappedReader {
     return this.readers[handle & this.mask] as MappedReader;
   }
