@@ -540,11 +540,19 @@ CreditPool = Literal[
 #: Position in a list. Its form may change.
 Cursor = str
 
+DeliveryEvent = Literal[
+    "alert.created", "alert.updated", "digest", "test", "billing",
+]
+
 #: Evidence of the label. list: an authority names the address. published: a named publisher attributes it. structural:
 #: reproducible from the chain. inferred: a model, or a source that names no evidence. Only list and published labels
 #: make a verdict CRITICAL.
 EvidenceClass = Literal[
     "list", "published", "structural", "inferred",
+]
+
+EvidenceTransactionRole = Literal[
+    "RECEIVED", "FORWARDED", "FUNDED", "CREATED", "FROZEN", "UNFROZEN", "DESTROYED",
 ]
 
 ExchangeRegistrationStatus = Literal[
@@ -564,9 +572,17 @@ HealthCheckCheck = Literal[
     "LISTS", "REPLICATION", "STORES", "STORAGE", "CLUSTER", "CHAINS", "EXPOSURE", "RUNS",
 ]
 
+InvoiceEntryCause = Literal[
+    "PURCHASE", "REFUND", "DISPUTE", "DISPUTE_WON", "REVERSAL", "RESTORED", "CORRECTION",
+]
+
+InvoicePaymentState = Literal[
+    "PENDING", "CONFIRMED", "HELD", "REVERTED", "REFUSED", "WRONG_ASSET",
+]
+
 #: NEW: not paid. PROCESSING: the payment is confirmed later. SETTLED: paid, and the credits are booked. EXPIRED: not
-#: paid in time. INVALID: the payment failed. HELD: money arrived that does not match the invoice; the operator
-#: decides.
+#: paid in time. INVALID: the payment failed. HELD: money arrived that does not match the invoice, or whose sender must
+#: be checked; the operator decides.
 InvoiceState = Literal[
     "NEW", "PROCESSING", "SETTLED", "EXPIRED", "INVALID", "HELD",
 ]
@@ -610,7 +626,7 @@ MonitoredWalletEnabledRule = Literal[
 ]
 
 OneReceiptKind = Literal[
-    "SCREENING", "KYT", "ORACLE", "SANCTIONS", "NAMES", "BULK",
+    "SCREENING", "KYT", "ORACLE", "SANCTIONS", "NAMES", "BULK", "BATCH",
 ]
 
 PlanUsageName = Literal[
@@ -929,6 +945,24 @@ class AlertWallet(Model):
 
 
 @dataclass
+class AmountDue(Model):
+    """AmountDue of the API."""
+
+    #: Currency or asset.
+    asset: str
+    #: In the smallest unit of the asset.
+    amount: str
+    #: Decimals of that unit.
+    decimals: int
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("asset", "asset", None, True),
+        ("amount", "amount", None, True),
+        ("decimals", "decimals", None, True),
+    )
+
+
+@dataclass
 class AssetTotal(Model):
     """AssetTotal of the API."""
 
@@ -958,6 +992,76 @@ class AssetTotal(Model):
         ("decimals", "decimals", None, True),
         ("valueUsd", "value_usd", None, True),
         ("txCount", "tx_count", None, True),
+    )
+
+
+@dataclass
+class Attribution(Model):
+    """Derived labels of an address with their evidence."""
+
+    address: str
+    #: Chain identifier, in upper case in every answer.
+    chain: ChainId
+    labels: List[Label]
+    findings: List[AttributionFinding]
+    #: ISO time up to which transfers were judged; null if the rules never ran on the chain.
+    judged_at: Optional[str]
+    #: Version of the label snapshot of this response.
+    data_version: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("address", "address", None, True),
+        ("chain", "chain", None, True),
+        ("labels", "labels", ["Label"], True),
+        ("findings", "findings", ["AttributionFinding"], True),
+        ("judgedAt", "judged_at", None, True),
+        ("dataVersion", "data_version", None, True),
+    )
+
+
+@dataclass
+class AttributionFinding(Model):
+    """What one rule found about the address."""
+
+    #: Id of the rule.
+    rule: str
+    version: int
+    #: Part of the labels of the rule that are right; 1 minus this is its error rate. Null: not measured.
+    precision: Optional[float]
+    #: Part of the addresses of this kind that the rule finds. Null: not measured.
+    recall: Optional[float]
+    #: The data on which the rates were measured.
+    measured_on: Optional[str]
+    #: Date of the measurement.
+    measured_at: Optional[str]
+    #: Source of the labels of the rule.
+    source: str
+    #: LABELLED: enough for a label, which the next index has. INSUFFICIENT: not enough. ENDED: taken back on chain.
+    status: Literal["LABELLED", "INSUFFICIENT", "ENDED"]
+    entity_id: Optional[str]
+    entity_name: Optional[str]
+    confidence: Optional[float]
+    #: One sentence.
+    summary: str
+    #: Forwardings or events in total.
+    count: int
+    evidence: List[EvidenceTransaction]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("rule", "rule", None, True),
+        ("version", "version", None, True),
+        ("precision", "precision", None, True),
+        ("recall", "recall", None, True),
+        ("measuredOn", "measured_on", None, True),
+        ("measuredAt", "measured_at", None, True),
+        ("source", "source", None, True),
+        ("status", "status", None, True),
+        ("entityId", "entity_id", None, True),
+        ("entityName", "entity_name", None, True),
+        ("confidence", "confidence", None, True),
+        ("summary", "summary", None, True),
+        ("count", "count", None, True),
+        ("evidence", "evidence", ["EvidenceTransaction"], True),
     )
 
 
@@ -1007,6 +1111,55 @@ class AuditPage(Model):
         ("limit", "limit", None, True),
         ("hasMore", "has_more", None, True),
         ("nextCursor", "next_cursor", None, True),
+    )
+
+
+@dataclass
+class BatchedReceipt(Model):
+    """Only with `receipt` batch."""
+
+    #: GET /receipts/{id}/lines/{line} returns the proof, from about a second later on.
+    id: str
+    #: Number of the answer in its batch, from 0.
+    line: int
+    #: 16 bytes, hexadecimal. Keep it with the answer: the proof needs both.
+    salt: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("id", "id", None, True),
+        ("line", "line", None, True),
+        ("salt", "salt", None, True),
+    )
+
+
+@dataclass
+class BillingSettings(Model):
+    """BillingSettings of the API."""
+
+    settings: BillingSettingsSettings
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("settings", "settings", "BillingSettingsSettings", True),
+    )
+
+
+@dataclass
+class BillingSettingsSettings(Model):
+    """BillingSettingsSettings of the API."""
+
+    #: Gets all events of billing, signed like alerts (`POST /monitoring/webhook-secret`); null: none.
+    webhook_url: Optional[str]
+    #: Gets an email if a balance is low; null: none.
+    email: Optional[str]
+    low_balance: LowBalance
+    #: Orders credits when a balance is low, at most one rule for each balance. The invoice still has to be paid.
+    top_up: List[TopUpRule]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("webhookUrl", "webhook_url", None, True),
+        ("email", "email", None, True),
+        ("lowBalance", "low_balance", "LowBalance", True),
+        ("topUp", "top_up", ["TopUpRule"], True),
     )
 
 
@@ -1883,11 +2036,28 @@ class CreditPackages(Model):
 
     #: Whether packages can be bought by card. `unavailable`: the operator has not configured Stripe.
     checkout: Literal["available", "unavailable"]
+    #: Methods of payment for `POST /billing/invoices` that the operator has configured.
+    methods: List[CreditPackagesMethod]
     packages: List[CreditPackage]
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("checkout", "checkout", None, True),
+        ("methods", "methods", ["CreditPackagesMethod"], True),
         ("packages", "packages", ["CreditPackage"], True),
+    )
+
+
+@dataclass
+class CreditPackagesMethod(Model):
+    """CreditPackagesMethod of the API."""
+
+    method: Literal["CRYPTO", "WIRE"]
+    #: Currencies or assets to pay in; the first is the default.
+    currencies: List[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("method", "method", None, True),
+        ("currencies", "currencies", None, True),
     )
 
 
@@ -1911,6 +2081,47 @@ class CreditsByType(Model):
         ("EXPIRY", "expiry", None, True),
         ("REFUND", "refund", None, True),
         ("ADJUSTMENT", "adjustment", None, True),
+    )
+
+
+@dataclass
+class CryptoInstructions(Model):
+    """CryptoInstructions of the API."""
+
+    #: Chain on which it is paid.
+    chain: str
+    #: The coin's symbol, or the contract of the token. Only this asset counts.
+    asset: str
+    symbol: str
+    #: Address to pay.
+    address: str
+    #: Amount due in whole coins.
+    amount: str
+    #: URI that wallets open, and the content of the QR code.
+    uri: str
+    #: Index of the address below the operator's key; null on Solana.
+    index: Optional[int]
+    #: Path of the address; null on Solana.
+    path: Optional[str]
+    #: Reference key that a payment on Solana must name; null elsewhere.
+    reference: Optional[str]
+    #: Blocks that a payment needs, its own included; null if it needs finality.
+    confirmations: Optional[int]
+    #: Finality that a payment needs; null if it needs blocks.
+    finality: Optional[Literal["safe", "finalized"]]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("chain", "chain", None, True),
+        ("asset", "asset", None, True),
+        ("symbol", "symbol", None, True),
+        ("address", "address", None, True),
+        ("amount", "amount", None, True),
+        ("uri", "uri", None, True),
+        ("index", "index", None, True),
+        ("path", "path", None, True),
+        ("reference", "reference", None, True),
+        ("confirmations", "confirmations", None, True),
+        ("finality", "finality", None, True),
     )
 
 
@@ -2027,7 +2238,7 @@ class Delivery(Model):
     wallet_id: Optional[str]
     alert_id: Optional[str]
     channel: Literal["webhook", "email", "slack", "telegram"]
-    event: Literal["alert.created", "alert.updated", "digest", "test"]
+    event: DeliveryEvent
     target: str
     status: Literal["PENDING", "DELIVERED", "FAILED", "CANCELLED"]
     attempts: List[DeliveryAttempt]
@@ -2083,6 +2294,34 @@ class DeliveryList(Model):
         ("limit", "limit", None, True),
         ("hasMore", "has_more", None, True),
         ("nextCursor", "next_cursor", None, True),
+    )
+
+
+@dataclass
+class Derivation(Model):
+    """The rule that made a structural or inferred label. `GET /address/{chain}/{address}/attribution` has the
+    evidence: transactions and blocks.
+    """
+
+    #: Id of the rule.
+    rule: str
+    version: int
+    #: Part of the labels of the rule that are right; 1 minus this is its error rate. Null: not measured.
+    precision: Optional[float]
+    #: Part of the addresses of this kind that the rule finds. Null: not measured.
+    recall: Optional[float]
+    #: The data on which the rates were measured.
+    measured_on: Optional[str]
+    #: Date of the measurement.
+    measured_at: Optional[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("rule", "rule", None, True),
+        ("version", "version", None, True),
+        ("precision", "precision", None, True),
+        ("recall", "recall", None, True),
+        ("measuredOn", "measured_on", None, True),
+        ("measuredAt", "measured_at", None, True),
     )
 
 
@@ -2155,6 +2394,35 @@ class EntitySummary(Model):
         ("name", "name", None, True),
         ("category", "category", None, True),
         ("threatLevel", "threat_level", None, True),
+    )
+
+
+@dataclass
+class EvidenceTransaction(Model):
+    """EvidenceTransaction of the API."""
+
+    #: RECEIVED and FORWARDED belong together: a payment in, and the payment that passed it on.
+    role: EvidenceTransactionRole
+    tx_hash: str
+    #: Height of the block.
+    block_number: int
+    #: ISO time; null if it is not known.
+    timestamp: Optional[str]
+    #: Position of the log in its block; null for transfers.
+    log_index: Optional[int]
+    #: Symbol of the chain, or address of a token.
+    asset: Optional[str]
+    #: In the smallest unit of the asset.
+    amount: Optional[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("role", "role", None, True),
+        ("txHash", "tx_hash", None, True),
+        ("blockNumber", "block_number", None, True),
+        ("timestamp", "timestamp", None, True),
+        ("logIndex", "log_index", None, True),
+        ("asset", "asset", None, True),
+        ("amount", "amount", None, True),
     )
 
 
@@ -2435,6 +2703,9 @@ class Exposure(Model):
     price_date: Optional[str]
     #: How the label of the other side came to be known; null for UNKNOWN.
     class_: Optional[EvidenceClass]
+    #: The label on which the row rests: that of the address with the greatest part of the value. Null for UNKNOWN, and
+    #: for a contract of a known bridge without a label.
+    label: Optional[ExposureLabel]
     #: USD; null if nothing has a price.
     value_usd: Optional[float]
     hops: int
@@ -2451,10 +2722,33 @@ class Exposure(Model):
         ("priceStatus", "price_status", None, True),
         ("priceDate", "price_date", None, True),
         ("class", "class_", None, True),
+        ("label", "label", "ExposureLabel", True),
         ("valueUsd", "value_usd", None, True),
         ("hops", "hops", None, True),
         ("txCount", "tx_count", None, True),
         ("unpricedTxCount", "unpriced_tx_count", None, True),
+    )
+
+
+@dataclass
+class ExposureLabel(Model):
+    """ExposureLabel of the API."""
+
+    address: str
+    #: Source id.
+    source: str
+    source_url: Optional[str]
+    #: ISO date on which the source last confirmed the label.
+    date: Optional[str]
+    #: 0 to 1.
+    confidence: float
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("address", "address", None, True),
+        ("source", "source", None, True),
+        ("sourceUrl", "source_url", None, True),
+        ("date", "date", None, True),
+        ("confidence", "confidence", None, True),
     )
 
 
@@ -2702,11 +2996,13 @@ class Invoice(Model):
 
     id: str
     #: How it is paid.
-    method: Literal["CARD"]
+    method: Literal["CARD", "CRYPTO", "WIRE"]
     #: NEW: not paid. PROCESSING: the payment is confirmed later. SETTLED: paid, and the credits are booked. EXPIRED:
-    #: not paid in time. INVALID: the payment failed. HELD: money arrived that does not match the invoice; the operator
-    #: decides.
+    #: not paid in time. INVALID: the payment failed. HELD: money arrived that does not match the invoice, or whose
+    #: sender must be checked; the operator decides.
     state: InvoiceState
+    #: PAID_PARTIAL: less than the price has arrived. PAID_OVER: more than the price. PAID_LATE: after `expiresAt`.
+    exceptions: List[Literal["PAID_PARTIAL", "PAID_OVER", "PAID_LATE"]]
     #: Why the invoice is INVALID or HELD; else null.
     reason: Optional[str]
     #: Name of the package.
@@ -2718,38 +3014,65 @@ class Invoice(Model):
     #: The balance that gets the credits: `api` pays for calls with a key, `dashboard` for calls with a session.
     pool: CreditPool
     price: Price
+    #: The rate that converted the price or the amount due, locked until `expiresAt`; null without a conversion.
+    rate: Optional[InvoiceRate]
+    due: AmountDue
+    #: What has arrived, in the unit of `due`; null for a card.
+    paid: Optional[InvoicePaid]
     refunded: Price
     #: State of a dispute at the bank of the customer; null without one.
     dispute: Optional[Literal["OPEN", "WON", "LOST"]]
     created_at: str
     #: Id of the person who bought; `stripe` for a payment that began outside this service.
     created_by: str
-    #: Time until which it can be paid.
+    #: Time until which it can be paid at the locked rate.
     expires_at: str
+    #: Time until which a late payment is looked for.
+    monitor_until: str
     settled_at: Optional[str]
     #: Number of the receipt; null until the invoice is settled.
     receipt_number: Optional[str]
-    #: Entries of the ledger that the payment, its refunds and disputes made, oldest first.
+    #: How to pay by wire; null for every other method.
+    wire: Optional[WireInstructions]
+    #: How to pay in cryptocurrency; null for every other method.
+    crypto: Optional[CryptoInstructions]
+    #: Payments that have arrived, in the order of their first sight.
+    payments: List[InvoicePayment]
+    #: What the operator has returned; of a card, see `refunded`.
+    refunds: List[InvoiceRefund]
+    #: Entries of the ledger that the payments, their refunds and disputes made, oldest first.
     entries: List[InvoiceEntry]
+    #: Changes of the state and of the exceptions, oldest first.
+    history: List[InvoiceHistory]
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("id", "id", None, True),
         ("method", "method", None, True),
         ("state", "state", None, True),
+        ("exceptions", "exceptions", None, True),
         ("reason", "reason", None, True),
         ("package", "package", None, True),
         ("quantity", "quantity", None, True),
         ("credits", "credits", None, True),
         ("pool", "pool", None, True),
         ("price", "price", "Price", True),
+        ("rate", "rate", "InvoiceRate", True),
+        ("due", "due", "AmountDue", True),
+        ("paid", "paid", "InvoicePaid", True),
         ("refunded", "refunded", "Price", True),
         ("dispute", "dispute", None, True),
         ("createdAt", "created_at", None, True),
         ("createdBy", "created_by", None, True),
         ("expiresAt", "expires_at", None, True),
+        ("monitorUntil", "monitor_until", None, True),
         ("settledAt", "settled_at", None, True),
         ("receiptNumber", "receipt_number", None, True),
+        ("wire", "wire", "WireInstructions", True),
+        ("crypto", "crypto", "CryptoInstructions", True),
+        ("payments", "payments", ["InvoicePayment"], True),
+        ("refunds", "refunds", ["InvoiceRefund"], True),
         ("entries", "entries", ["InvoiceEntry"], True),
+        ("history", "history", ["InvoiceHistory"], True),
     )
 
 
@@ -2759,16 +3082,40 @@ class InvoiceEntry(Model):
 
     #: Id of the entry in `GET /usage`.
     id: str
-    cause: Literal["PURCHASE", "REFUND", "DISPUTE", "DISPUTE_WON"]
+    #: The payment; null in invoices of earlier versions.
+    payment_id: Optional[str]
+    cause: InvoiceEntryCause
     #: Negative if credits were taken back.
     credits: int
     booked_at: str
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("id", "id", None, True),
+        ("paymentId", "payment_id", None, True),
         ("cause", "cause", None, True),
         ("credits", "credits", None, True),
         ("bookedAt", "booked_at", None, True),
+    )
+
+
+@dataclass
+class InvoiceHistory(Model):
+    """InvoiceHistory of the API."""
+
+    #: NEW: not paid. PROCESSING: the payment is confirmed later. SETTLED: paid, and the credits are booked. EXPIRED:
+    #: not paid in time. INVALID: the payment failed. HELD: money arrived that does not match the invoice, or whose
+    #: sender must be checked; the operator decides.
+    state: InvoiceState
+    exceptions: List[Literal["PAID_PARTIAL", "PAID_OVER", "PAID_LATE"]]
+    #: What happened.
+    cause: str
+    at: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("state", "state", None, True),
+        ("exceptions", "exceptions", None, True),
+        ("cause", "cause", None, True),
+        ("at", "at", None, True),
     )
 
 
@@ -2794,6 +3141,106 @@ class InvoiceList(Model):
 
 
 @dataclass
+class InvoicePaid(Model):
+    """InvoicePaid of the API."""
+
+    confirmed: str
+    #: Seen, and not confirmed yet.
+    pending: str
+    #: Still to be paid; 0 if the rest is within the tolerance.
+    rest: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("confirmed", "confirmed", None, True),
+        ("pending", "pending", None, True),
+        ("rest", "rest", None, True),
+    )
+
+
+@dataclass
+class InvoicePayment(Model):
+    """InvoicePayment of the API."""
+
+    #: Unique among all invoices.
+    id: str
+    #: PENDING: seen. CONFIRMED: counts. HELD: waits for the operator. REVERTED: undone by the bank or by a reorg.
+    #: REFUSED: returned by the operator. WRONG_ASSET: another currency or asset than that of the invoice.
+    state: InvoicePaymentState
+    #: Why it does not count; else null.
+    reason: Optional[str]
+    asset: str
+    #: In the smallest unit of the asset.
+    amount: str
+    #: The part of the amount due that it pays. It differs from `amount` if the payment was late.
+    value: str
+    #: Credits that the account has from this payment.
+    credits: int
+    #: Returned by the operator, in the smallest unit of the asset.
+    refunded: str
+    #: First sight.
+    seen_at: str
+    confirmed_at: Optional[str]
+    #: Facts of the method, such as the hash of a transaction or the reference of the bank.
+    facts: Dict[str, Optional[Union[str, float, bool]]]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("id", "id", None, True),
+        ("state", "state", None, True),
+        ("reason", "reason", None, True),
+        ("asset", "asset", None, True),
+        ("amount", "amount", None, True),
+        ("value", "value", None, True),
+        ("credits", "credits", None, True),
+        ("refunded", "refunded", None, True),
+        ("seenAt", "seen_at", None, True),
+        ("confirmedAt", "confirmed_at", None, True),
+        ("facts", "facts", None, True),
+    )
+
+
+@dataclass
+class InvoiceRate(Model):
+    """InvoiceRate of the API."""
+
+    from_: str
+    to: str
+    #: One unit of `from` in units of `to`.
+    value: str
+    #: Publisher of the rate.
+    source: str
+    #: Time to which the rate applies.
+    at: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("from", "from_", None, True),
+        ("to", "to", None, True),
+        ("value", "value", None, True),
+        ("source", "source", None, True),
+        ("at", "at", None, True),
+    )
+
+
+@dataclass
+class InvoiceRefund(Model):
+    """InvoiceRefund of the API."""
+
+    id: str
+    payment_id: str
+    #: In the smallest unit of the asset of the payment.
+    amount: str
+    reason: str
+    at: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("id", "id", None, True),
+        ("paymentId", "payment_id", None, True),
+        ("amount", "amount", None, True),
+        ("reason", "reason", None, True),
+        ("at", "at", None, True),
+    )
+
+
+@dataclass
 class IssuedReceipt(Model):
     """Only if a receipt was requested."""
 
@@ -2803,11 +3250,14 @@ class IssuedReceipt(Model):
     jws: str
     #: Do not act on the verdict from this time on. The receipt stays valid as a record.
     expires_at: str
+    #: The verdict for a contract, as EIP-712 typed data. Only with `receipt` eip712.
+    eip712: Optional[SignedVerdict] = None
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("id", "id", None, True),
         ("jws", "jws", None, True),
         ("expiresAt", "expires_at", None, True),
+        ("eip712", "eip712", "SignedVerdict", False),
     )
 
 
@@ -2843,6 +3293,8 @@ class Job(Model):
     cost: JobCost
     #: Reason of a FAILED job.
     error: Optional[str]
+    #: Only of a job that was sent with `receipt=jws`.
+    receipt: Optional[JobReceipt] = None
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("id", "id", None, True),
@@ -2864,6 +3316,7 @@ class Job(Model):
         ("secondsLeft", "seconds_left", None, True),
         ("cost", "cost", "JobCost", True),
         ("error", "error", None, True),
+        ("receipt", "receipt", "JobReceipt", False),
     )
 
 
@@ -2882,6 +3335,46 @@ class JobCost(Model):
         ("unit", "unit", None, True),
         ("reserved", "reserved", None, True),
         ("spent", "spent", None, True),
+    )
+
+
+@dataclass
+class JobLine(Model):
+    """JobLine of the API."""
+
+    receipt: JobLineReceipt
+    #: Number of the line in the result, from 0.
+    line: int
+    #: Lines of the result.
+    count: int
+    #: The line as it is in the result, without its line break.
+    text: str
+    #: 16 bytes, hexadecimal. The leaf is SHA-256(0x00 || salt || text).
+    salt: str
+    #: Hashes from the sibling of the leaf to the child of the root (RFC 9162), hexadecimal.
+    path: List[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("receipt", "receipt", "JobLineReceipt", True),
+        ("line", "line", None, True),
+        ("count", "count", None, True),
+        ("text", "text", None, True),
+        ("salt", "salt", None, True),
+        ("path", "path", None, True),
+    )
+
+
+@dataclass
+class JobLineReceipt(Model):
+    """JobLineReceipt of the API."""
+
+    id: str
+    #: The receipt of the job; null if its content was erased.
+    jws: Optional[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("id", "id", None, True),
+        ("jws", "jws", None, True),
     )
 
 
@@ -2909,6 +3402,35 @@ class JobList(Model):
         ("hasMore", "has_more", None, True),
         ("nextCursor", "next_cursor", None, True),
         ("offset", "offset", None, True),
+    )
+
+
+@dataclass
+class JobReceipt(Model):
+    """Only of a job that was sent with `receipt=jws`."""
+
+    #: GET /receipts/{id} returns the receipt. It is issued when the ended job is first read by its id; null before.
+    id: Optional[str]
+    #: Null until the job has ended.
+    lines: Optional[JobReceiptLines]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("id", "id", None, True),
+        ("lines", "lines", "JobReceiptLines", True),
+    )
+
+
+@dataclass
+class JobReceiptLines(Model):
+    """JobReceiptLines of the API."""
+
+    count: int
+    #: Root of the tree over the lines of the result.
+    root: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("count", "count", None, True),
+        ("root", "root", None, True),
     )
 
 
@@ -3179,6 +3701,9 @@ class Label(Model):
     verified: bool
     #: Chain of the label; EVM for the whole family.
     chain: LabelChain
+    #: The rule that made a structural or inferred label. `GET /address/{chain}/{address}/attribution` has the
+    #: evidence: transactions and blocks.
+    derivation: Optional[Derivation] = None
     #: Made for load tests; absent on real labels.
     synthetic: Optional[bool] = None
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
@@ -3198,6 +3723,7 @@ class Label(Model):
         ("lastSeen", "last_seen", None, True),
         ("verified", "verified", None, True),
         ("chain", "chain", None, True),
+        ("derivation", "derivation", "Derivation", False),
         ("synthetic", "synthetic", None, False),
     )
 
@@ -3345,6 +3871,21 @@ class ListVersion(Model):
 
 
 @dataclass
+class LowBalance(Model):
+    """LowBalance of the API."""
+
+    #: A balance below this is reported once, until it is above again; null: never.
+    api: Optional[int]
+    #: A balance below this is reported once, until it is above again; null: never.
+    dashboard: Optional[int]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("api", "api", None, True),
+        ("dashboard", "dashboard", None, True),
+    )
+
+
+@dataclass
 class MonitoredWallet(Model):
     """A watched address."""
 
@@ -3451,9 +3992,9 @@ class NameReason(Model):
 
     #: Kind of the comparison: exact, spelling, initial, missing, birthDate, …
     kind: str
-    #: The part of the asked name.
+    #: The part of the asked name, as written.
     asked: Optional[str]
-    #: The part of the listed name, or the listed fact.
+    #: The part of the listed name as written, or the listed fact.
     listed: Optional[str]
     #: 0 to 1.
     similarity: Optional[float]
@@ -3556,7 +4097,7 @@ class NamesResultResult(Model):
 
     #: As sent.
     name: str
-    #: Best first, at most 5 of each list type.
+    #: Best first, at most `limit` of each list type.
     top_matches: List[TopMatch]
     total_matches: int
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
@@ -4193,6 +4734,8 @@ class OracleVerdict(Model):
     quota: QuotaState
     #: Only if a receipt was requested.
     receipt: Optional[IssuedReceipt] = None
+    #: Only with `receipt` batch.
+    batch: Optional[BatchedReceipt] = None
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("address", "address", None, True),
@@ -4212,6 +4755,7 @@ class OracleVerdict(Model):
         ("ttlSeconds", "ttl_seconds", None, True),
         ("quota", "quota", "QuotaState", True),
         ("receipt", "receipt", "IssuedReceipt", False),
+        ("batch", "batch", "BatchedReceipt", False),
     )
 
 
@@ -4353,7 +4897,7 @@ class Price(Model):
     #: In the minor unit of the currency: cents.
     amount: int
     #: ISO 4217.
-    currency: Literal["USD"]
+    currency: Literal["USD", "EUR", "CHF", "GBP"]
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("amount", "amount", None, True),
@@ -4599,6 +5143,42 @@ class Reason(Model):
         ("message", "message", None, True),
         ("source", "source", None, True),
         ("verified", "verified", None, True),
+    )
+
+
+@dataclass
+class ReceiptLine(Model):
+    """ReceiptLine of the API."""
+
+    receipt: ReceiptLineReceipt
+    #: Number of the answer in its batch, from 0.
+    line: int
+    #: Answers of the batch.
+    count: int
+    #: Hashes from the sibling of the leaf to the child of the root (RFC 9162), hexadecimal.
+    path: List[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("receipt", "receipt", "ReceiptLineReceipt", True),
+        ("line", "line", None, True),
+        ("count", "count", None, True),
+        ("path", "path", None, True),
+    )
+
+
+@dataclass
+class ReceiptLineReceipt(Model):
+    """ReceiptLineReceipt of the API."""
+
+    id: str
+    #: The receipt of the batch.
+    jws: str
+    expires_at: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("id", "id", None, True),
+        ("jws", "jws", None, True),
+        ("expiresAt", "expires_at", None, True),
     )
 
 
@@ -5512,6 +6092,106 @@ class SessionView(Model):
 
 
 @dataclass
+class SignedVerdict(Model):
+    """The verdict for a contract, as EIP-712 typed data. Only with `receipt` eip712."""
+
+    domain: SignedVerdictDomain
+    types: SignedVerdictTypes
+    message: SignedVerdictMessage
+    #: 65 bytes as 0x and hexadecimal: r, s, v.
+    signature: str
+    #: Address of the key that has signed it.
+    signer: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("domain", "domain", "SignedVerdictDomain", True),
+        ("types", "types", "SignedVerdictTypes", True),
+        ("message", "message", "SignedVerdictMessage", True),
+        ("signature", "signature", None, True),
+        ("signer", "signer", None, True),
+    )
+
+
+@dataclass
+class SignedVerdictDomain(Model):
+    """SignedVerdictDomain of the API."""
+
+    name: Literal["Assay"]
+    version: Literal["1"]
+    chain_id: int
+    verifying_contract: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("name", "name", None, True),
+        ("version", "version", None, True),
+        ("chainId", "chain_id", None, True),
+        ("verifyingContract", "verifying_contract", None, True),
+    )
+
+
+@dataclass
+class SignedVerdictMessage(Model):
+    """SignedVerdictMessage of the API."""
+
+    #: SHA-256 of the receipt, 0x and hexadecimal.
+    receipt: str
+    #: keccak-256 of the CAIP-2 id of the screened chain.
+    chain: str
+    #: The address.
+    subject: str
+    #: 0 unrated (a check of sanctions alone), 1 safe, 2 warning, 3 danger.
+    verdict: int
+    #: 0 to 100.
+    score: int
+    sanctioned: bool
+    #: Seconds since 1970.
+    issued_at: int
+    #: Seconds since 1970; at most 900 after issuedAt.
+    expires_at: int
+    #: SHA-256 of the data version.
+    snapshot: str
+    #: SHA-256 of the scoring policy.
+    policy: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("receipt", "receipt", None, True),
+        ("chain", "chain", None, True),
+        ("subject", "subject", None, True),
+        ("verdict", "verdict", None, True),
+        ("score", "score", None, True),
+        ("sanctioned", "sanctioned", None, True),
+        ("issuedAt", "issued_at", None, True),
+        ("expiresAt", "expires_at", None, True),
+        ("snapshot", "snapshot", None, True),
+        ("policy", "policy", None, True),
+    )
+
+
+@dataclass
+class SignedVerdictTypes(Model):
+    """SignedVerdictTypes of the API."""
+
+    verdict: List[SignedVerdictTypesVerdict]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("Verdict", "verdict", ["SignedVerdictTypesVerdict"], True),
+    )
+
+
+@dataclass
+class SignedVerdictTypesVerdict(Model):
+    """SignedVerdictTypesVerdict of the API."""
+
+    name: str
+    type: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("name", "name", None, True),
+        ("type", "type", None, True),
+    )
+
+
+@dataclass
 class SpoofableTransfer(Model):
     """A transfer that can be forged. It never affects the score."""
 
@@ -5664,7 +6344,7 @@ class TopMatch(Model):
 
     #: Primary name of the listed entity.
     name: str
-    #: 0.7 to 1, calibrated: of the matches at 0.9 about nine in ten are right.
+    #: 0 to 1, calibrated: the share of matches with this confidence that are right.
     confidence: float
     #: Id of the list.
     source: str
@@ -5676,6 +6356,8 @@ class TopMatch(Model):
     matched_name: str
     #: The publisher marks the matched name as weak.
     weak_alias: bool
+    #: Only one name of several matches, or the only name of a person. The confidence is then at most 0.8.
+    partial: bool
     countries: List[str]
     #: ISO date or a part of one.
     birth_date: Optional[str]
@@ -5702,6 +6384,7 @@ class TopMatch(Model):
         ("schema", "schema", None, True),
         ("matchedName", "matched_name", None, True),
         ("weakAlias", "weak_alias", None, True),
+        ("partial", "partial", None, True),
         ("countries", "countries", None, True),
         ("birthDate", "birth_date", None, True),
         ("birthDates", "birth_dates", None, True),
@@ -5712,6 +6395,32 @@ class TopMatch(Model):
         ("verified", "verified", None, True),
         ("cleared", "cleared", None, True),
         ("entityVersion", "entity_version", None, True),
+    )
+
+
+@dataclass
+class TopUpRule(Model):
+    """TopUpRule of the API."""
+
+    #: The balance.
+    pool: Literal["api", "dashboard"]
+    #: Orders if fewer credits are left.
+    below: int
+    #: Name of a package.
+    package: str
+    quantity: int
+    #: How the invoice is paid.
+    method: Literal["CRYPTO", "WIRE"]
+    #: Currency or asset; null: the first one of the method.
+    currency: Optional[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("pool", "pool", None, True),
+        ("below", "below", None, True),
+        ("package", "package", None, True),
+        ("quantity", "quantity", None, True),
+        ("method", "method", None, True),
+        ("currency", "currency", None, True),
     )
 
 
@@ -6320,6 +7029,28 @@ class WebhookSecret(Model):
     )
 
 
+@dataclass
+class WireInstructions(Model):
+    """WireInstructions of the API."""
+
+    #: Account of the operator, without spaces.
+    iban: str
+    bic: Optional[str]
+    #: Owner of the account.
+    holder: str
+    bank: Optional[str]
+    #: Reference of ISO 11649, without spaces. Give it with the payment, and nothing else.
+    reference: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("iban", "iban", None, True),
+        ("bic", "bic", None, True),
+        ("holder", "holder", None, True),
+        ("bank", "bank", None, True),
+        ("reference", "reference", None, True),
+    )
+
+
 # --- Connections ---
 
 
@@ -6809,6 +7540,87 @@ def verify_receipt(
     return dict(receipt)
 
 
+def _merkle_root(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> Optional[bytes]:
+    """Returns the root that a proof of inclusion leads to (RFC 9162, section 2.1.3.2); None if it does not fit the tree."""
+    if not 0 <= index < size:
+        return None
+    node, last, digest = index, size - 1, leaf
+    for sibling in path:
+        if last == 0 or len(sibling) != 32:
+            return None
+        if node % 2 == 1 or node == last:
+            digest = hashlib.sha256(b"\x01" + sibling + digest).digest()
+            while node % 2 == 0 and node != 0:
+                node, last = node // 2, last // 2
+        else:
+            digest = hashlib.sha256(b"\x01" + digest + sibling).digest()
+        node, last = node // 2, last // 2
+    return digest if last == 0 else None
+
+
+def verify_line(receipt: Mapping[str, Any], line: int, salt: str, path: Sequence[str], text: str) -> None:
+    """Verifies that a receipt of a bulk job or a batch binds a line.
+
+    :param receipt: the result of `verify_receipt`
+    :param line: number of the line, from 0
+    :param salt: of `client.jobs.line`, or `batch.salt` of an answer of the oracle
+    :param path: of `client.jobs.line` or `client.receipts.line`
+    :param text: the line without its line break; of an answer of the oracle, its JSON without `batch`, in the order and spelling of the response
+    :raises ReceiptError: if it does not
+    """
+    lines = receipt.get("lines")
+    if lines is None:
+        raise ReceiptError("receipt: binds no lines.")
+    try:
+        leaf = hashlib.sha256(b"\x00" + bytes.fromhex(salt) + text.encode()).digest()
+        siblings = [bytes.fromhex(each) for each in path]
+    except ValueError:
+        raise ReceiptError("path: must be hexadecimal.") from None
+    root = _merkle_root(leaf, line, lines["count"], siblings)
+    if len(salt) != 32 or root is None or root.hex() != lines["root"]:
+        raise ReceiptError(f"line: the receipt does not bind this text as line {line}.")
+
+
+def verify_log_proof(proof: str, jws: str, key: str) -> Dict[str, Any]:
+    """Verifies that a receipt is in the transparency log, and returns `origin`, `index` and `size`. It needs the package `cryptography`.
+
+    :param proof: `client.receipts.proof(id)`: the text of a `.tlog-proof`
+    :param jws: the receipt; `verify_receipt` verifies it
+    :param key: key of the log, NAME+ID+KEY, from its operator and not from the log
+    :raises ReceiptError: if the proof does not show it
+    """
+    head, _, checkpoint = proof.partition("\n\n")
+    signed, _, signatures = checkpoint.rpartition("\n\n")
+    signed += "\n"
+    try:
+        name, key_id, encoded = key.strip().split("+", 2)
+        raw = base64.b64decode(encoded, validate=True)
+        first, *lines = head.split("\n")
+        lines = [line for line in lines if not line.startswith("extra ")]
+        if first != "c2sp.org/tlog-proof@v1" or not lines[0].startswith("index "):
+            raise ReceiptError("proof: must be a .tlog-proof.")
+        index = int(lines[0][6:])
+        path = [base64.b64decode(line, validate=True) for line in lines[1:]]
+        origin, size_text, root = signed.split("\n")[:3]
+        size = int(size_text)
+        signers = [line.split(" ") for line in signatures.split("\n") if line.startswith("\u2014 ")]
+        own = [base64.b64decode(parts[2], validate=True) for parts in signers if parts[1] == name]
+        root_bytes = base64.b64decode(root, validate=True)
+    except (ValueError, IndexError, binascii.Error):
+        raise ReceiptError("proof: must be a .tlog-proof, and the key NAME+ID+KEY.") from None
+    if raw[:1] != b"\x01" or hashlib.sha256(f"{name}\n".encode() + raw).digest()[:4].hex() != key_id:
+        raise ReceiptError("key: must be the key of a log, NAME+ID+KEY.")
+    if origin != name or not any(
+        one[:4].hex() == key_id and _ed25519_verifies(raw[1:], one[4:], signed.encode()) for one in own
+    ):
+        raise ReceiptError("checkpoint: has no valid signature of the log.")
+    entry = hashlib.sha256(_base64url((jws.split(".") + [""])[1])).digest()
+    leaf = hashlib.sha256(b"\x00" + entry).digest()
+    if _merkle_root(leaf, index, size, path) != root_bytes:
+        raise ReceiptError("proof: does not show that the receipt is in the log.")
+    return {"origin": origin, "index": index, "size": size}
+
+
 def unwrap_webhook(
     body: Union[bytes, str],
     headers: Mapping[str, str],
@@ -6856,11 +7668,12 @@ def unwrap_webhook(
 
 @dataclass
 class StreamEvent:
-    """An event of `alerts.stream()`."""
+    """An event of `alerts.stream()` or `billing.stream()`."""
 
     #: Position in the stream; empty if the stream cannot be resumed from this event.
     id: str
-    #: `alert.created`, `alert.updated`, `wallet.created`, `wallet.updated`; `missed`: events that are no longer stored.
+    #: `alert.created`, `alert.updated`, `wallet.created`, `wallet.updated`; `invoice.created`, `invoice.settled` and those of
+    #: the other states, `balance.low`; `missed`: events that are no longer stored.
     event: str
     data: Dict[str, Any]
 
@@ -6873,6 +7686,11 @@ class StreamEvent:
     def wallet(self) -> Optional[MonitoredWallet]:
         value = self.data.get("wallet")
         return MonitoredWallet.from_json(value) if isinstance(value, dict) else None
+
+    @property
+    def invoice(self) -> Optional[Invoice]:
+        value = self.data.get("invoice")
+        return Invoice.from_json(value) if isinstance(value, dict) else None
 
 
 def _stream_events(lines: Iterable[bytes]) -> Iterator[StreamEvent]:
@@ -7062,6 +7880,15 @@ _LABELS = _Operation(
     True,
     result="EntityLabelSet",
 )
+_ATTRIBUTION = _Operation(
+    "attribution",
+    "GET",
+    "/address/{chain}/{address}/attribution",
+    True,
+    "either",
+    True,
+    result="Attribution",
+)
 _SCREEN = _Operation("screen", "POST", "/screen", True, "either", True, result="EntityLabelSet")
 _SCREEN_BULK = _Operation("screenBulk", "POST", "/screen/bulk", True, "either", True, result="BulkResult")
 _SANCTIONS_CHECK = _Operation(
@@ -7123,6 +7950,15 @@ _COMPARE_SCREENINGS = _Operation(
     result="ScreeningComparison",
 )
 _RECEIPT_PROOF = _Operation("receiptProof", "GET", "/receipts/{id}/proof", True, "either", True, result="text")
+_RECEIPT_LINE = _Operation(
+    "receiptLine",
+    "GET",
+    "/receipts/{id}/lines/{line}",
+    True,
+    "either",
+    True,
+    result="ReceiptLine",
+)
 _ONE_RECEIPT = _Operation("oneReceipt", "GET", "/receipts/{id}", True, "either", True, result="OneReceipt")
 _JWKS = _Operation("jwks", "GET", "/.well-known/jwks.json", False, "none", True, has_envelope=False, result="Jwks")
 _TRACE = _Operation("trace", "POST", "/trace", True, "either", True, result="TraceResult")
@@ -7145,6 +7981,34 @@ _BILLING_PACKAGES = _Operation(
     True,
     result="CreditPackages",
 )
+_BILLING_SETTINGS = _Operation(
+    "billingSettings",
+    "GET",
+    "/billing/settings",
+    True,
+    "either",
+    True,
+    result="BillingSettings",
+)
+_CHANGE_BILLING_SETTINGS = _Operation(
+    "changeBillingSettings",
+    "PUT",
+    "/billing/settings",
+    True,
+    "session",
+    True,
+    result="BillingSettings",
+)
+_BILLING_STATEMENT = _Operation(
+    "billingStatement",
+    "GET",
+    "/billing/statements/{month}",
+    True,
+    "either",
+    True,
+    result="text",
+)
+_BILLING_STREAM = _Operation("billingStream", "GET", "/billing/stream", True, "either", True)
 _CREATE_CHECKOUT = _Operation(
     "createCheckout",
     "POST",
@@ -7154,6 +8018,7 @@ _CREATE_CHECKOUT = _Operation(
     False,
     result="CheckoutPage",
 )
+_CREATE_INVOICE = _Operation("createInvoice", "POST", "/billing/invoices", True, "session", False, result="OneInvoice")
 _LIST_INVOICES = _Operation(
     "listInvoices",
     "GET",
@@ -7165,6 +8030,15 @@ _LIST_INVOICES = _Operation(
     items="invoices",
 )
 _ONE_INVOICE = _Operation("oneInvoice", "GET", "/billing/invoices/{id}", True, "either", True, result="OneInvoice")
+_INVOICE_PRO_FORMA = _Operation(
+    "invoiceProForma",
+    "GET",
+    "/billing/invoices/{id}/pro-forma",
+    True,
+    "either",
+    True,
+    result="text",
+)
 _INVOICE_RECEIPT = _Operation(
     "invoiceReceipt",
     "GET",
@@ -7407,6 +8281,7 @@ _SEND_JOB = _Operation("sendJob", "POST", "/jobs", True, "either", True, result=
 _LIST_JOBS = _Operation("listJobs", "GET", "/jobs", True, "either", True, result="JobList", items="jobs")
 _ONE_JOB = _Operation("oneJob", "GET", "/jobs/{id}", True, "either", True, result="OneJob")
 _CANCEL_JOB = _Operation("cancelJob", "DELETE", "/jobs/{id}", True, "either", True, result="OneJob")
+_JOB_LINE = _Operation("jobLine", "GET", "/jobs/{id}/lines/{line}", True, "either", True, result="JobLine")
 _JOB_RESULT = _Operation("jobResult", "GET", "/jobs/{id}/result", True, "either", True)
 
 
@@ -7564,6 +8439,30 @@ class LabelsResource(_Resource):
             headers={"If-None-Match": if_none_match},
         )
 
+    def attribution(
+        self,
+        chain: str,
+        address: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Attribution:
+        """Evidence of derived labels.
+
+        What the rules found about an address (deposit addresses of exchanges, contracts of factories, freezes by
+        issuers): rule, version, measured error rate, and the transactions and blocks behind it. Derived labels name an
+        address; they never make it a service, end a walk or lower a score. Needs a key with the permission `intel`, or
+        a session. Counts against the monthly intel quota, one a request. An error is never charged.
+
+        :param chain: Chain of the address.
+        :param address: The address.
+        """
+        return self._client._call(
+            _ATTRIBUTION,
+            _Options(timeout, max_retries),
+            path={"chain": chain, "address": address},
+        )
+
     def screen(
         self,
         *,
@@ -7622,6 +8521,7 @@ class SanctionsResource(_Resource):
         address: str,
         chain: str,
         receipt: Optional[Literal["none", "jws", "eip712"]] = None,
+        verifier: Optional[str] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
     ) -> SanctionsCheck:
@@ -7633,12 +8533,15 @@ class SanctionsResource(_Resource):
 
         :param address: The address.
         :param chain: Chain of the address.
-        :param receipt: Form of the signed receipt in the response. Default: that of the API key, or else `none`.
+        :param receipt: Form of the signed receipt in the response; eip712 adds the verdict for a contract to the JWS.
+        Default: that of the API key, or else `none`.
+        :param verifier: With `receipt` eip712: CAIP-10 id of the contract that verifies the verdict, eip155:<chain
+        id>:0x<40 digits>. The signature is valid for it alone.
         """
         return self._client._call(
             _SANCTIONS_CHECK,
             _Options(timeout, max_retries),
-            query={"address": address, "chain": chain, "receipt": receipt},
+            query={"address": address, "chain": chain, "receipt": receipt, "verifier": verifier},
         )
 
 
@@ -7650,25 +8553,31 @@ class OracleResource(_Resource):
         chain: str,
         address: str,
         *,
-        receipt: Optional[Literal["none", "jws", "eip712"]] = None,
+        receipt: Optional[Literal["none", "jws", "eip712", "batch"]] = None,
+        verifier: Optional[str] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
     ) -> OracleVerdict:
         """Verdict before a transaction.
 
         safe, warning or danger, with score and reasons: those of `POST /screening` on the same stored data, exposure
-        included. With `receipt`, it is signed. Needs a key with the permission `oracle`, or a session. Counts against
-        the monthly oracle quota, one a request. An error is never charged.
+        included. With `receipt`, it is signed; with `receipt=batch`, together with the other answers of about a
+        second. Needs a key with the permission `oracle`, or a session. Counts against the monthly oracle quota, one a
+        request. An error is never charged.
 
         :param chain: Chain of the address.
         :param address: The address.
-        :param receipt: Form of the signed receipt in the response. Default: that of the API key, or else `none`.
+        :param receipt: Form of the signed receipt in the response. eip712 adds the verdict for a contract to the JWS.
+        batch: one signature for all answers of about a second, at a small part of the cost; the proof is fetched
+        later. Default: that of the API key, or else `none`.
+        :param verifier: With `receipt` eip712: CAIP-10 id of the contract that verifies the verdict, eip155:<chain
+        id>:0x<40 digits>. The signature is valid for it alone.
         """
         return self._client._call(
             _ORACLE,
             _Options(timeout, max_retries),
             path={"chain": chain, "address": address},
-            query={"receipt": receipt},
+            query={"receipt": receipt, "verifier": verifier},
         )
 
     def root(self, chain: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> OracleRoot:
@@ -7725,6 +8634,7 @@ class ScreeningResource(_Resource):
         limit: Optional[int] = None,
         save: Optional[bool] = None,
         receipt: Optional[Literal["none", "jws", "eip712"]] = None,
+        verifier: Optional[str] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
         idempotency_key: Optional[str] = None,
@@ -7748,7 +8658,10 @@ class ScreeningResource(_Resource):
         :param limit: Maximum number of rows in each list: labels, transactions, counterparties, exposures, days.
         Default: all that are listed. The parts of the score are never cut.
         :param save: Keep the answer: `data` then has its `screeningId`. At most 524288 bytes. Costs nothing more.
-        :param receipt: Form of the signed receipt in the response. Default: that of the API key, or else `none`.
+        :param receipt: Form of the signed receipt in the response; eip712 adds the verdict for a contract to the JWS.
+        Default: that of the API key, or else `none`.
+        :param verifier: With `receipt` eip712: CAIP-10 id of the contract that verifies the verdict, eip155:<chain
+        id>:0x<40 digits>. The signature is valid for it alone.
         """
         return self._client._call(
             _SCREENING,
@@ -7764,6 +8677,7 @@ class ScreeningResource(_Resource):
                 "limit": NOT_GIVEN if limit is None else limit,
                 "save": NOT_GIVEN if save is None else save,
                 "receipt": NOT_GIVEN if receipt is None else receipt,
+                "verifier": NOT_GIVEN if verifier is None else verifier,
             },
         )
 
@@ -7781,6 +8695,7 @@ class KytResource(_Resource):
         direction: Optional[Literal["in", "out", "both"]] = None,
         save: Optional[bool] = None,
         receipt: Optional[Literal["none", "jws", "eip712"]] = None,
+        verifier: Optional[str] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
         idempotency_key: Optional[str] = None,
@@ -7798,7 +8713,10 @@ class KytResource(_Resource):
         :param chain: Chain identifier, in any letter case.
         :param direction: Of a single address: received funds (in), sent funds (out), or both. A pair has none.
         :param save: Keep the answer: `data` then has its `screeningId`. At most 524288 bytes. Costs nothing more.
-        :param receipt: Form of the signed receipt in the response. Default: that of the API key, or else `none`.
+        :param receipt: Form of the signed receipt in the response; eip712 adds the verdict for a contract to the JWS.
+        Default: that of the API key, or else `none`.
+        :param verifier: With `receipt` eip712: CAIP-10 id of the contract that verifies the verdict, eip155:<chain
+        id>:0x<40 digits>. The signature is valid for it alone.
         """
         return self._client._call(
             _KYT,
@@ -7811,6 +8729,7 @@ class KytResource(_Resource):
                 "direction": NOT_GIVEN if direction is None else direction,
                 "save": NOT_GIVEN if save is None else save,
                 "receipt": NOT_GIVEN if receipt is None else receipt,
+                "verifier": NOT_GIVEN if verifier is None else verifier,
             },
         )
 
@@ -7903,6 +8822,25 @@ class ReceiptsResource(_Resource):
         :param id: Id of a receipt.
         """
         return self._client._call(_RECEIPT_PROOF, _Options(timeout, max_retries), path={"id": id})
+
+    def line(
+        self,
+        id: str,
+        line: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> ReceiptLine:
+        """Get the proof of an answer of the oracle.
+
+        For an answer that was requested with `receipt=batch`: the signed receipt of its batch, and the hashes from the
+        answer to the root that it binds. With the answer and its salt, it is verified offline. It reveals nothing of
+        any answer. Needs any API key, or a session. An error is never charged.
+
+        :param id: `batch.id` of an answer of the oracle.
+        :param line: Number of the line, from 0.
+        """
+        return self._client._call(_RECEIPT_LINE, _Options(timeout, max_retries), path={"id": id, "line": line})
 
     def get(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> OneReceipt:
         """Get a receipt.
@@ -8040,6 +8978,90 @@ class BillingResource(_Resource):
         """
         return self._client._call(_BILLING_PACKAGES, _Options(timeout, max_retries))
 
+    def settings(self, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> BillingSettings:
+        """Settings of billing.
+
+        Where the account gets messages about billing, and what is ordered when a balance is low. Needs any API key, or
+        a session. An error is never charged.
+        """
+        return self._client._call(_BILLING_SETTINGS, _Options(timeout, max_retries))
+
+    def change_settings(
+        self,
+        *,
+        webhook_url: Union[Optional[str], _NotGiven] = NOT_GIVEN,
+        email: Union[Optional[str], _NotGiven] = NOT_GIVEN,
+        low_balance: Optional[LowBalance] = None,
+        top_up: Optional[Sequence[TopUpRule]] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> BillingSettings:
+        """Change the settings of billing.
+
+        A field that is left out is not changed. Null removes a receiver or a threshold. Needs a session of an owner.
+        An error is never charged.
+
+        :param webhook_url: Gets all events of billing, signed like alerts (`POST /monitoring/webhook-secret`); null:
+        none.
+        :param email: Gets an email if a balance is low; null: none.
+        :param top_up: Orders credits when a balance is low, at most one rule for each balance. The invoice still has
+        to be paid.
+        """
+        return self._client._call(
+            _CHANGE_BILLING_SETTINGS,
+            _Options(timeout, max_retries),
+            body={
+                "webhookUrl": webhook_url,
+                "email": email,
+                "lowBalance": NOT_GIVEN if low_balance is None else low_balance,
+                "topUp": NOT_GIVEN if top_up is None else top_up,
+            },
+        )
+
+    def statement(
+        self,
+        month: str,
+        *,
+        pool: Optional[Literal["api", "dashboard"]] = None,
+        format: Optional[Literal["csv", "html"]] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> str:
+        """Monthly statement.
+
+        Opening balance, purchases, grants, refunds and adjustments one by one with their invoices, the charges of each
+        day, and the closing balance, in UTC. Every row has the balance after it. Needs any API key, or a session. An
+        error is never charged.
+
+        :param month: a month, such as 2026-11
+        :param pool: The balance. Default `api`.
+        :param format: `html`: a page to print. Default `csv`.
+        """
+        return self._client._call(
+            _BILLING_STATEMENT,
+            _Options(timeout, max_retries),
+            path={"month": month},
+            query={"pool": pool, "format": format},
+        )
+
+    def stream(
+        self,
+        *,
+        last_event_id: Optional[str] = None,
+        silence: float = STREAM_SILENCE_SECONDS,
+        max_retries: Optional[int] = None,
+    ) -> Iterator[StreamEvent]:
+        """Stream of billing events.
+
+        Server-sent events `invoice.created`, `invoice.updated`, `invoice.processing`, `invoice.settled`,
+        `invoice.expired`, `invoice.invalid`, `invoice.held`, `invoice.new` (unpaid again) with the invoice as it is
+        now, and `balance.low`; or a WebSocket of JSON messages {id, event, data}. `lastEventId`, or the header
+        Last-Event-ID, resumes the stream after that event. Needs any API key, or a session. An error is never charged.
+
+        :param last_event_id: the id of an event of this stream
+        """
+        return self._client._stream(_BILLING_STREAM, _Options(None, max_retries), last_event_id, silence)
+
     def checkout(
         self,
         *,
@@ -8069,10 +9091,47 @@ class BillingResource(_Resource):
             },
         )
 
+    def order(
+        self,
+        *,
+        package: str,
+        method: Literal["CRYPTO", "WIRE"],
+        pool: Optional[Literal["api", "dashboard"]] = None,
+        quantity: Optional[int] = None,
+        currency: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> OneInvoice:
+        """Buy credits by invoice.
+
+        Creates an invoice that is paid by wire or in cryptocurrency, with the price locked until it expires. The
+        credits are booked when the payment is confirmed; read the invoice until it is SETTLED, or follow `GET
+        /billing/stream`. The email address of the account must be confirmed. Needs a session of an owner. An error is
+        never charged.
+
+        :param package: Name of a package, in any letter case.
+        :param pool: The balance that gets the credits. Default `api`.
+        :param quantity: Number of packages. Default 1; a custom package is bought once.
+        :param method: How the invoice is paid; `GET /billing/packages` lists what is available.
+        :param currency: Currency or asset to pay in, in any letter case. Default: the first one of the method.
+        """
+        return self._client._call(
+            _CREATE_INVOICE,
+            _Options(timeout, max_retries),
+            body={
+                "package": package,
+                "pool": NOT_GIVEN if pool is None else pool,
+                "quantity": NOT_GIVEN if quantity is None else quantity,
+                "method": method,
+                "currency": NOT_GIVEN if currency is None else currency,
+            },
+        )
+
     def list(
         self,
         *,
         state: Optional[ListInvoicesState] = None,
+        method: Optional[Literal["CARD", "CRYPTO", "WIRE"]] = None,
         limit: Optional[int] = None,
         cursor: Optional[str] = None,
         timeout: Optional[float] = None,
@@ -8085,13 +9144,14 @@ class BillingResource(_Resource):
         any API key, or a session. An error is never charged.
 
         :param state: Only invoices in this state.
+        :param method: Only invoices that are paid in this way.
         :param limit: Rows of a page. Default 50.
         :param cursor: The `nextCursor` of the previous page.
         """
         return self._client._call(
             _LIST_INVOICES,
             _Options(timeout, max_retries),
-            query={"state": state, "limit": limit, "cursor": cursor},
+            query={"state": state, "method": method, "limit": limit, "cursor": cursor},
         )
 
     def get(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> OneInvoice:
@@ -8103,6 +9163,17 @@ class BillingResource(_Resource):
         :param id: Id of an invoice of the account.
         """
         return self._client._call(_ONE_INVOICE, _Options(timeout, max_retries), path={"id": id})
+
+    def pro_forma(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> str:
+        """Pro-forma invoice.
+
+        A page to print, with the account of the operator, the reference of ISO 11649, and the codes that banking apps
+        scan: EPC for euros, and the Swiss QR code for francs and euros. If a part is paid, it is for the rest. Needs
+        any API key, or a session. An error is never charged.
+
+        :param id: Id of an invoice of the account.
+        """
+        return self._client._call(_INVOICE_PRO_FORMA, _Options(timeout, max_retries), path={"id": id})
 
     def receipt(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> str:
         """Receipt of an invoice.
@@ -8122,7 +9193,11 @@ class NamesResource(_Resource):
         self,
         *,
         names: Sequence[Union[NamesBodyName, Mapping[str, Any]]],
+        threshold: Optional[float] = None,
+        limit: Optional[int] = None,
+        explain: Optional[bool] = None,
         receipt: Optional[Literal["none", "jws", "eip712"]] = None,
+        verifier: Optional[str] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
         idempotency_key: Optional[str] = None,
@@ -8134,12 +9209,25 @@ class NamesResource(_Resource):
         permission `screening`, or a session of an owner or analyst. Costs 1 credit. An error is never charged.
 
         :param names: Each costs 1 credit.
-        :param receipt: Form of the signed receipt in the response. Default: that of the API key, or else `none`.
+        :param threshold: Minimum confidence of the matches returned. Default: 0.7. It changes no confidence.
+        :param limit: Maximum number of matches returned of each list type. Default: 5.
+        :param explain: False: `explanation` is empty, which makes responses smaller. Default: true.
+        :param receipt: Form of the signed receipt in the response; eip712 adds the verdict for a contract to the JWS.
+        Default: that of the API key, or else `none`.
+        :param verifier: With `receipt` eip712: CAIP-10 id of the contract that verifies the verdict, eip155:<chain
+        id>:0x<40 digits>. The signature is valid for it alone.
         """
         return self._client._call(
             _NAMES,
             _Options(timeout, max_retries, idempotency_key),
-            body={"names": names, "receipt": NOT_GIVEN if receipt is None else receipt},
+            body={
+                "names": names,
+                "threshold": NOT_GIVEN if threshold is None else threshold,
+                "limit": NOT_GIVEN if limit is None else limit,
+                "explain": NOT_GIVEN if explain is None else explain,
+                "receipt": NOT_GIVEN if receipt is None else receipt,
+                "verifier": NOT_GIVEN if verifier is None else verifier,
+            },
         )
 
     def clear(
@@ -9546,6 +10634,7 @@ class JobsResource(_Resource):
         format: Optional[Literal["ndjson", "csv"]] = None,
         chain: Optional[str] = None,
         verdict: Optional[bool] = None,
+        receipt: Optional[Literal["none", "jws"]] = None,
         content_type: Optional[str] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
@@ -9567,11 +10656,13 @@ class JobsResource(_Resource):
         :param chain: Chain of lines that have none.
         :param verdict: Only with `kind=labels`: adds the verdict of the oracle to each label set, as `verdict: true`
         of `POST /screen/bulk` does. Default: false.
+        :param receipt: jws: one signed receipt binds all lines of the result; `GET /jobs/{id}/lines/{line}` returns
+        the proof of a line. Default: that of the API key, or else `none`.
         """
         return self._client._call(
             _SEND_JOB,
             _Options(timeout, max_retries, idempotency_key),
-            query={"kind": kind, "format": format, "chain": chain, "verdict": verdict},
+            query={"kind": kind, "format": format, "chain": chain, "verdict": verdict, "receipt": receipt},
             upload=(body, content_type or _upload_type(body, ["application/x-ndjson", "text/csv"], format)),
         )
 
@@ -9618,6 +10709,25 @@ class JobsResource(_Resource):
         :param id: Id of a job of the account.
         """
         return self._client._call(_CANCEL_JOB, _Options(timeout, max_retries), path={"id": id})
+
+    def line(
+        self,
+        id: str,
+        line: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> JobLine:
+        """One line of a result, with its proof.
+
+        Of an ended job that was sent with `receipt=jws`: the line, its salt, and the hashes from it to the root that
+        the receipt of the job binds. It is verified offline, and reveals no other line. Needs a key with the
+        permission `intel` or `screening` or `kyt`, or a session. An error is never charged.
+
+        :param id: Id of a job of the account.
+        :param line: Number of the line, from 0.
+        """
+        return self._client._call(_JOB_LINE, _Options(timeout, max_retries), path={"id": id, "line": line})
 
     def result(
         self,

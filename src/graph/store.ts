@@ -426,7 +426,7 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
     shownTransfer(chain, logged) {
       const opened = chainOf(chain);
       return opened === null ? null : transferOf(recordsOf(opened.store), logged);
-      },
+    },
 
     *addresses(chain) {
       const opened = chainOf(chain);

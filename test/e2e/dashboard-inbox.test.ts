@@ -356,49 +356,53 @@ describe.runIf(chromiumProgram !== null)('alerts, cases and wallets in a browser
     await page.getByRole('heading', { level: 1, name: /#2 Payment 6/ }).waitFor();
   });
 
-  it(`scrolls through ${ALERTS} alerts with at most ${ROWS_MAX} rows in the document`, async () => {
-    const quiet = await world.watch(0xbeef, 'Many payments');
-    const first = alerts().length;
-    await world.raise(quiet, ALERTS);
-    await page.goto(`${url}/alerts?wallet=${quiet}`);
-    await page.getByText(`${ALERTS.toLocaleString('en')} alerts`, { exact: true }).waitFor();
-    const newest = first + ALERTS;
-    const shows = async (n: number): Promise<void> => {
-      await rowOf(`Payment ${n}`).first().waitFor();
-      expect(await rows().count()).toBeLessThanOrEqual(ROWS_MAX);
-    };
-    await shows(newest);
-    // Page after page, by cursor.
-    for (let step = 1; step <= 6; step++) {
-      await scrollTo(String(step * 60 * 40));
-      await shows(newest - step * 60);
-    }
-    // Anywhere, by a drag of the scroll bar, and to the end.
-    await scrollTo('2000000');
-    await shows(newest - 50_000);
-    await scrollTo('1e9');
-    await shows(first + 1);
-    const read = browser.requests.filter((sent) => sent.includes('/monitoring/alerts?'));
-    expect(read.some((sent) => sent.includes('cursor='))).toBe(true);
-    expect(await page.locator('.alert-table').getAttribute('aria-rowcount')).toBe(String(ALERTS + 1));
-    // An alert that arrives above does not move what the person reads.
-    const at = await page.evaluate(`(() => {
+  it(
+    `scrolls through ${ALERTS} alerts with at most ${ROWS_MAX} rows in the document`,
+    async () => {
+      const quiet = await world.watch(0xbeef, 'Many payments');
+      const first = alerts().length;
+      await world.raise(quiet, ALERTS);
+      await page.goto(`${url}/alerts?wallet=${quiet}`);
+      await page.getByText(`${ALERTS.toLocaleString('en')} alerts`, { exact: true }).waitFor();
+      const newest = first + ALERTS;
+      const shows = async (n: number): Promise<void> => {
+        await rowOf(`Payment ${n}`).first().waitFor();
+        expect(await rows().count()).toBeLessThanOrEqual(ROWS_MAX);
+      };
+      await shows(newest);
+      // Page after page, by cursor.
+      for (let step = 1; step <= 6; step++) {
+        await scrollTo(String(step * 60 * 40));
+        await shows(newest - step * 60);
+      }
+      // Anywhere, by a drag of the scroll bar, and to the end.
+      await scrollTo('2000000');
+      await shows(newest - 50_000);
+      await scrollTo('1e9');
+      await shows(first + 1);
+      const read = browser.requests.filter((sent) => sent.includes('/monitoring/alerts?'));
+      expect(read.some((sent) => sent.includes('cursor='))).toBe(true);
+      expect(await page.locator('.alert-table').getAttribute('aria-rowcount')).toBe(String(ALERTS + 1));
+      // An alert that arrives above does not move what the person reads.
+      const at = await page.evaluate(`(() => {
       const frame = document.querySelector('.alert-frame');
       return frame.scrollHeight - frame.scrollTop;
     })()`);
-    await world.raise(quiet, 1);
-    await page.getByText(`${(ALERTS + 1).toLocaleString('en')} alerts`, { exact: true }).waitFor();
-    await shows(first + 1);
-    expect(
-      await page.evaluate(`(() => {
+      await world.raise(quiet, 1);
+      await page.getByText(`${(ALERTS + 1).toLocaleString('en')} alerts`, { exact: true }).waitFor();
+      await shows(first + 1);
+      expect(
+        await page.evaluate(`(() => {
         const frame = document.querySelector('.alert-frame');
         return frame.scrollHeight - frame.scrollTop;
       })()`),
-    ).toBe(at);
-    await scrollTo('0');
-    await shows(newest + 1);
-    await browser.check('alerts', 'Alerts');
-  }, SCROLL_MS);
+      ).toBe(at);
+      await scrollTo('0');
+      await shows(newest + 1);
+      await browser.check('alerts', 'Alerts');
+    },
+    SCROLL_MS,
+  );
 
   it('speaks German and French on each of the pages', async () => {
     await page.goto(`${url}/alerts`);

@@ -295,7 +295,8 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
       spares: [0, 1_000_000],
       // The list may have been imported completely, and the smaller index of names published, before the build of the label index was
       // refused; the next run continues from there. The log of runs has the failure, if there is room for it.
-      leaves: /^store\/(?:labels\/(?:downloads\/|lists\/|freshness\.json$|runs\.json$)|names\/(?:index|lists)\/)/,
+      leaves:
+        /^store\/(?:labels\/(?:downloads\/|lists\/|freshness\.json$|runs\.json$)|names\/(?:index|lists)\/)/,
     },
     'lists attest': {
       args: () => ['lists', 'attest', 'OFAC_SDN', '--checked', '2026-10-15'],

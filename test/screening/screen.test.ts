@@ -196,7 +196,14 @@ describe('screening', () => {
     expect(answer.exposureReceiving).toEqual({ MIXER: 100 });
     expect(answer.exposures).toMatchObject([
       {
-        ...{ category: 'MIXER', type: 'INDIRECT', direction: 'in', percentage: 100, hops: 2, valueUsd: 6_000 },
+        ...{
+          category: 'MIXER',
+          type: 'INDIRECT',
+          direction: 'in',
+          percentage: 100,
+          hops: 2,
+          valueUsd: 6_000,
+        },
         // The label of the address at which the money began, not of one that it passed.
         label: { address: WALLETS.mixer },
       },
