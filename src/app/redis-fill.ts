@@ -16,7 +16,7 @@ import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { luaScript } from '../base/paths.ts';
 import type { Random } from '../base/random.ts';
-import { FORMAT_VERSION as WATCH_FORMAT, WATCH_STORE } from '../billing/crypto/watch-store.ts';
+import { FORMAT_VERSION as WATCH_FORMAT } from '../billing/crypto/watch-store.ts';
 import { FORMAT_VERSION as PAYMENTS_FORMAT } from '../billing/payments.ts';
 import { FORMAT_VERSION as INVOICES_FORMAT } from '../billing/store-lmdb.ts';
 import { FORMAT_VERSION as CASES_FORMAT } from '../cases/store-lmdb.ts';
@@ -54,7 +54,7 @@ export const SHARED_STORES: readonly SharedStore[] = [
   { name: 'audit', formatVersion: AUDIT_FORMAT, file: 'accounts/audit.mdb' },
   { name: 'payments', formatVersion: PAYMENTS_FORMAT, file: 'accounts/payments.mdb' },
   { name: 'invoices', formatVersion: INVOICES_FORMAT, file: 'invoices.mdb' },
-  { name: WATCH_STORE, formatVersion: WATCH_FORMAT, file: 'payment-watch.mdb' },
+  { name: 'payment-watch', formatVersion: WATCH_FORMAT, file: 'payment-watch.mdb' },
   { name: 'cleared', formatVersion: CLEARED_FORMAT, file: 'accounts/cleared-names.lmdb' },
   { name: 'monitoring', formatVersion: MONITORING_FORMAT, file: 'monitoring/monitoring.lmdb' },
   { name: 'cases', formatVersion: CASES_FORMAT, file: 'cases.mdb' },

@@ -14,6 +14,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import { WatchStore } from '../../src/billing/crypto/watch-store.ts';
 import { createCases } from '../../src/cases/cases.ts';
 import { openCaseStore } from '../../src/cases/store-lmdb.ts';
 import type { FillReport } from '../../src/cli/services.ts';
@@ -119,6 +120,12 @@ async function makeLone(folder: string): Promise<Lone> {
   const billing = openedBilling(folder, access, { stripeSecret: STRIPE });
   billing.open();
   await billing.close();
+  const payments = new WatchStore(join(folder, 'payment-watch.mdb'));
+  await payments.add(
+    { target: `0x${'a1'.repeat(20)}`, chain: 'ETH', accountId: 'acc0', invoiceId: 'inv_1', untilMs: 0 },
+    { height: 1, hash: `0x${'b1'.repeat(32)}` },
+  );
+  await payments.close();
   const jobs = openJobStore({ path: join(folder, 'jobs.mdb') }, {});
   await jobs.transaction((writer) => writer.add({ id: 'of3', accountId: 'acc3', endedAt: null } as never));
   await jobs.close();
@@ -546,7 +553,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
       .filter((name) => name.endsWith('.ts') && name !== 'redis-fill.ts')
       .map((name) => readFileSync(join(projectRoot, 'src', name), 'utf8'));
     const names = texts.flatMap((text) =>
-      [...text.matchAll(/openStore\([^)]*FORMAT_VERSION, \{ name: '(\w+)'/g)].map(([, name]) => name),
+      [...text.matchAll(/openStore\([^)]*FORMAT_VERSION, \{ name: '([\w-]+)'/g)].map(([, name]) => name),
     );
     expect(names.sort()).toEqual(SHARED_STORES.map(({ name }) => name).sort());
     for (const { file } of SHARED_STORES)

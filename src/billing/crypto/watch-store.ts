@@ -13,9 +13,6 @@ import type { Watched } from './watch-table.ts';
 
 export const FORMAT_VERSION = 1;
 
-/** Name of the store among those that nodes share. */
-export const WATCH_STORE = 'payment-watch';
-
 type WatchedRecord = Omit<Watched, 'target'>;
 
 export class WatchStore {
@@ -26,7 +23,7 @@ export class WatchStore {
 
   /** @throws STORE_VERSION, STORE_CORRUPT */
   constructor(path: string, openStore: OpenStore = openLiveStore) {
-    this.#live = openStore(path, FORMAT_VERSION, { name: WATCH_STORE });
+    this.#live = openStore(path, FORMAT_VERSION, { name: 'payment-watch' });
     this.#watched = this.#live.root.openDB({ name: 'watched', encoding: 'json' });
     this.#blocks = this.#live.root.openDB({ name: 'blocks', encoding: 'string' });
     this.#live.onApplied((writes) => {

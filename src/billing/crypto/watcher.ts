@@ -9,7 +9,7 @@ import { CRYPTO_LIMITS } from './limits.ts';
 import { PaymentBook, type PaymentBookDeps } from './payment-book.ts';
 import { ReferencePayments } from './reference-payments.ts';
 import { PAYMENT_CHAINS } from './terms.ts';
-import { WATCH_STORE, type WatchStore } from './watch-store.ts';
+import type { WatchStore } from './watch-store.ts';
 import { type Watched, WatchTable } from './watch-table.ts';
 
 export interface PaymentWatcherDeps extends Omit<PaymentBookDeps, 'payersOf'> {
@@ -99,7 +99,7 @@ export class PaymentWatcher {
     this.#following.set(chain, following);
     following.ended = underLease(
       {
-        store: WATCH_STORE,
+        store: 'payment-watch',
         name: `payments:${chain}`,
         obstacle: async () =>
           (await this.#deps.adapter(chain)) === null ? `No node of ${chain} is configured.` : null,
