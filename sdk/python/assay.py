@@ -9033,7 +9033,7 @@ class BillingResource(_Resource):
         day, and the closing balance, in UTC. Every row has the balance after it. Needs any API key, or a session. An
         error is never charged.
 
-        :param month: a month, such as 2026-11
+        :param month: Month (UTC).
         :param pool: The balance. Default `api`.
         :param format: `html`: a page to print. Default `csv`.
         """

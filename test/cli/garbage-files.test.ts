@@ -70,7 +70,9 @@ describe.each(importIds())('assay import %s', (source) => {
     'refuses %s and changes nothing',
     async (name) => {
       const before = contentOf(dataDir);
-      const { code, out, err } = await runCommand(dataDir, ['import', source, join(folder, name)]);
+      // Without the flag, sources with a restricted licence are refused before the file is read.
+      const args = ['import', source, join(folder, name), '--accept-licence'];
+      const { code, out, err } = await runCommand(dataDir, args);
       expect({ code, out }).toEqual({ code: 1, out: '' });
       expect(err).toMatch(/^assay: [^\n]+\n$/);
       expect(err).toContain(name);

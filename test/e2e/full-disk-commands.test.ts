@@ -52,7 +52,6 @@ const READS: Readonly<Record<string, readonly string[]>> = {
   'billing packages': [],
   'billing invoices': [],
   'billing verify': [],
-  'billing statement': ['local', '2026-11'],
   'receipt keys list': [],
   installation: [],
   verify: [],
@@ -62,6 +61,15 @@ const READS: Readonly<Record<string, readonly string[]>> = {
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'billing import camt053':
     'writes only if an invoice exists, and then like an event of Stripe: full-disk.test.ts',
+  'billing statement':
+    'answers, and warns that the month of the account cannot be booked, as GET /usage does',
+  'billing keys': 'needs a configured key, and reads like billing invoices',
+  'attribute explain': 'reads the labels of attribute run',
+  'labels sync': 'runs the imports of sync',
+  'labels restore': 'needs an import of MBAL, and writes a segment as every import does',
+  'snapshot export': 'writes a folder that the operator names, outside the store',
+  'snapshot check': 'reads an exported folder, and writes nothing',
+  'snapshot diff': 'reads two exported folders, and writes nothing',
   'billing refund': 'needs a paid invoice, and writes like billing import camt053',
   'billing release': 'needs a payment that is held, and writes like billing import camt053',
   'billing refuse': 'needs a payment that is held, and writes like billing import camt053',
@@ -308,6 +316,12 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
       state: ['stats', '--json'],
       spares: [0, 300_000],
       leaves: /^store\/outputs\//,
+    },
+    'attribute run': {
+      args: () => ['attribute', 'run', 'ETH'],
+      state: ['stats', '--json'],
+      spares: [0],
+      leaves: /^store\/attribution\//,
     },
     cluster: {
       args: () => ['cluster', 'BTC'],

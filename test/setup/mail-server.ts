@@ -31,8 +31,8 @@ export async function startMailServer() {
   return {
     url: `smtp://127.0.0.1:${port}`,
     letters,
-    async token(position: number): Promise<string> {
-      await until(() => letters.length > position, `email ${position}`);
+    async token(position: number, timeoutMs?: number): Promise<string> {
+      await until(() => letters.length > position, `email ${position}`, timeoutMs);
       return /^[\w-]{43}$/m.exec((letters[position] as string).replaceAll('\r', ''))?.[0] ?? '';
     },
     close: () => new Promise<void>((resolve) => server.close(() => resolve())),

@@ -12,7 +12,11 @@ export const billingStatement = operation({
   method: 'GET',
   path: '/billing/statements/{month}',
   pathParameters: {
-    month: Type.String({ pattern: '^20\\d\\d-(0[1-9]|1[0-2])$', description: 'a month, such as 2026-11' }),
+    month: Type.String({
+      pattern: '^20\\d\\d-(0[1-9]|1[0-2])$',
+      description: 'Month (UTC).',
+      examples: ['2026-11'],
+    }),
   },
   query: {
     pool: Type.Optional(oneOf([...POOLS], 'The balance. Default `api`.')),
