@@ -58,6 +58,11 @@ import { consonantJoinsOf, joinsOf, keysOf, wholeKey } from './keys.ts';
 
 /** Maximum number of names that are compared part by part, best candidates first. */
 const COMPARED_MOST = 64;
+/**
+ * The same for a query in a script that writes no vowels: its words read as many Latin words (أيمن as Ayman, Amin, Iman), so more names look
+ * promising. With 64, Ayman al-Zawahiri in Arabic letters was not compared with his entries on the real lists.
+ */
+const COMPARED_WITHOUT_VOWELS_MOST = 256;
 /** Maximum number of postings that are followed for one query; rarer words go first. */
 const POSTINGS_MOST = 16_000;
 /** Maximum number of words of one key that are checked. */
@@ -334,11 +339,14 @@ class MappedNames implements NameIndex {
     this.range(this.joins, this.counts.joins, keyHash(wholeKey(asked.parts)), WHOLE_NAMES_MOST, (name) =>
       chosen.add(name),
     );
-    for (const name of this.mostPromising(touched, total)) chosen.add(name);
+    const most = asked.parts.some(({ script }) => script === 'abjad')
+      ? COMPARED_WITHOUT_VOWELS_MOST
+      : COMPARED_MOST;
+    for (const name of this.mostPromising(touched, total, most)) chosen.add(name);
     return [...chosen];
   }
 
-  private mostPromising(touched: readonly number[], total: number): number[] {
+  private mostPromising(touched: readonly number[], total: number, most: number): number[] {
     const { gains } = this;
     const ranks = new Float64Array(touched.length);
     const counts = new Int32Array(RANK_STEPS + 1);
@@ -352,7 +360,7 @@ class MappedNames implements NameIndex {
     }
     // Finds the highest step that still lets enough names through, so that only those are sorted.
     let step = RANK_STEPS;
-    for (let sum = counts[step] as number; step > STEP_LEAST && sum < COMPARED_MOST; )
+    for (let sum = counts[step] as number; step > STEP_LEAST && sum < most; )
       sum += counts[--step] as number;
     const chosen: number[] = [];
     for (let at = 0; at < touched.length; at++) if (stepOf(ranks[at] as number) >= step) chosen.push(at);
@@ -361,7 +369,7 @@ class MappedNames implements NameIndex {
         (a, b) =>
           (ranks[b] as number) - (ranks[a] as number) || (touched[a] as number) - (touched[b] as number),
       )
-      .slice(0, COMPARED_MOST)
+      .slice(0, most)
       .map((at) => touched[at] as number);
   }
 
