@@ -360,8 +360,7 @@ class MappedNames implements NameIndex {
     }
     // Finds the highest step that still lets enough names through, so that only those are sorted.
     let step = RANK_STEPS;
-    for (let sum = counts[step] as number; step > STEP_LEAST && sum < most; )
-      sum += counts[--step] as number;
+    for (let sum = counts[step] as number; step > STEP_LEAST && sum < most; ) sum += counts[--step] as number;
     const chosen: number[] = [];
     for (let at = 0; at < touched.length; at++) if (stepOf(ranks[at] as number) >= step) chosen.push(at);
     return chosen
