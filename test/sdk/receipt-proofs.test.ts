@@ -47,7 +47,8 @@ describe('proofs of receipts in the clients', () => {
   const { proofs, lines } = provedLines();
 
   beforeAll(async () => {
-    [proved, other] = await Promise.all([provedReceipt(), provedReceipt()]);
+    // Without another salt, both would be the same receipt if they are made in one second.
+    [proved, other] = await Promise.all([provedReceipt(), provedReceipt({ salt: 'ab'.repeat(16) })]);
   });
 
   /** Name, proof, receipt, key of the log, and what the error says. */
