@@ -8,6 +8,8 @@ import { endEach } from '../base/opened-once.ts';
 import { projectRoot } from '../base/paths.ts';
 import type { Random } from '../base/random.ts';
 import type { Retention } from '../base/retention.ts';
+import type { CryptoPayments } from '../billing/crypto/crypto-payments.ts';
+import type { Billing } from '../billing/service.ts';
 import type { CaseService } from '../cases/service.ts';
 import { CHAINS } from '../chains/registry.ts';
 import type { AttributionServices, Served } from '../cli/services.ts';
@@ -109,6 +111,10 @@ export class Server {
   #monitoring: Monitoring | null = null;
   #jobs: OpenBulkJobs | null = null;
   #billingStreams: StreamHub | null = null;
+  /** Null until it is started: after a failed start, its store may be damaged, and is not opened to stop it. */
+  #billing: Billing | null = null;
+  /** Null until it is started, or if no key is configured. */
+  #payments: CryptoPayments | null = null;
   #cases: CaseService | null = null;
   #savedScreenings: SavedScreenings | null = null;
   /** Null on a node without the role api. */
@@ -192,7 +198,7 @@ export class Server {
     this.#startExposureKeeping();
     this.#startRefreshing();
     if (this.#answers) this.#startSavedScreenings();
-    if (this.#answers) accounts.billing().start(billingDelivery(() => this.#openMonitoring(serving).service));
+    if (this.#answers) this.#startBilling(serving);
     if (this.#roles.includes('listener')) this.#followPayments();
     this.#logPublishing?.start();
     if (this.#answers) this.#startReceipts();
@@ -444,11 +450,16 @@ export class Server {
     return this.#savedScreenings;
   }
 
+  #startBilling(serving: Serving): void {
+    this.#billing = this.#deps.accounts.billing();
+    this.#billing.start(billingDelivery(() => this.#openMonitoring(serving).service));
+  }
+
   /** Follows the chains of invoices in cryptocurrency. */
   #followPayments(): void {
     const { accounts, log } = this.#deps;
-    accounts
-      .cryptoPayments()
+    this.#payments = accounts.cryptoPayments();
+    this.#payments
       ?.start()
       .catch((error: unknown) => log.error({ error: messageOf(error) }, 'payments are not followed'));
   }
@@ -588,8 +599,8 @@ export class Server {
     if (this.#snapshotCheck !== null) clearInterval(this.#snapshotCheck);
     return endEach([
       () => this.#billingStreams?.close('The server is stopping.'),
-      () => this.#deps.accounts.cryptoPayments()?.stop(),
-      () => (this.#answers ? this.#deps.accounts.billing().stop() : undefined),
+      () => this.#payments?.stop(),
+      () => this.#billing?.stop(),
       () => this.#monitoring?.service.streams.close('The server is stopping.'),
       () =>
         Promise.all([
