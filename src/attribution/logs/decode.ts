@@ -2,7 +2,7 @@
  * Decodes the events of factories and issuers: which address a log is about, and what it proves. A log that does not have the exact layout
  * of its event is no fact.
  */
-import { getCreate2Address, id, keccak256 } from 'ethers';
+import { keccak_256 } from '@noble/hashes/sha3.js';
 import type { LogEntry } from '../../chains/families/port.ts';
 import type { LogContract, LogKind } from './contracts.ts';
 
@@ -14,6 +14,15 @@ export interface DecodedLog {
   readonly kind: string;
   readonly values: Readonly<Record<string, string>>;
 }
+
+/** Returns the Keccak-256 hash of bytes in hex, without `0x`. */
+const keccak = (bytes: Uint8Array): string => Buffer.from(keccak_256(bytes)).toString('hex');
+
+/** Returns the first topic of an event: the hash of its signature. */
+const id = (signature: string): string => `0x${keccak(Buffer.from(signature))}`;
+
+/** Returns the hash of concatenated hex texts without `0x`. */
+const hashOf = (...hex: readonly string[]): string => keccak(Buffer.from(hex.join(''), 'hex'));
 
 const PAIR_CREATED = id('PairCreated(address,address,address,uint256)');
 const POOL_CREATED = id('PoolCreated(address,address,uint24,int24,address)');
@@ -73,11 +82,10 @@ export function poolAddress(
   const [low, high] = tokens.map((token) => token.toLowerCase().slice(2)).sort() as [string, string];
   const salt =
     fee === null
-      ? keccak256(`0x${low}${high}`)
-      : keccak256(
-          `0x${low.padStart(WORD, '0')}${high.padStart(WORD, '0')}${fee.toString(16).padStart(WORD, '0')}`,
-        );
-  return getCreate2Address(factory, salt, initCodeHash).toLowerCase();
+      ? hashOf(low, high)
+      : hashOf(low.padStart(WORD, '0'), high.padStart(WORD, '0'), fee.toString(16).padStart(WORD, '0'));
+  // EIP-1014: the last 20 bytes of keccak256(0xff ++ factory ++ salt ++ hash of the creation code).
+  return `0x${hashOf('ff', factory.slice(2), salt, initCodeHash.slice(2)).slice(-40)}`;
 }
 
 /**

@@ -2,11 +2,12 @@
  * Watch-only keys: extended public keys (BIP-32) and output descriptors (BIP-380) from which the addresses of invoices are derived. Private
  * keys are refused: no key that can spend is ever on the server.
  */
+import { createRequire } from 'node:module';
 import { ripemd160 } from '@noble/hashes/legacy.js';
 import { sha256 } from '@noble/hashes/sha2.js';
+import { keccak_256 } from '@noble/hashes/sha3.js';
 import { createBase58check } from '@scure/base';
 import { HDKey } from '@scure/bip32';
-import { keccak256, SigningKey } from 'ethers';
 import { AssayError } from '../../base/errors.ts';
 import { formatAddressKey } from '../../chains/address/parse.ts';
 import { UTXO_KINDS } from '../../chains/address/utxo.ts';
@@ -206,6 +207,12 @@ export function readWatchOnlyKey(chain: ChainId, text: string, field: string): W
 
 const hash160 = (bytes: Uint8Array): Uint8Array => ripemd160(sha256(bytes));
 
+const require = createRequire(import.meta.url);
+
+/** Points of secp256k1. The library is loaded at the first address that needs them, so that no start of the program waits for it. */
+const points = (): typeof import('ethers')['SigningKey'] =>
+  (require('ethers') as typeof import('ethers')).SigningKey;
+
 /** A tagged hash (BIP-340). */
 function taggedHash(tag: string, bytes: Uint8Array): Uint8Array {
   const start = sha256(Buffer.from(tag, 'utf8'));
@@ -217,14 +224,14 @@ function taprootKey(publicKey: Uint8Array): Uint8Array {
   const x = publicKey.subarray(1);
   const even = `0x02${Buffer.from(x).toString('hex')}`;
   const tweak = `0x${Buffer.from(taggedHash('TapTweak', x)).toString('hex')}`;
-  const sum = SigningKey.addPoints(even, SigningKey.computePublicKey(tweak, true), true);
+  const sum = points().addPoints(even, points().computePublicKey(tweak, true), true);
   return Buffer.from(sum.slice(4), 'hex');
 }
 
 /** Returns the last 20 bytes of the hash of an uncompressed public key, which EVM chains and TRON share. */
 function accountOf(publicKey: Uint8Array): Uint8Array {
-  const whole = SigningKey.computePublicKey(`0x${Buffer.from(publicKey).toString('hex')}`, false);
-  return Buffer.from(keccak256(`0x${whole.slice(4)}`).slice(26), 'hex');
+  const whole = points().computePublicKey(`0x${Buffer.from(publicKey).toString('hex')}`, false);
+  return keccak_256(Buffer.from(whole.slice(4), 'hex')).subarray(12);
 }
 
 /** Kind byte of accounts on EVM chains and TRON. */
