@@ -74,13 +74,17 @@ function openFile(file: string | number, flags: 'r' | 'w', field: string): { fd:
   }
 }
 
-/** Runs one thread to its end. Rejects with the error that the thread sent, or that ended it. */
+/**
+ * Runs one thread to the end of its work; the thread itself is idle for a moment after it (`idleBeforeEnd`), and nothing waits for that.
+ * Rejects with the error that the thread sent, or that ended it.
+ */
 function runThread(job: BulkFileJob): Promise<void> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(workerUrl('bulk-file'), { workerData: job });
     let failure: unknown = null;
-    worker.on('message', (data: ErrorData) => {
-      failure = errorFromData(data);
+    worker.on('message', (data: ErrorData | null) => {
+      if (data === null) resolve();
+      else failure = errorFromData(data);
     });
     worker.on('error', (error) => {
       failure = error;
