@@ -130,6 +130,11 @@ interface Behaviour<Body, In> {
   readonly file?: (input: In) => Promise<LargeResponse>;
   /** Takes the bytes of a body that is parsed elsewhere, and returns the bytes of `data`. */
   readonly bytes?: {
+    /**
+     * Returns the quota units of a body in its most usual form, of which one pass proves that it is valid JSON in ASCII with known fields
+     * only; null of any other body, which is then outlined and checked for unknown fields.
+     */
+    readonly usualUnits?: (body: Uint8Array) => number | null;
     /** Returns the quota units of the body. Throws if the body asks for too many. */
     readonly units: (outline: BodyOutline, body: Uint8Array) => number;
     readonly run: (input: Omit<In, 'body'>, body: Uint8Array) => Promise<AsyncData>;
@@ -279,10 +284,11 @@ export function operation<
       header: readHeader(call.exchange),
     });
     if (bytes !== undefined) {
-      const { units } = bytes;
+      const { units, usualUnits } = bytes;
       return {
         kind: 'bytes',
         units,
+        ...(usualUnits === undefined ? {} : { usualUnits }),
         answer: async (call, raw) => bytes.run(headOf(call), raw),
       };
     }

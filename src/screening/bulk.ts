@@ -224,6 +224,10 @@ function parseBody(bytes: Uint8Array): ParsedBody {
 
 const counting = newShape();
 
+/** Returns the number of addresses of a body in the common shape, which has known fields only; null of any other body. */
+export const countUsualAddresses = (body: Uint8Array): number | null =>
+  scanBody(body, counting) ? counting.count : null;
+
 /**
  * Returns the number of addresses in a body, without parsing any of them.
  *

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
-import { type BulkQuery, countBulkAddresses, createBulk } from '../../src/screening/bulk.ts';
+import { type BulkQuery, countBulkAddresses, countUsualAddresses, createBulk } from '../../src/screening/bulk.ts';
 import { createLabelSet } from '../../src/screening/label-set.ts';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
 import { BTC_WALLET, createWorld, WALLETS, type World } from './world.ts';
@@ -116,6 +116,20 @@ describe('bulk labels', () => {
     expect(countBulkAddresses(bytes({ addresses: ['\u00e4', 'b', 'c'], more: [1, 2] }))).toBe(3);
     expect(() => countBulkAddresses(bytes({ addresses: [] }))).toThrow(/1 to 100/);
     expect(() => countBulkAddresses(bytes({ addresses: Array(101).fill('a') }))).toThrow(/1 to 100/);
+  });
+
+  it('counts the addresses of a body in one pass only if it has known fields and no surprises', () => {
+    const counts = (body: object): number | null => countUsualAddresses(bytes(body));
+    expect(counts({ addresses: ['a', { address: 'b', chain: 'c' }, { chain: 'c', address: 'd' }] })).toBe(3);
+    expect(counts({ chain: 'ETH', addresses: Array(100).fill('a') })).toBe(100);
+    expect(counts({ addresses: Array(101).fill('a') })).toBeNull();
+    expect(counts({ addresses: [] })).toBeNull();
+    expect(counts({ addresses: ['a'], chian: 'ETH' })).toBeNull();
+    expect(counts({ addresses: [{ address: 'a', chian: 'ETH' }] })).toBeNull();
+    expect(counts({ addresses: [{ address: 'a', chain: { id: 1 } }] })).toBeNull();
+    expect(counts({ addresses: ['\u00e4'] })).toBeNull();
+    expect(countUsualAddresses(Buffer.from('{"addresses":["a"],"addresses":["b"]}'))).toBeNull();
+    expect(countUsualAddresses(Buffer.from('{"addresses":["a"]}{}'))).toBeNull();
   });
 
   it('rejects an invalid bulk body, and names the field', () => {

@@ -1,5 +1,5 @@
 /** `POST /screen/bulk`: the body is parsed by the pool. */
-import { countBulkAddresses } from '../../screening/bulk.ts';
+import { countBulkAddresses, countUsualAddresses } from '../../screening/bulk.ts';
 import { SCREENING_LIMITS } from '../../screening/limits.ts';
 import { operation } from '../operation.ts';
 import { BulkBody, BulkResult } from '../schemas/labels.ts';
@@ -18,6 +18,7 @@ export const screenBulk = operation({
   description:
     'In the order of the request. An invalid address has its error in its place and does not fail the other addresses.',
   bytes: {
+    usualUnits: countUsualAddresses,
     units({ elements }, body) {
       if (elements >= 1 && elements <= SCREENING_LIMITS.bulkAddressesMax) return elements;
       // The outline counts the elements of every array; the body itself is parsed only to report the exact error.

@@ -22,7 +22,6 @@ import { Admitter, type RouteEndpoint } from './admit.ts';
 import { Call } from './call.ts';
 import { Charging } from './charging.ts';
 import {
-  type BodyOutline,
   knownFields,
   outlineBody,
   parseJson,
@@ -364,7 +363,7 @@ export class Pipeline {
   /** Reads the body of an authenticated request. `respond` replies, now or later, or throws. */
   #bodyHandler(
     endpoint: RouteEndpoint,
-    respond: (call: Call, body: Uint8Array, outline: BodyOutline) => void,
+    respond: (call: Call, body: Uint8Array) => void,
   ): Handler {
     const { route } = endpoint;
     const noteUnknown = unknownQuery(route);
@@ -375,8 +374,7 @@ export class Pipeline {
     const onBody = (call: Call, body: Uint8Array | null): void => {
       try {
         if (body === null) throw bodyTooLarge();
-        const given = body.length === 0 && isOptional ? NO_FIELDS : body;
-        respond(call, given, outlineBody(given));
+        respond(call, body.length === 0 && isOptional ? NO_FIELDS : body);
       } catch (error) {
         fail(call, error);
       }
@@ -401,6 +399,7 @@ export class Pipeline {
     respond: (call: Call, body: Body) => void,
   ): Handler {
     return this.#bodyHandler(endpoint, (call, bytes) => {
+      outlineBody(bytes);
       const body = readNoting(call, read, parseJson(bytes));
       this.#admitter.whenAdmitted(call, endpoint, 1, false, respond, body);
     });
@@ -414,6 +413,7 @@ export class Pipeline {
   ): Handler {
     const { route } = endpoint;
     return this.#bodyHandler(endpoint, (call, bytes) => {
+      outlineBody(bytes);
       this.#charging
         .respond(call, route, bytes, (value) => readNoting(call, read, value), work)
         .then((json) => this.#responder.sendJson(call, endpoint, json))
@@ -425,15 +425,24 @@ export class Pipeline {
   }
 
   /** Reads a body whose work parses it. */
-  #bytesHandler(endpoint: RouteEndpoint, { units, answer }: WorkOf<'bytes'>): Handler {
+  #bytesHandler(endpoint: RouteEndpoint, { units, usualUnits, answer }: WorkOf<'bytes'>): Handler {
     const respond = (call: Call, body: Uint8Array): void =>
       this.#responder.sendAsync(call, endpoint, answer(call, body));
     const known = knownFields(endpoint.route.body ?? {});
-    return this.#bodyHandler(endpoint, (call, body, outline) => {
+    const unitsOf = (call: Call, body: Uint8Array): number => {
+      const usual = usualUnits?.(body) ?? null;
+      if (usual !== null) {
+        noteIgnored(call, []);
+        return usual;
+      }
+      const outline = outlineBody(body);
       const taken = units(outline, body);
       noteIgnored(call, unknownInBytes(body, outline, known));
-      this.#admitter.whenAdmitted(call, endpoint, taken, false, respond, body);
-    });
+      return taken;
+    };
+    return this.#bodyHandler(endpoint, (call, body) =>
+      this.#admitter.whenAdmitted(call, endpoint, unitsOf(call, body), false, respond, body),
+    );
   }
 
   #uploadHandler(endpoint: RouteEndpoint, { bytesMax, open }: WorkOf<'upload'>): Handler {

@@ -119,6 +119,8 @@ export type Work<Body = unknown> =
   /** Answered asynchronously, from the bytes of a body that is parsed elsewhere. */
   | {
       readonly kind: 'bytes';
+      /** Returns the quota units of a body in its most usual form, without unknown fields; null of any other body. */
+      readonly usualUnits?: (body: Uint8Array) => number | null;
       /** Returns the quota units of the body. Throws if the body asks for too many. */
       readonly units: (outline: BodyOutline, body: Uint8Array) => number;
       readonly answer: (call: Call, body: Uint8Array) => Promise<AsyncData>;
