@@ -2,7 +2,12 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
-import { type BulkQuery, countBulkAddresses, countUsualAddresses, createBulk } from '../../src/screening/bulk.ts';
+import {
+  type BulkQuery,
+  countBulkAddresses,
+  countUsualAddresses,
+  createBulk,
+} from '../../src/screening/bulk.ts';
 import { createLabelSet } from '../../src/screening/label-set.ts';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
 import { BTC_WALLET, createWorld, WALLETS, type World } from './world.ts';

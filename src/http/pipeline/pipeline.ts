@@ -361,10 +361,7 @@ export class Pipeline {
   }
 
   /** Reads the body of an authenticated request. `respond` replies, now or later, or throws. */
-  #bodyHandler(
-    endpoint: RouteEndpoint,
-    respond: (call: Call, body: Uint8Array) => void,
-  ): Handler {
+  #bodyHandler(endpoint: RouteEndpoint, respond: (call: Call, body: Uint8Array) => void): Handler {
     const { route } = endpoint;
     const noteUnknown = unknownQuery(route);
     const needsHead = route.parameters.some(({ in: place }) => place !== 'path');
