@@ -1,11 +1,29 @@
 import { defineConfig } from 'vitest/config';
 
-/** What takes minutes to hours: `npm run test:long`. Tests in test/sim run here as well, with more schedules. */
+/** Files of `npm test` that run here as well: with ASSAY_TEST_LONG=1 they take more schedules, rounds, seeds and cases. */
+const LONGER = [
+  'test/accounts/ledger-crash.test.ts',
+  'test/chains/families/polkadot/chopsticks.test.ts',
+  'test/chains/families/utxo/follow-graph.test.ts',
+  'test/e2e/damaged-folder.test.ts',
+  'test/e2e/full-disk-commands.test.ts',
+  'test/e2e/jobs.test.ts',
+  'test/e2e/killed-cases.test.ts',
+  'test/e2e/scaled-out.test.ts',
+  'test/e2e/wallet-charges.test.ts',
+  'test/exposure/build.test.ts',
+  'test/exposure/update.test.ts',
+  'test/jobs/bulk/killed.test.ts',
+  'test/receipts/log/crash.test.ts',
+  'test/sim/**/*.test.ts',
+];
+
+/** What takes minutes to hours: `npm run test:long`. */
 export default defineConfig({
   test: {
-    include: ['test/long/**/*.test.ts', 'test/sim/**/*.test.ts'],
+    include: ['test/long/**/*.test.ts', ...LONGER],
     globalSetup: ['test/setup/build.ts'],
-    env: { ASSAY_TEST_LONG: '1' },
+    env: { ASSAY_TEST_LONG: '1', ASSAY_TEST_PROGRAM: 'shipped' },
     // Each test has its own end; this ends what hangs.
     testTimeout: 4 * 3_600_000,
     hookTimeout: 600_000,

@@ -3,10 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { projectRoot } from '../../src/base/paths.ts';
+import { PROGRAM } from '../setup/program-path.ts';
 import { sleep, until as untilMet } from '../support/wait.ts';
-
-const PROGRAM = join(projectRoot, 'dist', 'src', 'main.js');
 
 export interface Outcome {
   readonly code: number | null;
@@ -48,8 +46,12 @@ function storedKey(out: string): string {
 const isRefusedForAMoment = ({ code, err }: Outcome): boolean =>
   code === 1 && err.includes('has not heard from Redis for a second');
 
-/** Creates a world: a folder of state of its own, without a network. */
-export function newWorld(): World {
+/**
+ * Creates a world: a folder of state of its own, without a network.
+ *
+ * @param program - the built program that its commands and servers run
+ */
+export function newWorld(program: string = PROGRAM): World {
   const folder = mkdtempSync(join(tmpdir(), 'assay-e2e-'));
   const running = new Set<ChildProcess>();
   const environmentWith = (more: Record<string, string> = {}): NodeJS.ProcessEnv => ({
@@ -61,7 +63,7 @@ export function newWorld(): World {
   });
 
   function start(args: readonly string[], environment: NodeJS.ProcessEnv): ChildProcess {
-    const child = spawn(process.execPath, [PROGRAM, ...args], { env: environment, stdio: 'pipe' });
+    const child = spawn(process.execPath, [program, ...args], { env: environment, stdio: 'pipe' });
     running.add(child);
     child.on('exit', () => running.delete(child));
     return child;

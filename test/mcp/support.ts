@@ -1,8 +1,7 @@
 /** Clients of the MCP server: the official package over HTTP, and over the standard streams of a real `assay mcp`. */
-import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { projectRoot } from '../../src/base/paths.ts';
+import { PROGRAM } from '../setup/program-path.ts';
 
 /** Ways to choose a version of the protocol, and the version that this server then speaks. */
 export const VERSIONS = [
@@ -11,7 +10,7 @@ export const VERSIONS = [
 ] as const;
 export type Mode = (typeof VERSIONS)[number][1];
 
-export const PROGRAM = join(projectRoot, 'dist', 'src', 'main.js');
+export { PROGRAM };
 
 /** A program takes a minute to start on a machine that is busy enough. */
 const TIMEOUT_MS = 150_000;

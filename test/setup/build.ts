@@ -1,9 +1,14 @@
 /** Builds dist/ once before the tests: workers and the command line always run built JavaScript. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { bundleProgram } from './bundle.ts';
 
-export default function setup(): void {
-  if (process.env.ASSAY_TEST_PREBUILT === '1') return;
+export default async function setup(): Promise<void> {
+  if (process.env.ASSAY_TEST_PREBUILT !== '1') buildAll();
+  await bundleProgram();
+}
+
+function buildAll(): void {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   for (const step of [
     ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'],
