@@ -1,18 +1,27 @@
 /**
- * 100,000 open invoices over ten chains: the memory of their addresses, and the time that they add to the matching of the listener, with the
- * listener's own table as control in the same run.
- * Run: node --expose-gc dist/bench/payments.js [--invoices N] [--no-save]
+ * Invoices in cryptocurrency: the cost of 100,000 open invoices over ten chains beside the listener's own matching, their memory, the time
+ * from the confirming block to the credits on anvil, and how far a price lock moves if the clock of the machine jumps.
+ * Run: node --expose-gc dist/bench/payments.js [--invoices N] [--payments N] [--no-save]
  */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { isoTime, systemClock } from '../src/base/clock.ts';
+import { silentLogger } from '../src/base/log.ts';
 import { seededUint32 } from '../src/base/random.ts';
 import { sightingsInBlock } from '../src/billing/crypto/sightings.ts';
+import { SteadyClock } from '../src/billing/crypto/steady-clock.ts';
 import { WatchTable } from '../src/billing/crypto/watch-table.ts';
 import type { Block } from '../src/chains/block.ts';
+import { parseEndpoint } from '../src/chains/endpoints/endpoints.ts';
+import { openAdapter } from '../src/chains/families/evm/adapter.ts';
 import type { ChainId } from '../src/chains/registry.ts';
 import type { Transfer } from '../src/chains/transfer.ts';
 import { matchBlock } from '../src/monitoring/block-evidence.ts';
 import { buildWatchTable } from '../src/monitoring/watch-table.ts';
-import { argument, publish, report, row } from './harness.ts';
+import { openCryptoWorld } from '../test/billing/crypto/world.ts';
+import { hasAnvil, startAnvil } from '../test/setup/anvil.ts';
+import { argument, type BenchRow, publish, report, row } from './harness.ts';
 
 const CHAINS: readonly ChainId[] = [
   ...([
@@ -28,11 +37,15 @@ const CHAINS: readonly ChainId[] = [
     'FANTOM',
   ] as const),
 ];
-const WALLETS = 10_000;
-const BLOCKS = 200;
+const WALLETS = 1_000_000;
+const BLOCKS = 300;
+/** Blocks before the measured ones, until the compiler has done its work. */
+const WARM_UP = 100;
 const TRANSFERS_A_BLOCK = 400;
-const ROUNDS = 5;
-const REPEATS = 3;
+const LOCK_MS = 15 * 60_000;
+const SECOND_MS = 1_000;
+const MB = 1e6;
+const BLOCKS_TO_CONFIRM = 3;
 
 function held(): number {
   globalThis.gc?.();
@@ -49,8 +62,9 @@ function addressOf(n: number): string {
   return Buffer.from(`0x${text.slice(0, 40)}`, 'latin1').toString('latin1');
 }
 
-function blockOf(index: number): Block {
-  const transfers = Array.from({ length: TRANSFERS_A_BLOCK }, (_, at): Transfer => {
+/** The text of a block, from which each follower decodes its own copy, as it does from the response of a node. */
+function blockText(index: number): string {
+  const transfers = Array.from({ length: TRANSFERS_A_BLOCK }, (_, at) => {
     const n = 10_000_000 + index * TRANSFERS_A_BLOCK + at;
     return {
       ...{
@@ -59,67 +73,165 @@ function blockOf(index: number): Block {
         position: 'value',
         blockNumber: index,
       },
-      ...{ timestampMs: index * 12_000, from: addressOf(n), to: addressOf(n + 1), asset: 'ETH', amount: 1n },
+      ...{ timestampMs: index * 12_000, from: addressOf(n), to: addressOf(n + 1), asset: 'ETH', amount: 1 },
       ...{ decimals: 18, valueUsd: null },
     };
   });
   const hash = `0x${index.toString(16).padStart(64, '0')}`;
-  return { chain: 'ETH', height: index, hash, parentHash: hash, timestampMs: index * 12_000, transfers };
+  return JSON.stringify({
+    ...{ chain: 'ETH', height: index, hash, parentHash: hash, timestampMs: index * 12_000, transfers },
+  });
 }
 
-/** Returns the least processor time of the rounds: the rest is other work of the machine. */
-function measure(work: () => void): number {
-  let least = Number.POSITIVE_INFINITY;
-  for (let round = 0; round < ROUNDS; round++) {
-    const start = process.cpuUsage();
-    for (let repeat = 0; repeat < REPEATS; repeat++) work();
-    const { user } = process.cpuUsage(start);
-    least = Math.min(least, (user * 1_000) / (REPEATS * BLOCKS * TRANSFERS_A_BLOCK));
+function decoded(text: string): Block {
+  const block = JSON.parse(text) as Omit<Block, 'transfers'> & {
+    readonly transfers: readonly (Omit<Transfer, 'amount'> & { readonly amount: number })[];
+  };
+  return {
+    ...block,
+    transfers: block.transfers.map((one): Transfer => ({ ...one, amount: BigInt(one.amount) })),
+  };
+}
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number;
+
+/** Nanoseconds for each transfer of a block that was just decoded. */
+function timed(text: string, work: (block: Block) => void): number {
+  const block = decoded(text);
+  const startMs = systemClock.monotonic();
+  work(block);
+  return ((systemClock.monotonic() - startMs) * 1e6) / TRANSFERS_A_BLOCK;
+}
+
+/** Measures both passes over the same blocks in turn, so that other work of the machine meets both. */
+function matchingRows(invoices: number): readonly BenchRow[] {
+  const before = held();
+  const table = new WatchTable();
+  for (let n = 0; n < invoices; n++)
+    table.add({
+      ...{ chain: CHAINS[n % CHAINS.length] as ChainId, accountId: `acc_${n % 1_000}`, untilMs: n },
+      ...{ invoiceId: n.toString(32).padStart(26, '0'), target: addressOf(n) },
+    });
+  const memory = held() - before;
+  const none = new WatchTable();
+  const wallets = buildWatchTable(
+    (function* () {
+      for (let n = 0; n < WALLETS; n++)
+        yield {
+          ...{ chain: 'ETH' as const, walletAddress: addressOf(20_000_000 + n), accountId: 'a' },
+          walletId: String(n).padStart(26, '0'),
+        };
+    })(),
+  );
+  const figures = { listener: [] as number[], payments: [] as number[], loop: [] as number[] };
+  for (let index = 0; index < WARM_UP + BLOCKS; index++) {
+    const text = blockText(index);
+    const passes = [
+      ['listener', (block: Block) => matchBlock('ETH', block, wallets)],
+      ['payments', (block: Block) => sightingsInBlock(block, table, 0)],
+      ['loop', (block: Block) => sightingsInBlock(block, none, 0)],
+    ] as const;
+    for (let turn = 0; turn < passes.length; turn++) {
+      const [name, work] = passes[(turn + index) % passes.length] as (typeof passes)[number];
+      const took = timed(text, work);
+      if (index >= WARM_UP) figures[name].push(took);
+    }
   }
-  return least;
+  const listener = median(figures.listener);
+  return [
+    row('memory of the addresses', memory / MB, 'MB', { atMost: 200 }),
+    row(
+      'matching of payments, beside that of the listener',
+      median(figures.payments),
+      'ns per transfer',
+      { atMost: 0.02, of: 'ratio' },
+      listener,
+    ),
+    row('the same without an open invoice', median(figures.loop), 'ns per transfer', null, listener),
+  ];
+}
+
+/** Pays invoices on anvil, one after the other, and waits for the credits of each. */
+async function creditedRows(payments: number): Promise<readonly BenchRow[]> {
+  const anvil = await startAnvil();
+  const rpc = [parseEndpoint(anvil.url, { field: 'rpc', defaultLayout: 'json-rpc', own: true })];
+  const adapter = openAdapter(
+    { chain: 'ETH', rpc, history: [], quorum: 1, offchainNames: false },
+    { clock: systemClock, log: silentLogger, jitter: () => 0.5 },
+  );
+  const folder = mkdtempSync(join(tmpdir(), 'assay-bench-payments-'));
+  const accounts = Array.from({ length: payments }, (_, n) => `acc_${n}`);
+  const world = await openCryptoWorld({
+    ...{ folder, adapters: { ETH: adapter }, accounts },
+    terms: { depthOf: () => ({ blocks: BLOCKS_TO_CONFIRM }) },
+  });
+  const took: number[] = [];
+  try {
+    await world.crypto.start();
+    for (const accountId of accounts) {
+      const invoice = await world.order('ETH', accountId);
+      const { address } = invoice.details.crypto ?? {};
+      if (address === undefined) throw new Error('The invoice has no address.');
+      await anvil.send({ to: address, value: BigInt(invoice.due.amount) });
+      await anvil.mine(BLOCKS_TO_CONFIRM - 1);
+      while (world.invoice(invoice).state !== 'PROCESSING') await pause();
+      await anvil.mine();
+      const minedMs = systemClock.monotonic();
+      while ((await world.credits(accountId)) === 0) await pause();
+      took.push(systemClock.monotonic() - minedMs);
+    }
+    const faults = await world.faults();
+    if (faults.length > 0) throw new Error(faults.join('\n'));
+  } finally {
+    await world.close();
+    await adapter.close();
+    await anvil.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return [
+    row('confirming block to credits, p50', median(took), 'ms', { atMost: 1_000 }),
+    row('confirming block to credits, slowest', Math.max(...took), 'ms', { atMost: 1_000 }),
+  ];
+}
+
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
+
+/** The largest difference between a lock and its duration, if the clock of the machine jumps in the middle of it. */
+function lockRow(): BenchRow {
+  let worstMs = 0;
+  const jumps = [0, 1, 300, 499, 501, 999, 1_500, 2_500, 60_000, 3_600_000, 86_400_000];
+  for (const jumpMs of [...jumps, ...jumps.map((ms) => -ms)])
+    for (const atMs of [SECOND_MS, LOCK_MS / 3, LOCK_MS - 10 * SECOND_MS]) {
+      let monotonicMs = 1_000;
+      let offsetMs = Date.UTC(2026, 10, 26);
+      const steady = new SteadyClock(
+        { now: () => monotonicMs + offsetMs, monotonic: () => monotonicMs },
+        LOCK_MS,
+      );
+      const endMs = steady.now() + LOCK_MS;
+      const startMs = monotonicMs;
+      while (steady.now() < endMs) {
+        monotonicMs += 50;
+        if (monotonicMs - startMs === atMs) offsetMs += jumpMs;
+      }
+      worstMs = Math.max(worstMs, Math.abs(monotonicMs - startMs - LOCK_MS));
+    }
+  return row('price lock, largest deviation under jumps of the clock', worstMs / SECOND_MS, 's', {
+    atMost: 1,
+  });
 }
 
 const startedAt = isoTime(systemClock.now());
 const invoices = argument('--invoices', 100_000);
-const before = held();
-const table = new WatchTable();
-for (let n = 0; n < invoices; n++)
-  table.add({
-    ...{ chain: CHAINS[n % CHAINS.length] as ChainId, accountId: `acc_${n % 1_000}`, untilMs: n },
-    ...{ invoiceId: n.toString(32).padStart(26, '0'), target: addressOf(n) },
-  });
-const memory = held() - before;
-const wallets = buildWatchTable(
-  Array.from({ length: WALLETS }, (_, n) => ({
-    ...{
-      chain: 'ETH' as const,
-      walletAddress: addressOf(5_000_000 + n),
-      accountId: 'a',
-      walletId: String(n),
-    },
-  })),
-);
-const blocks = Array.from({ length: BLOCKS }, (_, index) => blockOf(index));
-const listener = measure(() => {
-  for (const block of blocks) matchBlock('ETH', block, wallets);
-});
-const payments = measure(() => {
-  for (const block of blocks) sightingsInBlock(block, table, 0);
-});
+const payments = argument('--payments', 20);
+const rows = [...matchingRows(invoices), lockRow()];
+if (hasAnvil) rows.push(...(await creditedRows(payments)));
 publish(
   report(
     'payments',
     startedAt,
-    { invoices, chains: CHAINS.length, wallets: WALLETS, transfers: BLOCKS * TRANSFERS_A_BLOCK },
-    [
-      row('memory of the addresses', memory / 1e6, 'MB', { atMost: 200 }),
-      row(
-        'matching of payments, beside the listener',
-        payments,
-        'ns per transfer',
-        { atMost: 0.02, of: 'ratio' },
-        listener,
-      ),
-    ],
+    { invoices, chains: CHAINS.length, wallets: WALLETS, transfers: BLOCKS * TRANSFERS_A_BLOCK, payments },
+    rows,
   ),
 );

@@ -24,6 +24,7 @@ import type {
   Reservation,
   Settlement,
   StoredAnswer,
+  UsageOptions,
   UsagePage,
 } from './ledger.ts';
 import { LedgerChanges } from './ledger-changes.ts';
@@ -180,9 +181,9 @@ class LmdbLedger implements EmbeddedLedger {
     return this.#balanceOf(accountId, this.#changes.due(accountId, this.#store.headOf(accountId)));
   }
 
-  async usage(accountId: string, { limit, cursor }: { limit: number; cursor?: string }): Promise<UsagePage> {
+  async usage(accountId: string, { limit, cursor, isReadOnly = false }: UsageOptions): Promise<UsagePage> {
     this.#store.refresh();
-    if (this.#changes.isMonthDue(accountId)) {
+    if (!isReadOnly && this.#changes.isMonthDue(accountId)) {
       // Without the booking, the page lacks the entry of this month's grant, but its balance includes it.
       await this.#enqueue(() => this.#changes.settleMonth(accountId)).catch((error: unknown) =>
         this.#log.warn({ account: accountId, reason: messageOf(error) }, 'ledger month change not booked'),

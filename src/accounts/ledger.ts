@@ -125,6 +125,13 @@ export interface LedgerReport {
   readonly faults: readonly string[];
 }
 
+export interface UsageOptions {
+  readonly limit: number;
+  readonly cursor?: string;
+  /** Whether nothing may be booked: the page then lacks a grant of this month that no request has booked yet. Default: false. */
+  readonly isReadOnly?: boolean;
+}
+
 /** The ledger of credits. Every implementation passes test/conformance/ledger.ts. Changes are durable when their promise resolves. */
 export interface Ledger {
   /** Reserves credits for a request. Throws CREDITS_EXHAUSTED if fewer are left, LEDGER_UNAVAILABLE if the ledger cannot be read. */
@@ -152,7 +159,7 @@ export interface Ledger {
   /** Returns the current balance, without free credits of a past month. Writes nothing. */
   balance(accountId: string): Awaitable<Balance>;
   /** Books the entries of a month change, then reads a page. If nothing can be written, the page is read all the same. */
-  usage(accountId: string, options: { limit: number; cursor?: string }): Promise<UsagePage>;
+  usage(accountId: string, options: UsageOptions): Promise<UsagePage>;
   /** Returns the stored response of a slot of the account, if it is less than 24 hours old. */
   storedAnswer(accountId: string, slot: AnswerSlot): Awaitable<StoredAnswer | null>;
   /** Reads every entry and checks that links, pools, sums and balances agree. Safe while servers are running. */

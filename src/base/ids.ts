@@ -1,4 +1,5 @@
 /** Ids that sort by time: ULIDs (https://github.com/ulid/spec) in lower case, which also increase within a millisecond. */
+import { createHash } from 'node:crypto';
 import type { Clock } from './clock.ts';
 import type { Random } from './random.ts';
 
@@ -28,4 +29,17 @@ export function createIds(deps: { readonly clock: Clock; readonly random: Random
     lastMs = now;
     return inBase32(BigInt(now), TIME_DIGITS) + inBase32(last, RANDOM_DIGITS);
   };
+}
+
+/**
+ * Returns the id of something that has a name: always the same, so that every node makes the same one.
+ *
+ * @param atMs - its time, by which the id is sorted
+ */
+export function idOfName(atMs: number, name: string): string {
+  const hash = createHash('sha256')
+    .update(name)
+    .digest('hex')
+    .slice(0, 2 * RANDOM_BYTES);
+  return inBase32(BigInt(atMs), TIME_DIGITS) + inBase32(BigInt(`0x${hash}`), RANDOM_DIGITS);
 }

@@ -17,7 +17,7 @@ import type { PrintedPage } from './html.ts';
 import { cardTerms, newInvoice } from './invoice.ts';
 import { BILLING_LIMITS } from './limits.ts';
 import type { InvoiceMethod } from './methods.ts';
-import { noticeOf } from './notices.ts';
+import { heldNotices, noticeOf } from './notices.ts';
 import { offeredPackages, orderOf } from './packages.ts';
 import { openPayments, type Payments } from './payments.ts';
 import { receiptHtml } from './receipt-html.ts';
@@ -196,8 +196,10 @@ class InvoiceBilling implements Billing {
     await this.#checkBalances();
     if (deliver === undefined) return;
     for (const event of store.unsent(BILLING_LIMITS.noticesPage)) {
-      const notice = noticeOf(event, store, this.#deps.clock.now());
+      const nowMs = this.#deps.clock.now();
+      const notice = noticeOf(event, store, nowMs);
       if (notice !== null) await deliver(notice);
+      for (const alert of heldNotices(event, store, nowMs)) await deliver(alert);
       await store.sent(event);
     }
   }

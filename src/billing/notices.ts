@@ -1,7 +1,10 @@
 /** The messages of billing events: their texts, their data, and their receivers. */
+import { LOCAL_ACCOUNT } from '../accounts/keys.ts';
 import { isoTime } from '../base/clock.ts';
+import { idOfName } from '../base/ids.ts';
 import type { BillingEvent } from './events.ts';
 import { type InvoiceAnswer, invoiceAnswer } from './invoice.ts';
+import type { Invoice } from './records.ts';
 import type { InvoiceStore } from './store.ts';
 
 /** A message for the receivers of an account. */
@@ -54,4 +57,42 @@ export function noticeOf(
   const lines = linesOf(event, data);
   const subject = type === 'balance.low' ? `low balance for ${data.pool}` : type;
   return { id, accountId, webhookUrl, email: own, type, subject, lines, data };
+}
+
+/** The type of the operator's alert about money that waits for a decision. */
+export const PAYMENT_HELD = 'payment.held';
+
+/** Returns what is held of an invoice: its HELD payments, or a payment by card that does not match. */
+function heldOf({ id, payments, reason, createdAtMs, due }: Invoice) {
+  const held = payments.filter(({ state }) => state === 'HELD');
+  if (held.length > 0)
+    return held.map((payment) => ({ ...payment, name: `held ${id} ${payment.id}`, paymentId: payment.id }));
+  const { asset, amount } = due;
+  return [{ name: `held ${id}`, paymentId: null, asset, amount, reason, seenAtMs: createdAtMs }];
+}
+
+/**
+ * Returns the alerts of the operator about the held payments of an event's invoice. Receivers are those of the account `local`. Each payment
+ * has one alert, also if it is held again later.
+ */
+export function heldNotices(
+  { accountId, invoiceId }: BillingEvent,
+  store: Pick<InvoiceStore, 'get' | 'preferences'>,
+  nowMs: number,
+): readonly BillingNotice[] {
+  const { webhookUrl, email } = store.preferences(LOCAL_ACCOUNT);
+  if (invoiceId === null || (webhookUrl === null && email === null)) return [];
+  const invoice = store.get(accountId, invoiceId);
+  if (invoice?.state !== 'HELD') return [];
+  return heldOf(invoice).map(({ name, paymentId, asset, amount, reason, seenAtMs }) => ({
+    ...{ id: idOfName(seenAtMs, name), accountId: LOCAL_ACCOUNT, webhookUrl, email, type: PAYMENT_HELD },
+    subject: `payment held for invoice ${invoiceId}`,
+    lines: [
+      `A payment of ${amount} ${asset} (smallest unit) for invoice ${invoiceId} of ${accountId} is held: ${reason ?? 'it does not match.'}`,
+      paymentId === null
+        ? 'Refund it at the payment provider, or correct the cause and send the event again.'
+        : `Decide with: assay billing release|refuse ${accountId} ${invoiceId} '${paymentId}' --reason …`,
+    ],
+    data: { accountId, paymentId, reason, invoice: invoiceAnswer(invoice, nowMs) },
+  }));
 }

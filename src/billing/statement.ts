@@ -63,6 +63,8 @@ async function entriesOf(
   do {
     const page: Awaited<ReturnType<Ledger['usage']>> = await ledger.usage(balance, {
       limit: BILLING_LIMITS.verifyEntriesPage,
+      // A statement lists what is booked. Reading it must not need room on the disk.
+      isReadOnly: true,
       ...(cursor === null ? {} : { cursor }),
     });
     for (const entry of page.history) {

@@ -1,11 +1,12 @@
 /** Compares invoices, purchases and the ledger of credits: every payment must be booked once, and every receipt number used once. */
 import type { Ledger, LedgerEntry } from '../accounts/ledger.ts';
 import { balanceId, type Pool } from '../accounts/pools.ts';
+import { dueOf } from './invoice.ts';
 import { BILLING_LIMITS } from './limits.ts';
 import type { Payments } from './payments.ts';
 import type { Invoice } from './records.ts';
 import type { InvoiceStore } from './store.ts';
-import { bookedCredits, moneyOf } from './transitions.ts';
+import { bookedCredits, moneyOf, transition } from './transitions.ts';
 
 export interface BillingReport {
   readonly invoices: number;
@@ -32,7 +33,7 @@ export interface VerifyDeps {
 const PAYMENT_REFERENCE =
   /^(stripe (refund|dispute|won)|invoice \S+ (refund|reversal|restored|correction))\b/;
 
-/** Reads the entries of one balance that belong to payments, by their ids. Entries of a month that begins are booked first. */
+/** Reads the entries of one balance that belong to payments, by their ids. It books nothing. */
 async function paymentEntries(
   ledger: VerifyDeps['ledger'],
   balance: string,
@@ -42,6 +43,7 @@ async function paymentEntries(
   do {
     const page: Awaited<ReturnType<Ledger['usage']>> = await ledger.usage(balance, {
       limit: BILLING_LIMITS.verifyEntriesPage,
+      isReadOnly: true,
       ...(cursor === null ? {} : { cursor }),
     });
     for (const entry of page.history)
@@ -82,6 +84,30 @@ function paymentFaults(invoice: Invoice, of: string): readonly string[] {
   for (const payment of payments)
     if (BigInt(payment.refunded) !== (refunded.get(payment.id) ?? 0n))
       faults.push(`${of}: payment ${payment.id} has refunds that do not add up.`);
+  return [...faults, ...derivationFaults(invoice, of)];
+}
+
+/**
+ * Returns the faults of the facts from which credits follow: they are derived again from what has arrived, so a record that was changed
+ * afterwards does not agree with its entries.
+ */
+function derivationFaults(invoice: Invoice, of: string): readonly string[] {
+  const { payments, due, references, method, expiresAtMs, settledAtMs, createdAtMs } = invoice;
+  const faults: string[] = [];
+  const again = transition(invoice, { kind: 'expire' }, settledAtMs ?? createdAtMs);
+  for (const [index, { id, credits, amount, value, asset, state, seenAtMs }] of payments.entries()) {
+    const derived = again.payments[index]?.credits;
+    if (derived !== credits)
+      faults.push(`${of}: payment ${id} of ${value} gives ${derived} credits, and ${credits} are recorded.`);
+    const counts = asset === due.asset && state !== 'WRONG_ASSET' && state !== 'REVERTED';
+    // Later payments count at the rate of their day.
+    if (counts && seenAtMs < expiresAtMs && amount !== value)
+      faults.push(`${of}: payment ${id} has arrived with ${amount}, and counts as ${value}.`);
+    if (!references.includes(id)) faults.push(`${of}: payment ${id} is not among its references.`);
+  }
+  const price = dueOf(invoice);
+  if (method === 'WIRE' && (due.asset !== price.asset || due.amount !== price.amount))
+    faults.push(`${of}: costs ${price.amount} ${price.asset}, and ${due.amount} ${due.asset} are due.`);
   return faults;
 }
 

@@ -22,8 +22,13 @@ const SECRET = 'a-secret-of-the-cluster';
 const LAZARUS = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
 const UNI = '0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984';
 
+/** Addresses whose capitals are lost in a file of MBAL. */
+const MBAL_ADDRESSES = ['34xp4vRoCGJym3xR7yCVPFHoCNxv4Twseo', '1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2'];
+
 /** Commands that only read, with arguments. They answer on a full disk. */
-const READS: Readonly<Record<string, readonly string[]>> = {
+const READS: Readonly<
+  Record<string, readonly string[] | ((input: (name: string) => string) => readonly string[])>
+> = {
   lists: [],
   'index stats': [],
   'index verify': [],
@@ -52,7 +57,10 @@ const READS: Readonly<Record<string, readonly string[]>> = {
   'billing packages': [],
   'billing invoices': [],
   'billing verify': [],
+  'billing statement': ['local', '2026-10'],
   'receipt keys list': [],
+  'snapshot check': (input) => [input('exported')],
+  'snapshot diff': (input) => [input('exported'), 'current', '--customers', input('customers.csv')],
   installation: [],
   verify: [],
 };
@@ -61,15 +69,8 @@ const READS: Readonly<Record<string, readonly string[]>> = {
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'billing import camt053':
     'writes only if an invoice exists, and then like an event of Stripe: full-disk.test.ts',
-  'billing statement':
-    'answers, and warns that the month of the account cannot be booked, as GET /usage does',
   'billing keys': 'needs a configured key, and reads like billing invoices',
   'attribute explain': 'reads the labels of attribute run',
-  'labels sync': 'runs the imports of sync',
-  'labels restore': 'needs an import of MBAL, and writes a segment as every import does',
-  'snapshot export': 'writes a folder that the operator names, outside the store',
-  'snapshot check': 'reads an exported folder, and writes nothing',
-  'snapshot diff': 'reads two exported folders, and writes nothing',
   'billing refund': 'needs a paid invoice, and writes like billing import camt053',
   'billing release': 'needs a payment that is held, and writes like billing import camt053',
   'billing refuse': 'needs a payment that is held, and writes like billing import camt053',
@@ -259,6 +260,19 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
       input('few-bitcoin.csv'),
       ['block,time,txid,dir,index,address,sats,prev_txid,prev_index', ...bitcoinRows(10)].join('\n'),
     );
+    const exported = await run(['snapshot', 'export', input('exported')]);
+    expect(exported.code, exported.err).toBe(0);
+    writeFileSync(input('customers.csv'), `chain,address\nETH,${LAZARUS}\n`);
+    writeFileSync(input('seen.txt'), MBAL_ADDRESSES.join('\n'));
+    writeFileSync(
+      input('mbal.csv'),
+      [
+        'chain,address,categories,entity,source',
+        ...MBAL_ADDRESSES.map((one) => `bitcoin_mainnet,${one.toLowerCase()},exchange,binance,external`),
+      ].join('\n'),
+    );
+    const lowered = await run(['import', 'mbal', input('mbal.csv')]);
+    expect(lowered.code, lowered.err).toBe(0);
     const few = await run(['ingest', 'bitcoin-resolved', input('few-bitcoin.csv'), '--chain', 'BTC']);
     expect(few.code, few.err).toBe(0);
     const ingested = await run(['ingest', 'ndjson', input('few.ndjson'), '--chain', 'ETH', '--no-prices']);
@@ -284,6 +298,8 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
     readonly disk?: () => SmallDisk;
     /** Runs only in the long suite. */
     readonly isLong?: boolean;
+    /** How it ends once there is room; default: with exit code 0. */
+    readonly again?: { readonly code: number; readonly err: RegExp };
   }
   const own = (name: string) => input(name);
   /** Creates a folder with a record of a store that is missing. */
@@ -476,6 +492,26 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
       state: ['index', 'stats', '--json'],
       spares: [0, 1_000_000],
     },
+    'labels sync': {
+      args: () => ['labels', 'sync', '--all', '--from', publisher.url],
+      state: ['index', 'stats', '--json'],
+      spares: [0],
+      // As of `sync ofac`; the next run continues after the last source that was imported.
+      leaves:
+        /^store\/(?:labels\/(?:downloads\/|lists\/|freshness\.json$|runs\.json$|sync)|names\/(?:index|lists)\/)/,
+      // The publisher of the test has one list only.
+      again: { code: 1, err: /Not refreshed: / },
+    },
+    'labels restore': {
+      args: () => ['labels', 'restore', '--addresses', own('seen.txt')],
+      state: ['index', 'stats', '--json'],
+      spares: [0],
+    },
+    'snapshot export': {
+      args: () => ['snapshot', 'export', join(disk.path, 'exported')],
+      state: ['index', 'stats', '--json'],
+      spares: [0, 100_000],
+    },
     'bulk --output': {
       args: () => ['bulk', '--chain', 'ETH', '--output', join(disk.path, 'answers.ndjson')],
       input: () => Array.from({ length: 20_000 }, address).join('\n'),
@@ -499,7 +535,8 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
     '%s answers',
     async (name, args) => {
       disk.fill();
-      const result = await run([...name.split(' '), ...args]);
+      const words = typeof args === 'function' ? args(input) : args;
+      const result = await run([...name.split(' '), ...words]);
       disk.free();
       expect(result, result.err).toMatchObject({ code: 0, err: '' });
     },
@@ -507,7 +544,7 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
 
   for (const [
     title,
-    { args, input: text, state, spares, leaves: kept, isLong = false, ...more },
+    { args, input: text, state, spares, leaves: kept, isLong = false, again: ending, ...more },
   ] of Object.entries(cases))
     it.skipIf(isLong && !LONG)(title, async () => {
       const own = { ...environment, ...more.environment?.() };
@@ -536,6 +573,7 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
       }
       expect((await runOwn(state)).out).toBe(before.out);
       const again = await runOwn(args(), text?.());
-      expect(again.code, again.err).toBe(0);
+      expect(again.code, again.err).toBe(ending?.code ?? 0);
+      expect(again.err).toMatch(ending?.err ?? /(?:)/);
     });
 });

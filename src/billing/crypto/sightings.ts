@@ -81,7 +81,10 @@ export function sightingsInBlock(block: Block, table: WatchTable, nowMs: number)
   const ref = { height, hash };
   const found: Sighting[] = [];
   for (const transfer of transfers) {
-    const watched = table.find(transfer.to);
+    const { to } = transfer;
+    // Hardly any transfer passes: the rest of the loop is not worth its speed.
+    if (to === null || !table.mayHave(to)) continue;
+    const watched = table.find(to);
     // A failed transaction and the imitation of a transfer move nothing.
     if (watched !== null && transfer.amount > 0n && transfer.from !== transfer.to)
       found.push(sightingOf(transfer, watched, ref));

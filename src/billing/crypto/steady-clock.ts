@@ -4,8 +4,8 @@
  */
 import type { Clock } from '../../base/clock.ts';
 
-/** Differences below this are drift, which is followed at once. */
-const DRIFT_MS = 2_000;
+/** Differences below this are drift, which is followed at once: a lock is honoured to the second, and clocks are slewed by less. */
+const DRIFT_MS = 500;
 
 export class SteadyClock implements Clock {
   readonly #clock: Clock;

@@ -1,4 +1,4 @@
-/** Invoices in LTC on a real Litecoin node: the pool, replaced transactions, blocks and reorgs; and in BCH on bcash. */
+/** Invoices in LTC on a real Litecoin node: the pool, replaced transactions, blocks and reorgs; in BTC on bcoin and in BCH on bcash. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Invoice } from '../../../src/billing/records.ts';
 import { parseAddress } from '../../../src/chains/address/parse.ts';
@@ -122,27 +122,46 @@ describe.skipIf(!hasLitecoind)('invoices in LTC on a real node', () => {
   });
 });
 
-describe.skipIf(!hasBcoin)('invoices in BCH on bcash', () => {
+describe.skipIf(!hasBcoin).each([
+  ['BTC', 'bcoin'],
+  ['BCH', 'bcash'],
+] as const)('invoices in %s on %s', (chain, program) => {
   let node: Bcoin;
   beforeAll(async () => {
-    node = await startBcoin('bcash');
+    node = await startBcoin(program);
     await node.mine(110);
   });
   afterAll(() => node?.stop());
 
-  it('sees a payment in the pool and books it', async () => {
+  it('sees a payment in the pool, books it, takes it back in a reorg, and books it again', async () => {
     const folder = tempFolder();
-    const adapter = openFor(family, 'BCH', { rpc: [node.url] });
-    const world = await openCryptoWorld({ folder: folder.path, adapters: { BCH: adapter } });
+    const adapter = openFor(family, chain, { rpc: [node.url] });
+    const world = await openCryptoWorld({
+      ...{ folder: folder.path, adapters: { [chain]: adapter } },
+      terms: { depthOf: () => ({ blocks: 2 }) },
+    });
     await world.crypto.start();
     try {
-      const invoice = await world.order('BCH');
-      const script = outputScriptOf(parseAddress('BCH', invoice.details.crypto!.address).key)!;
+      const invoice = await world.order(chain);
+      const script = outputScriptOf(parseAddress(chain, invoice.details.crypto!.address).key)!;
       await node.pay(1, [{ script, value: BigInt(invoice.due.amount) }]);
       await is(world, invoice, 'PROCESSING');
       await node.mine(2);
       await is(world, invoice, 'SETTLED');
       expect(await world.credits()).toBe(100);
+      await node.reorg(2);
+      await eventually(
+        async () => (await world.credits()) === 0,
+        () => world.invoice(invoice),
+      );
+      await node.mine(3);
+      await eventually(
+        async () => (await world.credits()) === 100,
+        () => world.invoice(invoice),
+      );
+      expect(world.invoice(invoice).entries.filter(({ cause }) => cause === 'PURCHASE')).toHaveLength(1);
+      expect(await world.faults()).toEqual([]);
+      expect((await world.crypto.compareWithChains()).faults).toEqual([]);
     } finally {
       await world.close();
       await adapter.close();
