@@ -54,7 +54,7 @@ describe.runIf(chromiumProgram !== null && hasAnvil)('ordering on the page Credi
 
   it('orders in a chosen cryptocurrency, shows the code, and follows the payment until it is booked', async () => {
     const { page } = tab;
-    await page.getByLabel('Cryptocurrency').selectOption('ETH');
+    await page.getByRole('combobox', { name: 'Cryptocurrency' }).selectOption('ETH');
     await page.getByRole('button', { name: 'Create invoice' }).click();
     await page.getByLabel('QR code of the payment').waitFor();
     const invoice = await newest();
