@@ -144,7 +144,8 @@ describe.skipIf(!hasBcoin).each([
     try {
       const invoice = await world.order(chain);
       const script = outputScriptOf(parseAddress(chain, invoice.details.crypto!.address).key)!;
-      await node.pay(1, [{ script, value: BigInt(invoice.due.amount) }]);
+      const pay = (): Promise<string> => node.pay(1, [{ script, value: BigInt(invoice.due.amount) }]);
+      const txid = await pay();
       await is(world, invoice, 'PROCESSING');
       await node.mine(2);
       await is(world, invoice, 'SETTLED');
@@ -154,6 +155,11 @@ describe.skipIf(!hasBcoin).each([
         async () => (await world.credits()) === 0,
         () => world.invoice(invoice),
       );
+      // These nodes drop transactions of replaced blocks. A wallet sends its transaction again.
+      await is(world, invoice, 'NEW');
+      expect(world.invoice(invoice).payments).toMatchObject([{ state: 'REVERTED' }]);
+      expect(await pay()).toBe(txid);
+      await is(world, invoice, 'PROCESSING');
       await node.mine(3);
       await eventually(
         async () => (await world.credits()) === 100,
