@@ -1,5 +1,5 @@
 /** `assay snapshot export|check|diff`: copies of label snapshots with a signed manifest, and what changed between two of them. */
-import { constants, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { constants, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Command } from 'commander';
 import { request } from 'undici';
@@ -58,6 +58,12 @@ async function exportSnapshot(folder: string, opened: Services): Promise<ExportR
   const leased = leaseCurrent(opened.snapshotsFolder);
   if (leased === null)
     throw new AssayError('NOT_READY', "No label index was built yet. Run 'assay index build'.");
+  const isNew = !existsSync(folder);
+  const written: string[] = [];
+  const create = (name: string): string => {
+    written.push(join(folder, name));
+    return join(folder, name);
+  };
   try {
     mkdirSync(folder, PRIVATE_FOLDER);
     const { layout, ...meta } = await readSnapshotMeta(leased.path);
@@ -66,10 +72,15 @@ async function exportSnapshot(folder: string, opened: Services): Promise<ExportR
     const jws = await signManifest(manifest, signer);
     for (const name of snapshotFiles(layout.partitions?.length ?? 1))
       if (existsSync(join(leased.path, name)))
-        copyFileSync(join(leased.path, name), join(folder, name), constants.COPYFILE_FICLONE);
-    writeFileSync(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
-    writeFileSync(join(folder, SIGNATURE), `${jws}\n`);
+        copyFileSync(join(leased.path, name), create(name), constants.COPYFILE_FICLONE);
+    writeFileSync(create(MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
+    writeFileSync(create(SIGNATURE), `${jws}\n`);
     return { folder, dataVersion: manifest.dataVersion, kid: signer.kid, manifest };
+  } catch (error) {
+    // The next attempt would refuse a part of an export as a snapshot that is there already.
+    for (const path of written) rmSync(path, { force: true });
+    if (isNew) rmSync(folder, { recursive: true, force: true });
+    throw error;
   } finally {
     leased.lease.release();
   }
