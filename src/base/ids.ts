@@ -11,23 +11,44 @@ const RANDOM_BYTES = 10;
 
 export const ID_SHAPE = /^[0-9a-hjkmnp-tv-z]{26}$/;
 
-function inBase32(value: bigint, digits: number): string {
+/** Half of the random part: 8 digits, 40 bits, which a number holds exactly. */
+const HALF_DIGITS = RANDOM_DIGITS / 2;
+const HALF = 2 ** 40;
+const HALF_BYTES = RANDOM_BYTES / 2;
+
+function inBase32(value: number, digits: number): string {
   let text = '';
-  for (let left = value; text.length < digits; left >>= 5n) text = DIGITS[Number(left & 31n)] + text;
+  for (let left = value; text.length < digits; left = Math.floor(left / 32)) text = DIGITS[left % 32] + text;
   return text;
 }
 
 /** Returns a generator of ids. Each id is greater than the one before, unless the clock was set back. */
 export function createIds(deps: { readonly clock: Clock; readonly random: Random }): () => string {
   let lastMs = -1;
-  let last = 0n;
+  let time = '';
+  let high = 0;
+  let low = 0;
+  let highText = '';
   return () => {
     const now = deps.clock.now();
-    // One bit is kept free, so that counting up within a millisecond cannot overflow.
-    const fresh = BigInt(`0x${Buffer.from(deps.random.bytes(RANDOM_BYTES)).toString('hex')}`) >> 1n;
-    last = now === lastMs ? last + 1n : fresh;
-    lastMs = now;
-    return inBase32(BigInt(now), TIME_DIGITS) + inBase32(last, RANDOM_DIGITS);
+    // Drawn for each id, also if it is not used: the same seed gives the same ids, however many fall into a millisecond.
+    const bytes = Buffer.from(deps.random.bytes(RANDOM_BYTES));
+    if (now === lastMs) {
+      low += 1;
+      if (low === HALF) {
+        low = 0;
+        high += 1;
+        highText = inBase32(high, HALF_DIGITS);
+      }
+    } else {
+      // One bit is kept free, so that counting up within a millisecond cannot overflow.
+      high = Math.floor(bytes.readUIntBE(0, HALF_BYTES) / 2);
+      low = bytes.readUIntBE(HALF_BYTES, HALF_BYTES);
+      time = inBase32(now, TIME_DIGITS);
+      highText = inBase32(high, HALF_DIGITS);
+      lastMs = now;
+    }
+    return time + highText + inBase32(low, HALF_DIGITS);
   };
 }
 

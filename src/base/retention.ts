@@ -22,7 +22,7 @@ export interface RetentionOptions {
 }
 
 export interface RetentionDeps<Deleted> {
-  /** Deletes records that are older than a time, at most `limit`, and returns them. */
+  /** Deletes records that are older than a time, and returns them: fewer than `limit` only if no other is due. */
   readonly deleteBefore: (beforeMs: number, limit: number) => Promise<readonly Deleted[]>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -43,7 +43,7 @@ export function startRetention<Deleted>(
       const deleted = await deleteBefore(clock.now() - days * DAY_MS, atOnce);
       for (const record of deleted) await onDeleted(record);
       count += deleted.length;
-      isMore = deleted.length === atOnce;
+      isMore = deleted.length >= atOnce;
     }
     if (count > 0) log.info({ [what]: count }, `${what} deleted after their retention`);
     return count;

@@ -34,20 +34,33 @@ export interface ReceiptSigner {
   sign(bytes: Uint8Array): Promise<Uint8Array>;
 }
 
-const base64url = (bytes: string | Uint8Array): string => Buffer.from(bytes).toString('base64url');
+const base64url = (bytes: string | Uint8Array): string =>
+  (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes)).toString('base64url');
 
-/** Returns the first two parts of a JWS: the bytes that are signed. */
-const signedPart = (kid: string, payload: Uint8Array): string =>
-  `${base64url(canonicalJson({ alg: ALGORITHM, kid, typ: RECEIPT_JWS_TYPE }))}.${base64url(payload)}`;
+/** The last header: that of the active key. */
+let lastHeader = { kid: '', text: '' };
+
+function headerOf(kid: string): string {
+  if (lastHeader.kid !== kid)
+    lastHeader = { kid, text: base64url(canonicalJson({ alg: ALGORITHM, kid, typ: RECEIPT_JWS_TYPE })) };
+  return lastHeader.text;
+}
+
+/**
+ * Returns the first two parts of a JWS: the text that is signed.
+ *
+ * @param payload - the canonical bytes of a receipt
+ */
+export const signedPart = (kid: string, payload: Uint8Array): string =>
+  `${headerOf(kid)}.${base64url(payload)}`;
 
 /** Returns the JWS of a receipt with a known signature. */
 export const compactJws = (receipt: Receipt, kid: string, signature: Uint8Array): string =>
   `${signedPart(kid, receiptBytes(receipt))}.${base64url(signature)}`;
 
 /** Signs a receipt. */
-export async function signReceipt(receipt: Receipt, signer: ReceiptSigner): Promise<Uint8Array> {
-  return signer.sign(Buffer.from(signedPart(signer.kid, receiptBytes(receipt)), 'ascii'));
-}
+export const signReceipt = (receipt: Receipt, signer: ReceiptSigner): Promise<Uint8Array> =>
+  signer.sign(Buffer.from(signedPart(signer.kid, receiptBytes(receipt)), 'latin1'));
 
 const refuse = (what: string): AssayError => new AssayError('INVALID_FILE', `receipt: ${what}.`);
 

@@ -34,19 +34,29 @@ export class KeyRing implements SigningKeys {
   readonly #deps: KeyRingDeps;
   /** Decrypted private keys by their ids: decrypting one takes longer than signing. */
   readonly #opened = new Map<string, KeyObject>();
+  /** The active key in this turn of the event loop, in which many receipts may be signed; null at its begin. */
+  #ofTurn: ReceiptSigner | null = null;
 
   constructor(deps: KeyRingDeps) {
     this.#deps = deps;
   }
 
   async active(): Promise<ReceiptSigner> {
+    if (this.#ofTurn !== null) return this.#ofTurn;
     const row = this.#activeRow() ?? (await this.#add(true));
     const key = this.#opened.get(row.kid) ?? this.#open(row);
-    return { kid: row.kid, sign: async (bytes) => sign(null, bytes, key) };
+    const signer = { kid: row.kid, sign: (bytes: Uint8Array) => signature(bytes, key) };
+    this.#ofTurn = signer;
+    setImmediate(() => {
+      this.#ofTurn = null;
+    });
+    return signer;
   }
 
   async rotate(): Promise<SigningKey> {
-    return viewOf(await this.#add(false));
+    const added = viewOf(await this.#add(false));
+    this.#ofTurn = null;
+    return added;
   }
 
   list(): readonly SigningKey[] {
@@ -112,6 +122,15 @@ export class KeyRing implements SigningKeys {
     });
   }
 }
+
+/** Signs on a thread of the pool of Node: a signature takes longer than all other steps of a receipt on the thread of the requests. */
+const signature = (bytes: Uint8Array, key: KeyObject): Promise<Uint8Array> =>
+  new Promise((resolve, reject) => {
+    sign(null, bytes, key, (error, signed) => {
+      if (error === null) resolve(signed);
+      else reject(error);
+    });
+  });
 
 function retired(row: KeyRow, nowMs: number): KeyRow {
   const exp = Math.floor(nowMs / 1000) + RECEIPT_LIMITS.retireGraceSeconds;

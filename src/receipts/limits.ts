@@ -10,8 +10,20 @@ export const RECEIPT_LIMITS = {
   evidenceBytesMax: 2 * 1024 * 1024,
   /** Bytes of stored evidence in one record: a copy of a store reads 500 records at a time. */
   pieceBytes: 64 * 1024,
+  /** Receipts of one stored record: reading one of them reads and inflates all, 40 KB. */
+  groupReceiptsMax: 64,
+  /** Bytes of a receipt with its own evidence as JSON text that is stored in a record with others; larger ones have records of their own. */
+  groupedBytesMax: 16 * 1024,
+  /** Labels of addresses, as text, whose stored part is kept: 8 MB with the 4 KB of most. */
+  labelPartsMax: 2_048,
+  /** JSON text of one stored record of many receipts: as much as one piece. */
+  groupBytesMax: 64 * 1024,
+  /** Receipts of one transaction: some 1 MB of writes. */
+  receiptsCommittedAtOnceMax: 1_024,
   /** Nesting of a JSON value with a canonical form: a call for each level. Answers and bodies have 12 at most. */
   canonicalDepthMax: 64,
+  /** Sets of names in one order, of objects with a canonical form, whose sorted order is kept: answers and evidence have fewer than 100. */
+  canonicalShapesMax: 512,
   /** A batch is signed this long after its first answer. */
   batchMs: 1_000,
   /** Answers of a batch: the largest second of one node. A proof hashes all of its leaves again: 20 ms for 16,384. */

@@ -134,16 +134,7 @@ export function parseReceipt(value: unknown): Receipt {
 }
 
 /** Returns the canonical bytes of a receipt: the payload of its signature, and the input of its hash. */
-export function receiptBytes(receipt: Receipt): Buffer {
-  const known = bytesOf.get(receipt);
-  if (known !== undefined) return known;
-  const bytes = Buffer.from(canonicalJson(receipt), 'utf8');
-  bytesOf.set(receipt, bytes);
-  return bytes;
-}
-
-/** Bytes of receipts that are in use: issuing one needs them three times. No receipt changes. */
-const bytesOf = new WeakMap<Receipt, Buffer>();
+export const receiptBytes = (receipt: Receipt): Buffer => Buffer.from(canonicalJson(receipt), 'utf8');
 
 /** Returns the SHA-256 of a receipt: its leaf in a transparency log, and `receipt` of its EIP-712 form. It is salted. */
 export const receiptHash = (receipt: Receipt): Buffer =>
@@ -161,7 +152,7 @@ export const accountIdOf = (chain: ChainId, address: string): string =>
   `${chainOf(chain).caip2}:${address.replace(NOT_CAIP10, (char) => encodeURIComponent(char))}`;
 
 /** Members of an answer that are added after it was hashed. */
-const ADDED_LATER: ReadonlySet<string> = new Set(['receipt', 'screeningId', 'ignored']);
+export const ADDED_LATER: ReadonlySet<string> = new Set(['receipt', 'screeningId', 'ignored']);
 
 /**
  * Returns the part of an answer that `answerSha256` binds: `data` of the response (of `POST /namescreen/bulk`, the whole response), without

@@ -2,6 +2,7 @@
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { createIds } from '../base/ids.ts';
+import { sha256 } from '../base/merkle.ts';
 import type { Random } from '../base/random.ts';
 import { parseAddress } from '../chains/address/parse.ts';
 import { type ChainId, chainOf, isEvm } from '../chains/registry.ts';
@@ -10,7 +11,7 @@ import { DIRECTION_DEFAULT, EXPOSURE_HOPS } from '../screening/choices.ts';
 import type { Evidence } from '../screening/evidence.ts';
 import { codesOf, type Judgement, rescore, verdictOfEvidence } from '../screening/rescore.ts';
 import { batchPath } from './batches.ts';
-import { canonicalSha256, shareCanonical } from './canonical.ts';
+import { canonicalJson, canonicalObject, canonicalSha256, textSha256 } from './canonical.ts';
 import {
   type SignedVerdict,
   signVerdict,
@@ -18,13 +19,13 @@ import {
   type VerdictKey,
   type VerdictTarget,
 } from './eip712.ts';
-import { compactJws, signReceipt } from './jws.ts';
+import { compactJws, signedPart } from './jws.ts';
 import type { SigningKeys } from './keys.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
 import type { ReceiptLog } from './log/log.ts';
 import {
+  ADDED_LATER,
   accountIdOf,
-  answerOf,
   type Receipt,
   type ReceiptGraphState,
   type ReceiptListState,
@@ -41,6 +42,8 @@ import type {
 import type { ReceiptStore, StoredReceipt } from './store.ts';
 
 const SALT_BYTES = 16;
+/** Salts are drawn for this many receipts at a time: one call of the generator costs as much as a hash. */
+const SALTS_AT_ONCE = 256;
 /** Account of receipts that bind answers to several accounts. No account has this id: they begin with `acc_` or are `local`. */
 const BATCH_ACCOUNT = '-batch-';
 
@@ -179,6 +182,26 @@ interface IssueOptions {
   readonly leaves?: Buffer;
 }
 
+/** The state of the lists, and its canonical text. */
+interface CoverageNow {
+  /** Second and data version at which it was read. */
+  readonly issuedAt: number;
+  readonly dataVersion: string;
+  /** As JSON text, to compare with. */
+  readonly state: string;
+  readonly lists: ReceiptListState[];
+  readonly text: string;
+}
+
+/** A receipt that is not signed yet, and the texts that were written for its hashes. */
+interface MadeReceipt {
+  readonly receipt: Receipt;
+  /** Canonical. */
+  readonly text: string;
+  /** Canonical text of the labels of the evidence; undefined if it has none. */
+  readonly labelsText: string | undefined;
+}
+
 class SignedReceipts implements Receipts {
   readonly #options: ReceiptsOptions;
   readonly #deps: ReceiptsDeps;
@@ -186,7 +209,9 @@ class SignedReceipts implements Receipts {
   readonly #policy: PolicyJson;
   readonly #policySha256: string;
   /** The same object as long as nothing changes, as the policy is: the store hashes and compresses each object once. */
-  #coverage: { readonly text: string; readonly lists: ReceiptListState[] } | null = null;
+  #coverage: CoverageNow | null = null;
+  #salts = Buffer.alloc(0);
+  #saltAt = 0;
 
   constructor(options: ReceiptsOptions, deps: ReceiptsDeps) {
     this.#options = options;
@@ -255,33 +280,41 @@ class SignedReceipts implements Receipts {
     const { evidence } = attested;
     // Before the time of the receipt is taken: a key that is created meanwhile would be newer than the receipt.
     const signer = await store.keys.active();
-    const receipt = this.#receiptOf(attested, id);
-    const hash = receiptHash(receipt);
-    const signature = await signReceipt(receipt, signer);
+    const { receipt, text, labelsText } = this.#make(attested, id);
+    const payload = Buffer.from(text, 'utf8');
+    const hash = sha256(payload);
+    const signed = signedPart(signer.kid, payload);
+    const signature = Buffer.from(await signer.sign(Buffer.from(signed, 'latin1'))).toString('base64url');
     // Before anything is stored: it fails if the answer has no verdict for a contract, or if there is no key.
     const eip712 = target === null ? null : await this.#verdict(attested, receipt, target);
     await store.add(
       {
         id: receipt.id,
-        ...client,
+        accountId: client.accountId,
+        issuedTo: client.issuedTo,
         kind: receipt.kind,
         issuedAtMs: receipt.issuedAt * 1000,
         expiresAtMs: receipt.expiresAt * 1000,
         sha256: hash.toString('hex'),
         kid: signer.kid,
-        signature: Buffer.from(signature).toString('base64url'),
+        signature,
       },
-      { receipt, evidence: { ...evidence }, policy: this.#policy },
+      {
+        receipt,
+        evidence: evidence as unknown as Answer,
+        policy: this.#policy,
+        ...(labelsText === undefined ? {} : { labelsText }),
+      },
       leaves,
     );
     // After the store, so that every entry of the log has its receipt; before the answer, so that no client has a receipt without an entry.
     await log?.().append([{ id: receipt.id, hash }]);
-    return {
+    const issued = {
       id: receipt.id,
-      jws: compactJws(receipt, signer.kid, signature),
+      jws: `${signed}.${signature}`,
       expiresAt: isoTime(receipt.expiresAt * 1000),
-      ...(eip712 === null ? {} : { eip712 }),
     };
+    return eip712 === null ? issued : { ...issued, eip712 };
   }
 
   async #verdict(attested: AnswerToAttest, receipt: Receipt, target: VerdictTarget): Promise<SignedVerdict> {
@@ -298,16 +331,20 @@ class SignedReceipts implements Receipts {
     }
   }
 
-  #receiptOf({ kind, request, answer, evidence, lines }: AnswerToAttest, id = this.#newId()): Receipt {
-    const { clock, random, policy, issuer } = this.#deps;
+  #make({ kind, request, answer, evidence, lines }: AnswerToAttest, id = this.#newId()): MadeReceipt {
+    const { clock, policy, issuer } = this.#deps;
     const chain = textOf(answer.chain) as ChainId | null;
     const judgement = judgementOf(evidence, answer, policy);
     const issuedAt = Math.floor(clock.now() / 1000);
     const asOf = textOf(answer.asOf);
+    const dataVersion = textOf(answer.dataVersion) ?? '';
     const narrowed = narrowedOf(partsOf(request));
     // A verifier that does not read these two must not take the verdict for a current one: it refuses it as expired.
     const lifeSeconds = asOf === null && narrowed.length === 0 ? RECEIPT_LIMITS.verdictSeconds : 0;
-    return {
+    const coverage = this.#coverageAt(issuedAt, dataVersion);
+    const labelsText = 'labels' in evidence ? canonicalJson(evidence.labels) : undefined;
+    const ofLabels = labelsText === undefined ? null : { name: 'labels', text: labelsText };
+    const receipt: Receipt = {
       v: 1,
       id,
       kind,
@@ -316,15 +353,18 @@ class SignedReceipts implements Receipts {
           ? []
           : addressesOf(answer).map((address) => accountIdOf(chain, parseAddress(chain, address).canonical)),
       requestSha256: canonicalSha256(request),
-      answerSha256: canonicalSha256(answerOf(answer)),
-      evidenceSha256: canonicalSha256(evidence),
-      ...judgement,
+      answerSha256: textSha256(canonicalObject(answer, { omitted: ADDED_LATER })),
+      evidenceSha256: textSha256(canonicalObject(evidence as unknown as Answer, { known: ofLabels })),
+      verdict: judgement.verdict,
+      score: judgement.score,
+      riskLevel: judgement.riskLevel,
+      sanctioned: judgement.sanctioned,
       reasonCodes: [...judgement.reasonCodes],
       assessed: typeof answer.assessed === 'boolean' ? answer.assessed : null,
       asOf,
       narrowed,
-      coverage: this.#lists(),
-      dataVersion: textOf(answer.dataVersion) ?? '',
+      coverage: coverage.lists,
+      dataVersion,
       graph: chain === null || !('graph' in evidence) ? [] : [graphState(chain, evidence.graph)],
       policySha256: this.#policySha256,
       policyVersion: policy.version,
@@ -332,18 +372,35 @@ class SignedReceipts implements Receipts {
       issuedAt,
       expiresAt: issuedAt + lifeSeconds,
       issuer: issuer(),
-      salt: Buffer.from(random.bytes(SALT_BYTES)).toString('hex'),
+      salt: this.#nextSalt(),
       lines: lines === undefined ? null : { ...lines },
     };
+    const ofCoverage = { name: 'coverage', text: coverage.text };
+    const text = canonicalObject(receipt, { known: ofCoverage });
+    return { receipt, text, labelsText };
   }
 
-  #lists(): ReceiptListState[] {
+  #nextSalt(): string {
+    if (this.#saltAt === this.#salts.length) {
+      this.#salts = Buffer.from(this.#deps.random.bytes(SALTS_AT_ONCE * SALT_BYTES));
+      this.#saltAt = 0;
+    }
+    const from = this.#saltAt;
+    this.#saltAt += SALT_BYTES;
+    return this.#salts.toString('hex', from, this.#saltAt);
+  }
+
+  /** Returns the state of the lists: read once a second and for each data version, as answers read it, and the same object until it changes. */
+  #coverageAt(issuedAt: number, dataVersion: string): CoverageNow {
+    const known = this.#coverage;
+    if (known !== null && known.issuedAt === issuedAt && known.dataVersion === dataVersion) return known;
     const lists = [...this.#deps.lists()];
-    const text = JSON.stringify(lists);
-    if (this.#coverage?.text === text) return this.#coverage.lists;
-    shareCanonical(lists);
-    this.#coverage = { text, lists };
-    return lists;
+    const state = JSON.stringify(lists);
+    this.#coverage =
+      known?.state === state
+        ? { ...known, issuedAt, dataVersion }
+        : { issuedAt, dataVersion, state, lists, text: canonicalJson(lists) };
+    return this.#coverage;
   }
 
   one(id: string, accountId?: string): ReceiptView {

@@ -1,5 +1,6 @@
 /**
- * The store of receipts. Evidence is stored as a difference: its parts that many receipts share (policy, state of the lists, labels) are
+ * The store of receipts. Receipts that are issued at about the same time are committed together, and the small ones of a second are stored in
+ * one record (groups.ts). Evidence is stored as a difference: its parts that many receipts share (policy, state of the lists, labels) are
  * stored once, by their hash, and the rest compressed beside the receipt. A part records the last day on which it was used, at most one
  * write a day, so that the retention can delete it without counting references.
  */
@@ -18,7 +19,17 @@ import {
   openLiveStore,
 } from '../state/live-store.ts';
 import { LEAVES_OF_TILE } from './batches.ts';
-import { canonicalJson } from './canonical.ts';
+import { canonicalJson, textSha256 } from './canonical.ts';
+import {
+  decodeGroup,
+  encodeGroup,
+  erasedItem,
+  type FoundItem,
+  foundItem,
+  type GroupItem,
+  groupItem,
+  groupsOf,
+} from './groups.ts';
 import type { SigningKeys } from './keys.ts';
 import { KeyRing, type KeyRow } from './keys-store.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
@@ -55,9 +66,13 @@ const openTables = (root: LiveRoot) => {
   ): LiveDatabase<V, K> => root.openDB({ name, encoding });
   return {
     receipts: open<StoredReceipt, string>('receipts', 'json'),
+    /** Records of small receipts, by the id of their first one. */
+    groups: open<Buffer, string>('groups', 'binary'),
+    /** The record of each grouped receipt except the first. */
+    places: open<string, string>('places', 'string'),
     pieces: open<Buffer, PieceKey>('pieces', 'binary'),
     parts: open<PartRow, string>('parts', 'json'),
-    /** Receipts by time: ids also sort by time, but not if the clock was set back. */
+    /** Receipts, or groups, by time: ids also sort by time, but not if the clock was set back. */
     times: open<string, [issuedAtMs: number, id: string]>('times', 'string'),
     /** Leaves of batches, 256 in a record. */
     leaves: open<Buffer, PieceKey>('leaves', 'binary'),
@@ -69,7 +84,7 @@ type Tables = ReturnType<typeof openTables>;
 
 const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Synchronous: at the fastest level, the evidence of an oracle verdict takes some 30 µs. */
+/** Synchronous: at the fastest level, the evidence of an oracle verdict takes some 30 µs. It is not compressed for each receipt. */
 const packed = (text: string): Buffer => deflateRawSync(text, { level: constants.Z_BEST_SPEED });
 
 const unpacked = (bytes: Uint8Array): string =>
@@ -81,10 +96,26 @@ interface Part {
   readonly bytes: Buffer;
 }
 
-/** A receipt and its evidence without their shared parts, and these parts. */
-interface Split {
-  readonly own: Buffer;
+/** A receipt that waits for its transaction. */
+interface Waiting {
+  readonly stored: StoredReceipt;
+  readonly issuedAtMs: number;
   readonly parts: readonly Part[];
+  /** Null if it has records of its own, because it is large or has leaves. */
+  readonly item: GroupItem | null;
+  /** Its compressed content, if it has records of its own. */
+  readonly own: Buffer | null;
+  readonly leaves: Buffer | undefined;
+  readonly resolve: (stored: StoredReceipt) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Grouped = Waiting & { readonly item: GroupItem };
+
+/** A group and its record. */
+interface Group {
+  readonly members: readonly Grouped[];
+  readonly record: Buffer;
 }
 
 /** Parts by the object that they were made of. Callers pass the same policy and state of the lists with every receipt. */
@@ -93,19 +124,30 @@ const made = new WeakMap<object, Part>();
 function partOf(name: PartName, value: object): Part {
   const known = made.get(value);
   if (known !== undefined) return known;
-  const text = canonicalJson(value);
-  const part = { name, hash: sha256(text), bytes: packed(fitting(text)) };
+  const part = newPart(name, canonicalJson(value));
   made.set(value, part);
   return part;
 }
 
-function split({ receipt, evidence, policy }: ReceiptContent): Split {
-  const { coverage, ...facts } = receipt;
-  const { labels, ...rest } = evidence;
-  const parts = [partOf('coverage', coverage), partOf('policy', policy)];
-  if (typeof labels === 'object' && labels !== null) parts.push(partOf('labels', labels));
-  // Not canonical: its hashes are computed from its values when it is read.
-  return { own: packed(fitting(JSON.stringify({ receipt: facts, evidence: rest }))), parts };
+const newPart = (name: PartName, text: string): Part => ({
+  name,
+  hash: textSha256(text),
+  bytes: packed(fitting(text)),
+});
+
+/** Parts of labels by their text. Most requests are about a few thousand entities. */
+class LabelParts {
+  #parts = new Map<string, Part>();
+
+  of(text: string): Part {
+    const known = this.#parts.get(text);
+    if (known !== undefined) return known;
+    const part = newPart('labels', text);
+    if (text.length > RECEIPT_LIMITS.groupedBytesMax) return part;
+    if (this.#parts.size >= RECEIPT_LIMITS.labelPartsMax) this.#parts = new Map();
+    this.#parts.set(text, part);
+    return part;
+  }
 }
 
 function fitting(text: string): string {
@@ -146,6 +188,10 @@ class LmdbReceiptStore implements ReceiptStore {
   readonly #live: LiveStore;
   readonly #tables: Tables;
   readonly #clock: Clock;
+  readonly #labelParts = new LabelParts();
+  #waiting: Waiting[] = [];
+  /** Commits what waits, transaction after transaction; null while nothing waits. */
+  #running: Promise<void> | null = null;
   readonly keys: SigningKeys;
 
   constructor(
@@ -162,24 +208,90 @@ class LmdbReceiptStore implements ReceiptStore {
     return this.#live.ready();
   }
 
-  close(): Promise<void> {
-    return this.#live.root.close();
+  async close(): Promise<void> {
+    await this.#running;
+    await this.#live.root.close();
   }
 
   add(row: NewStoredReceipt, content: ReceiptContent, leaves?: Buffer): Promise<StoredReceipt> {
-    const { own, parts } = split(content);
+    const { receipt, policy, labelsText } = content;
+    const { labels, ...evidence } = content.evidence;
+    const parts = [partOf('coverage', receipt.coverage), partOf('policy', policy)];
+    if (typeof labels === 'object' && labels !== null)
+      parts.push(this.#labelParts.of(labelsText ?? canonicalJson(labels)));
     const hashes: PartHashes = Object.fromEntries(parts.map(({ name, hash }) => [name, hash]));
-    const storedBytes = own.length + (leaves?.length ?? 0);
+    const item = leaves === undefined ? groupItem(row, receipt, evidence, hashes) : null;
+    let own: Buffer | null = null;
+    if (item === null) {
+      const { coverage: _, ...facts } = receipt;
+      // Not canonical: its hashes are computed from its values when it is read.
+      own = packed(fitting(JSON.stringify({ receipt: facts, evidence })));
+    }
+    const storedBytes = (own?.length ?? 0) + (leaves?.length ?? 0);
     const stored: StoredReceipt = { ...row, erasedAtMs: null, storedBytes, parts: hashes };
-    const { receipts, times } = this.#tables;
-    return this.#live.root.childTransaction(() => {
-      receipts.putSync(row.id, stored);
-      times.putSync([row.issuedAtMs, row.id], PRESENT);
-      this.#putPieces(row.id, own);
-      if (leaves !== undefined) this.#putLeaves(row.id, leaves);
-      for (const part of parts) this.#usePart(part, Math.floor(row.issuedAtMs / DAY_MS));
-      return stored;
+    const { issuedAtMs } = row;
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ stored, issuedAtMs, parts, item, own, leaves, resolve, reject });
+      this.#running ??= this.#run();
     });
+  }
+
+  async #run(): Promise<void> {
+    // Receipts of the same turn of the event loop share a transaction, and so do those that come while one is written.
+    await Promise.resolve();
+    while (this.#waiting.length > 0)
+      await this.#commit(this.#waiting.splice(0, RECEIPT_LIMITS.receiptsCommittedAtOnceMax));
+    this.#running = null;
+  }
+
+  async #commit(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const groups = groupsOf(batch.filter((one): one is Grouped => one.item !== null)).map((members) => ({
+        members,
+        record: encodeGroup(members.map(({ item }) => item)),
+      }));
+      const alone = batch.filter(({ item }) => item === null);
+      await this.#live.root.childTransaction(() => {
+        for (const group of groups) this.#putGroup(group);
+        for (const one of alone) this.#putAlone(one);
+        this.#useParts(batch);
+      });
+      for (const { members, record } of groups) {
+        const storedBytes = shareOf(record, members.length);
+        for (const { stored, resolve } of members) resolve({ ...stored, storedBytes });
+      }
+      for (const { stored, resolve } of alone) resolve(stored);
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+
+  #putGroup({ members, record }: Group): void {
+    const { groups, places, times } = this.#tables;
+    const [first, ...others] = members;
+    if (first === undefined) return;
+    const { id } = first.stored;
+    groups.putSync(id, record);
+    times.putSync([first.issuedAtMs, id], PRESENT);
+    for (const { stored } of others) places.putSync(stored.id, id);
+  }
+
+  #putAlone({ stored, own, leaves }: Waiting): void {
+    const { receipts, times } = this.#tables;
+    receipts.putSync(stored.id, stored);
+    times.putSync([stored.issuedAtMs, stored.id], PRESENT);
+    if (own !== null) this.#putPieces(stored.id, own);
+    if (leaves !== undefined) this.#putLeaves(stored.id, leaves);
+  }
+
+  /** Uses each part of a transaction once, on the last of its days. */
+  #useParts(batch: readonly Waiting[]): void {
+    const days = new Map<Part, number>();
+    for (const { parts, issuedAtMs } of batch) {
+      const day = Math.floor(issuedAtMs / DAY_MS);
+      for (const part of parts) days.set(part, Math.max(day, days.get(part) ?? day));
+    }
+    for (const [part, day] of days) this.#usePart(part, day);
   }
 
   #putLeaves(id: string, leaves: Buffer): void {
@@ -215,8 +327,34 @@ class LmdbReceiptStore implements ReceiptStore {
   get(id: string, accountId?: string): StoredReceipt | null {
     if (!ID_SHAPE.test(id)) return null;
     this.#live.root.resetReadTxn();
-    const row = this.#tables.receipts.get(id) ?? null;
+    const row = this.#tables.receipts.get(id) ?? this.#grouped(id)?.stored ?? null;
     return row === null || (accountId !== undefined && row.accountId !== accountId) ? null : row;
+  }
+
+  /**
+   * Returns the key and the items of the record of a grouped receipt, and its place there; null if there is none.
+   *
+   * @throws STORE_CORRUPT
+   */
+  #groupOf(id: string): { key: string; items: GroupItem[]; at: number; record: Buffer } | null {
+    const key = this.#tables.places.get(id) ?? id;
+    const record = this.#tables.groups.get(key);
+    if (record === undefined) return null;
+    try {
+      const items = decodeGroup(record);
+      const at = items.findIndex((item) => item.id === id);
+      if (at < 0) throw new Error('it is not in its record');
+      return { key, items, at, record };
+    } catch (cause) {
+      throw damaged(id, cause);
+    }
+  }
+
+  #grouped(id: string): FoundItem | null {
+    const group = this.#groupOf(id);
+    if (group === null) return null;
+    const { items, at, record } = group;
+    return foundItem(items[at] as GroupItem, shareOf(record, items.length));
   }
 
   content(row: StoredReceipt): ReceiptContent | null {
@@ -229,11 +367,12 @@ class LmdbReceiptStore implements ReceiptStore {
       cause = error;
     }
     if (content !== null && receiptHash(content.receipt).toString('hex') === row.sha256) return content;
-    throw new AssayError('STORE_CORRUPT', `The receipt ${row.id} is damaged.`, { cause });
+    throw damaged(row.id, cause);
   }
 
   #joined({ id, parts }: StoredReceipt): ReceiptContent {
-    const { receipt, evidence } = JSON.parse(unpacked(this.#piecesOf(id)));
+    const { receipt, evidence } =
+      this.#grouped(id)?.content ?? JSON.parse(unpacked(this.#piecesOf(id)));
     const part = (name: PartName) => this.#partOf(id, parts[name]);
     return {
       receipt: { ...receipt, coverage: part('coverage') },
@@ -258,13 +397,27 @@ class LmdbReceiptStore implements ReceiptStore {
     const nowMs = this.#clock.now();
     return this.#live.root.childTransaction(() => {
       const row = receipts.get(id);
-      if (row === undefined || row.erasedAtMs !== null) return row ?? null;
+      if (row === undefined) return this.#eraseGrouped(id, nowMs);
+      if (row.erasedAtMs !== null) return row;
       this.#removePieces(id);
       // The signature and the account stay: neither says what was asked. Parts that no receipt uses any more end with the retention.
       const erased: StoredReceipt = { ...row, erasedAtMs: nowMs, storedBytes: 0, parts: {} };
       receipts.putSync(id, erased);
       return erased;
     });
+  }
+
+  /** Writes the record of a receipt again without its content. */
+  #eraseGrouped(id: string, nowMs: number): StoredReceipt | null {
+    const group = this.#groupOf(id);
+    if (group === null) return null;
+    const { key, items, at } = group;
+    const item = items[at] as GroupItem;
+    if (item.content === null) return foundItem(item, 0).stored;
+    const erased = erasedItem(item, nowMs);
+    items[at] = erased;
+    this.#tables.groups.putSync(key, encodeGroup(items));
+    return foundItem(erased, 0).stored;
   }
 
   #removePieces(owner: string): void {
@@ -274,6 +427,7 @@ class LmdbReceiptStore implements ReceiptStore {
 
   async deleteIssuedBefore(beforeMs: number, limit: number): Promise<readonly StoredReceipt[]> {
     const deleted = await this.#deleteReceipts(beforeMs, limit);
+    // Receipts first: one that is still there needs its parts.
     if (deleted.length < limit)
       while ((await this.#deleteParts(Math.floor(beforeMs / DAY_MS), limit)) === limit);
     return deleted;
@@ -282,17 +436,33 @@ class LmdbReceiptStore implements ReceiptStore {
   #deleteReceipts(beforeMs: number, limit: number): Promise<readonly StoredReceipt[]> {
     const { times, receipts } = this.#tables;
     const range = { start: [0, ''] as [number, string], end: [beforeMs, ''] as [number, string] };
-    return this.#live.root.childTransaction(() =>
-      [...times.getKeys({ ...range, limit })].flatMap((key) => {
+    return this.#live.root.childTransaction(() => {
+      const deleted: StoredReceipt[] = [];
+      for (const key of [...times.getKeys({ ...range, limit })]) {
+        if (deleted.length >= limit) break;
         const [, id] = key;
-        const row = receipts.get(id);
         times.removeSync(key);
-        if (row === undefined) return [];
-        this.#removePieces(id);
-        receipts.removeSync(id);
-        return [row];
-      }),
-    );
+        const row = receipts.get(id);
+        if (row === undefined) deleted.push(...this.#deleteGroup(id));
+        else {
+          this.#removePieces(id);
+          receipts.removeSync(id);
+          deleted.push(row);
+        }
+      }
+      return deleted;
+    });
+  }
+
+  #deleteGroup(key: string): readonly StoredReceipt[] {
+    const { groups, places } = this.#tables;
+    const group = this.#groupOf(key);
+    if (group === null) return [];
+    groups.removeSync(key);
+    return group.items.map((item) => {
+      if (item.id !== key) places.removeSync(item.id);
+      return foundItem(item, 0).stored;
+    });
   }
 
   /** Deletes parts that were last used before a day, and returns their number. */
@@ -313,16 +483,26 @@ class LmdbReceiptStore implements ReceiptStore {
 
   bytes(): ReturnType<ReceiptStore['bytes']> {
     this.#live.root.resetReadTxn();
-    const { receipts, parts } = this.#tables;
+    const { receipts, groups, parts } = this.#tables;
     let [count, own, shared] = [0, 0, 0];
     for (const { value } of receipts.getRange()) {
       count++;
       own += value.storedBytes;
     }
+    for (const { value } of groups.getRange()) {
+      count += decodeGroup(value).length;
+      own += value.length;
+    }
     for (const { value } of parts.getRange()) shared += value.bytes;
     return { receipts: count, own, parts: shared };
   }
 }
+
+/** Returns the bytes of a record for each of its receipts. */
+const shareOf = (record: Buffer, receipts: number): number => Math.ceil(record.length / receipts);
+
+const damaged = (id: string, cause: unknown): AssayError =>
+  new AssayError('STORE_CORRUPT', `The receipt ${id} is damaged.`, { cause });
 
 const rangeOf = (owner: string): { start: PieceKey; end: PieceKey } => ({
   start: [owner, 0],

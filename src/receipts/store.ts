@@ -36,6 +36,8 @@ export interface ReceiptContent {
   readonly evidence: Readonly<Record<string, unknown>>;
   /** The scoring policy as JSON. */
   readonly policy: object;
+  /** Canonical text of the labels, if the caller has written it: a store need not write it again. */
+  readonly labelsText?: string;
 }
 
 export type NewStoredReceipt = Omit<StoredReceipt, 'erasedAtMs' | 'storedBytes' | 'parts'>;
@@ -71,7 +73,7 @@ export interface ReceiptStore {
    * Deletes receipts that were issued before a time. When none is left, deletes the shared parts that only such receipts used. Durable when
    * it resolves.
    *
-   * @returns the deleted receipts, at most `limit`
+   * @returns the deleted receipts: `limit` or a few more, because those of one record are deleted together; fewer if no other is due
    */
   deleteIssuedBefore(beforeMs: number, limit: number): Promise<readonly StoredReceipt[]>;
   /** Returns the compressed bytes of the receipts and of the shared parts. Reads the whole store: for benchmarks and tests. */

@@ -11,6 +11,7 @@ import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 import { NOW_MS, receiptWith, storeAt } from './world.ts';
 
 const DAY_MS = 86_400_000;
+const SIGNATURE = Buffer.alloc(64, 7).toString('base64url');
 
 const idAt = (number: number): string => `01kaq2z8g0${String(number).padStart(16, '0')}`;
 
@@ -55,7 +56,7 @@ overLiveStates((makeState) => {
         expiresAtMs: issuedAtMs + 900_000,
         sha256: receiptHash(content.receipt).toString('hex'),
         kid: 'kid',
-        signature: 'c2ln',
+        signature: SIGNATURE,
       },
       content,
     );
@@ -174,7 +175,7 @@ describe('receipts in a file', () => {
         expiresAtMs: NOW_MS,
         sha256: receiptHash(content.receipt).toString('hex'),
         kid: 'kid',
-        signature: 'c2ln',
+        signature: SIGNATURE,
       },
       content,
     );

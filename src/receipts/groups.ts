@@ -1,0 +1,253 @@
+/**
+ * Many receipts in one stored record: what they have in common is written once, and hashes and signatures as bytes. A receipt takes some 300
+ * bytes instead of 1,300, and a transaction writes one record instead of hundreds.
+ *
+ * Layout: the number of receipts (u16), a block of 208 bytes for each, and compressed JSON (`Shared`). The blocks of an erased receipt
+ * have its own hash and its signature, and zeros.
+ */
+import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
+import { RECEIPT_LIMITS } from './limits.ts';
+import type { Receipt } from './receipt.ts';
+import type { NewStoredReceipt, PartHashes, StoredReceipt } from './store.ts';
+
+/** A small receipt as it is stored with others. */
+export interface GroupItem {
+  readonly id: string;
+  /** JSON text of its record without what is in its block (`RowFacts`). */
+  readonly row: string;
+  /** Null if the content was erased. */
+  readonly content: {
+    /** JSON text of the facts that many receipts of a second have in common (`CommonFacts`). */
+    readonly facts: string;
+    readonly subject: Receipt['subject'];
+    /** JSON text of the evidence without its labels. */
+    readonly evidence: string;
+    readonly labels: string | null;
+  } | null;
+  /** 208 bytes. */
+  readonly block: Buffer;
+}
+
+/** A grouped receipt that was read again. */
+export interface FoundItem {
+  readonly stored: StoredReceipt;
+  /** The receipt without `coverage`, and the evidence without `labels`; null if the content was erased. */
+  readonly content: { readonly receipt: Omit<Receipt, 'coverage'>; readonly evidence: object } | null;
+}
+
+type RowFacts = Omit<NewStoredReceipt, 'id' | 'sha256' | 'signature'> & {
+  readonly erasedAtMs?: number;
+  readonly parts: PartHashes;
+};
+type OwnFacts = 'id' | 'subject' | 'requestSha256' | 'answerSha256' | 'evidenceSha256' | 'salt';
+type CommonFacts = Omit<Receipt, OwnFacts | 'coverage'>;
+
+/** Number of a text in `texts`; null for what was erased or is not there. */
+type Place = number | null;
+
+/** The JSON of a record. Each text of rows, facts and evidence is there once. */
+interface Shared {
+  readonly rows: readonly string[];
+  readonly facts: readonly string[];
+  readonly evidence: readonly string[];
+  readonly items: readonly (readonly [
+    id: string,
+    row: number,
+    facts: Place,
+    evidence: Place,
+    subject: Receipt['subject'] | null,
+    labels: string | null,
+  ])[];
+}
+
+const COUNT_BYTES = 2;
+const HASH_BYTES = 32;
+const SALT_BYTES = 16;
+/** The parts of a block, in their order. */
+const SHA256_AT = 0;
+const SIGNATURE_AT = SHA256_AT + HASH_BYTES;
+const REQUEST_AT = SIGNATURE_AT + 64;
+const ANSWER_AT = REQUEST_AT + HASH_BYTES;
+const EVIDENCE_AT = ANSWER_AT + HASH_BYTES;
+const SALT_AT = EVIDENCE_AT + HASH_BYTES;
+const BLOCK_BYTES = SALT_AT + SALT_BYTES;
+
+/**
+ * Returns a receipt as an item of a group; null if it is too large, or has a signature or hash that is not of the usual length.
+ *
+ * @param evidence - without its labels
+ */
+export function groupItem(
+  row: NewStoredReceipt,
+  receipt: Receipt,
+  evidence: object,
+  parts: PartHashes,
+): GroupItem | null {
+  const block = Buffer.alloc(BLOCK_BYTES);
+  const isWhole =
+    block.write(row.sha256, SHA256_AT, HASH_BYTES, 'hex') === HASH_BYTES &&
+    row.signature.length === 86 &&
+    block.write(row.signature, SIGNATURE_AT, 64, 'base64url') === 64 &&
+    block.write(receipt.requestSha256, REQUEST_AT, HASH_BYTES, 'hex') === HASH_BYTES &&
+    block.write(receipt.answerSha256, ANSWER_AT, HASH_BYTES, 'hex') === HASH_BYTES &&
+    block.write(receipt.evidenceSha256, EVIDENCE_AT, HASH_BYTES, 'hex') === HASH_BYTES &&
+    block.write(receipt.salt, SALT_AT, SALT_BYTES, 'hex') === SALT_BYTES;
+  if (!isWhole || receipt.id !== row.id) return null;
+  const { id, sha256: _sha256, signature: _signature, ...rowFacts } = row;
+  const { labels, ...shared } = parts;
+  const {
+    id: _id,
+    subject,
+    requestSha256: _request,
+    answerSha256: _answer,
+    evidenceSha256: _evidence,
+    salt: _salt,
+    coverage: _coverage,
+    ...facts
+  } = receipt;
+  const content = {
+    facts: JSON.stringify(facts satisfies CommonFacts),
+    subject,
+    evidence: JSON.stringify(evidence),
+    labels: labels ?? null,
+  };
+  const rowText = JSON.stringify({ ...rowFacts, parts: shared } satisfies RowFacts);
+  return bytesOf({ row: rowText, content }) > RECEIPT_LIMITS.groupedBytesMax
+    ? null
+    : { id, row: rowText, content, block };
+}
+
+const bytesOf = ({ row, content }: Pick<GroupItem, 'row' | 'content'>): number =>
+  row.length + (content === null ? 0 : content.facts.length + content.evidence.length);
+
+/** Divides items into groups whose records are small enough, in their order. All of a group are of the same millisecond. */
+export function groupsOf<Item extends { readonly item: GroupItem; readonly issuedAtMs: number }>(
+  items: readonly Item[],
+): Item[][] {
+  const groups: Item[][] = [];
+  let bytes = 0;
+  for (const one of items) {
+    const last = groups.at(-1);
+    bytes += bytesOf(one.item);
+    if (
+      last !== undefined &&
+      last.length < RECEIPT_LIMITS.groupReceiptsMax &&
+      last[0]?.issuedAtMs === one.issuedAtMs &&
+      bytes <= RECEIPT_LIMITS.groupBytesMax
+    )
+      last.push(one);
+    else {
+      groups.push([one]);
+      bytes = bytesOf(one.item);
+    }
+  }
+  return groups;
+}
+
+/** Texts of which each is kept once. */
+class Texts {
+  readonly list: string[] = [];
+  readonly #places = new Map<string, number>();
+
+  placeOf(text: string): number {
+    const known = this.#places.get(text);
+    if (known !== undefined) return known;
+    this.#places.set(text, this.list.length);
+    return this.list.push(text) - 1;
+  }
+}
+
+/** Returns the record of a group. */
+export function encodeGroup(group: readonly GroupItem[]): Buffer {
+  const [rows, facts, evidence] = [new Texts(), new Texts(), new Texts()];
+  const shared: Shared = {
+    rows: rows.list,
+    facts: facts.list,
+    evidence: evidence.list,
+    items: group.map(({ id, row, content }) =>
+      content === null
+        ? [id, rows.placeOf(row), null, null, null, null]
+        : [
+            id,
+            rows.placeOf(row),
+            facts.placeOf(content.facts),
+            evidence.placeOf(content.evidence),
+            content.subject,
+            content.labels,
+          ],
+    ),
+  };
+  const count = Buffer.alloc(COUNT_BYTES);
+  count.writeUInt16BE(group.length);
+  const packed = deflateRawSync(JSON.stringify(shared), { level: constants.Z_BEST_SPEED });
+  return Buffer.concat([count, ...group.map(({ block }) => block), packed]);
+}
+
+function sharedOf(record: Buffer, count: number): Shared {
+  const text = inflateRawSync(record.subarray(COUNT_BYTES + count * BLOCK_BYTES), {
+    maxOutputLength: RECEIPT_LIMITS.evidenceBytesMax,
+  }).toString('utf8');
+  return JSON.parse(text) as Shared;
+}
+
+/** Returns the items of a record. Throws if it is damaged. */
+export function decodeGroup(record: Buffer): GroupItem[] {
+  const count = record.readUInt16BE(0);
+  const { rows, facts, evidence, items } = sharedOf(record, count);
+  const text = (texts: readonly string[], place: number): string => {
+    const found = texts[place];
+    if (found === undefined) throw new Error('a text is missing');
+    return found;
+  };
+  return items.map(([id, row, ofFacts, ofEvidence, subject, labels], at) => {
+    const from = COUNT_BYTES + at * BLOCK_BYTES;
+    return {
+      id,
+      row: text(rows, row),
+      content:
+        ofFacts === null || ofEvidence === null || subject === null
+          ? null
+          : { facts: text(facts, ofFacts), evidence: text(evidence, ofEvidence), subject, labels },
+      block: Buffer.from(record.subarray(from, from + BLOCK_BYTES)),
+    };
+  });
+}
+
+const hexAt = (block: Buffer, at: number, bytes: number): string => block.toString('hex', at, at + bytes);
+
+/**
+ * Returns a receipt of a group as it is stored alone.
+ *
+ * @param storedBytes - its share of the record
+ */
+export function foundItem({ id, row, content, block }: GroupItem, storedBytes: number): FoundItem {
+  const { parts, erasedAtMs = null, ...facts } = JSON.parse(row) as RowFacts;
+  const stored: StoredReceipt = {
+    id,
+    ...facts,
+    sha256: hexAt(block, SHA256_AT, HASH_BYTES),
+    signature: block.toString('base64url', SIGNATURE_AT, REQUEST_AT),
+    erasedAtMs,
+    storedBytes: content === null ? 0 : storedBytes,
+    parts: content?.labels == null ? parts : { ...parts, labels: content.labels },
+  };
+  if (content === null) return { stored, content: null };
+  const receipt = {
+    ...(JSON.parse(content.facts) as CommonFacts),
+    id,
+    subject: content.subject,
+    requestSha256: hexAt(block, REQUEST_AT, HASH_BYTES),
+    answerSha256: hexAt(block, ANSWER_AT, HASH_BYTES),
+    evidenceSha256: hexAt(block, EVIDENCE_AT, HASH_BYTES),
+    salt: hexAt(block, SALT_AT, SALT_BYTES),
+  };
+  return { stored, content: { receipt, evidence: JSON.parse(content.evidence) as object } };
+}
+
+/** Returns an item without its content: its hash and its signature stay, and neither says what was asked. */
+export function erasedItem({ id, row, block }: GroupItem, erasedAtMs: number): GroupItem {
+  const facts = JSON.parse(row) as RowFacts;
+  const kept = Buffer.alloc(BLOCK_BYTES);
+  block.copy(kept, 0, 0, REQUEST_AT);
+  return { id, row: JSON.stringify({ ...facts, erasedAtMs, parts: {} }), content: null, block: kept };
+}
