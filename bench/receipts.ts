@@ -14,6 +14,8 @@ import { systemRandom } from '../src/base/random.ts';
 import { loadTaxonomy } from '../src/labels/categories.ts';
 import type { Label } from '../src/labels/label.ts';
 import { ReceiptBatches } from '../src/receipts/batches.ts';
+import { type ReceiptJwks, verifyJws } from '../src/receipts/jws.ts';
+import { jwksOf } from '../src/receipts/keys.ts';
 import { openReceiptLog } from '../src/receipts/log/log.ts';
 import { openLogStore } from '../src/receipts/log/store-lmdb.ts';
 import { createReceipts } from '../src/receipts/receipts.ts';
@@ -35,6 +37,11 @@ const WARM_UP = 10_000;
 const ENTITIES = 500;
 /** Goal of the issue for one machine of two cores. */
 const SIGNED_MIN = 15_000;
+/** What a signature of a receipt covers: its lists alone are half of it. */
+const JWS_BYTES = 4_000;
+/** Goal for a verification, and how many are measured. */
+const VERIFY_MS_MAX = 2;
+const VERIFIED = 1_000;
 /** Answers in batches for each signed one, so that both take about as long. */
 const BATCHED = 10;
 /** Bytes of the answer of the oracle about an address without a label. */
@@ -138,12 +145,15 @@ export async function benchReceipts(options: Partial<typeof DEFAULTS> = {}): Pro
     const signUs = await coreTime(async () => {
       control = signatures(count);
     });
+    const { jws } = await service.issue(client, answerTo(0));
+    const verifyMs = verified(jws, jwksOf(service.keys.list()));
     // Before the batches, whose leaves are counted like receipts.
     const { receipts, own, parts } = store.bytes();
     const batchUs = await coreTime(() => batched(service, count * BATCHED));
     const rows = [
       row('signed verdicts', issued, '1/s', { atLeast: SIGNED_MIN }, control),
       row('core time of a signed verdict', issueUs / count, 'µs', null, signUs / count),
+      row('receipt verified with its signature', verifyMs, 'ms', { atMost: VERIFY_MS_MAX }),
       row('core time that a batch adds to an answer', batchUs / (count * BATCHED), 'µs'),
       row('of one receipt', own / receipts, 'bytes', { atMost: BYTES_MAX }),
       row('parts that receipts share, for each', parts / receipts, 'bytes'),
@@ -181,14 +191,27 @@ async function batched(receipts: Pick<Receipts, 'issueBatch'>, count: number): P
   await batches.stop();
 }
 
+/** Returns the milliseconds in which a receipt is verified. */
+function verified(jws: string, jwks: ReceiptJwks): number {
+  for (let number = 0; number < VERIFIED; number++) verifyJws(jws, jwks);
+  const from = systemClock.monotonic();
+  for (let number = 0; number < VERIFIED; number++) verifyJws(jws, jwks);
+  return (systemClock.monotonic() - from) / VERIFIED;
+}
+
 /** Returns the signatures a second over bytes of the size of a receipt. */
 function signatures(count: number): number {
   const { privateKey } = generateKeyPairSync('ed25519');
-  const bytes = systemRandom.bytes(2_000);
+  const bytes = systemRandom.bytes(JWS_BYTES);
   const from = systemClock.monotonic();
   for (let number = 0; number < count; number++) sign(null, bytes, privateKey);
   return (1_000 * count) / (systemClock.monotonic() - from);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url))
-  publish(await benchReceipts({ receipts: argument('--receipts', DEFAULTS.receipts) }));
+  publish(
+    await benchReceipts({
+      receipts: argument('--receipts', DEFAULTS.receipts),
+      atOnce: argument('--at-once', DEFAULTS.atOnce),
+    }),
+  );

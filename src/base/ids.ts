@@ -31,8 +31,6 @@ export function createIds(deps: { readonly clock: Clock; readonly random: Random
   let highText = '';
   return () => {
     const now = deps.clock.now();
-    // Drawn for each id, also if it is not used: the same seed gives the same ids, however many fall into a millisecond.
-    const bytes = Buffer.from(deps.random.bytes(RANDOM_BYTES));
     if (now === lastMs) {
       low += 1;
       if (low === HALF) {
@@ -41,6 +39,7 @@ export function createIds(deps: { readonly clock: Clock; readonly random: Random
         highText = inBase32(high, HALF_DIGITS);
       }
     } else {
+      const bytes = Buffer.from(deps.random.bytes(RANDOM_BYTES));
       // One bit is kept free, so that counting up within a millisecond cannot overflow.
       high = Math.floor(bytes.readUIntBE(0, HALF_BYTES) / 2);
       low = bytes.readUIntBE(HALF_BYTES, HALF_BYTES);

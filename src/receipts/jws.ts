@@ -30,7 +30,11 @@ export interface ReceiptJwks {
 /** A key that signs receipts. */
 export interface ReceiptSigner {
   readonly kid: string;
-  /** Returns the Ed25519 signature, 64 bytes. */
+  /**
+   * Returns the Ed25519 signature, 64 bytes.
+   *
+   * @param bytes - valid until the call returns: an implementation that reads them later copies them
+   */
   sign(bytes: Uint8Array): Promise<Uint8Array>;
 }
 

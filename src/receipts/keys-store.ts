@@ -16,6 +16,12 @@ export interface KeyRow extends SigningKey {
   readonly encrypted: string;
 }
 
+/**
+ * Objects of the active key, used in turn. node:crypto locks an object while a thread signs with it, and the thread of the requests would wait
+ * for the lock when it starts the next signature. The pool has four threads; with 16 objects, few starts find a locked one.
+ */
+const KEY_OBJECTS = 16;
+
 /** Purpose of an encrypted key, which is authenticated with it. */
 const contextOf = (kid: string): string => `receipt key ${kid}`;
 
@@ -33,7 +39,7 @@ export interface KeyRingDeps {
 export class KeyRing implements SigningKeys {
   readonly #deps: KeyRingDeps;
   /** Decrypted private keys by their ids: decrypting one takes longer than signing. */
-  readonly #opened = new Map<string, KeyObject>();
+  readonly #opened = new Map<string, readonly KeyObject[]>();
   /** The active key in this turn of the event loop, in which many receipts may be signed; null at its begin. */
   #ofTurn: ReceiptSigner | null = null;
 
@@ -44,8 +50,11 @@ export class KeyRing implements SigningKeys {
   async active(): Promise<ReceiptSigner> {
     if (this.#ofTurn !== null) return this.#ofTurn;
     const row = this.#activeRow() ?? (await this.#add(true));
-    const key = this.#opened.get(row.kid) ?? this.#open(row);
-    const signer = { kid: row.kid, sign: (bytes: Uint8Array) => signature(bytes, key) };
+    const keys = this.#opened.get(row.kid) ?? this.#open(row);
+    let next = 0;
+    const sign = (bytes: Uint8Array): Promise<Uint8Array> =>
+      signature(bytes, keys[next++ % keys.length] as KeyObject);
+    const signer = { kid: row.kid, sign };
     this.#ofTurn = signer;
     setImmediate(() => {
       this.#ofTurn = null;
@@ -74,7 +83,7 @@ export class KeyRing implements SigningKeys {
     return null;
   }
 
-  #open({ kid, encrypted }: KeyRow): KeyObject {
+  #open({ kid, encrypted }: KeyRow): readonly KeyObject[] {
     const encryption = this.#deps.encryption();
     // A damaged text cannot be told from one of another key.
     if (!decrypts(encryption, encrypted, contextOf(kid)))
@@ -83,9 +92,9 @@ export class KeyRing implements SigningKeys {
         'The installation.key of this node differs from the one with which the key of receipts is encrypted. Copy it from another node or a backup, and restart.',
       );
     const jwk = JSON.parse(encryption.decrypt(encrypted, contextOf(kid)));
-    const key = createPrivateKey({ key: jwk, format: 'jwk' });
-    this.#opened.set(kid, key);
-    return key;
+    const keys = Array.from({ length: KEY_OBJECTS }, () => createPrivateKey({ key: jwk, format: 'jwk' }));
+    this.#opened.set(kid, keys);
+    return keys;
   }
 
   /** Adds a key, and retires the one before it. If `isFirst`, a key that another process has added meanwhile is returned instead. */
@@ -123,7 +132,7 @@ export class KeyRing implements SigningKeys {
   }
 }
 
-/** Signs on a thread of the pool of Node: a signature takes longer than all other steps of a receipt on the thread of the requests. */
+/** Signs on a thread of the pool of Node, which gets a copy of the bytes: on the thread of the requests, it would be the slowest step. */
 const signature = (bytes: Uint8Array, key: KeyObject): Promise<Uint8Array> =>
   new Promise((resolve, reject) => {
     sign(null, bytes, key, (error, signed) => {

@@ -175,6 +175,19 @@ function verdictFacts(
   };
 }
 
+/** Bytes of a text for the next call alone. A buffer for each text of some kilobytes would be memory outside of the heap. */
+const scratch = Buffer.alloc(RECEIPT_LIMITS.receiptBytesMax);
+/** Bytes of a code unit in UTF-8 at most. */
+const UNIT_BYTES_MAX = 3;
+
+function bytesIn(text: string, encoding: 'utf8' | 'latin1'): Buffer {
+  const isFitting = text.length * UNIT_BYTES_MAX <= scratch.length;
+  return isFitting ? scratch.subarray(0, scratch.write(text, encoding)) : Buffer.from(text, encoding);
+}
+
+const base64url = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64url');
+
 interface IssueOptions {
   readonly target?: VerdictTarget | null;
   /** Of a batch: its id, which its answers name already, and its leaves. */
@@ -281,10 +294,10 @@ class SignedReceipts implements Receipts {
     // Before the time of the receipt is taken: a key that is created meanwhile would be newer than the receipt.
     const signer = await store.keys.active();
     const { receipt, text, labelsText } = this.#make(attested, id);
-    const payload = Buffer.from(text, 'utf8');
+    const payload = bytesIn(text, 'utf8');
     const hash = sha256(payload);
     const signed = signedPart(signer.kid, payload);
-    const signature = Buffer.from(await signer.sign(Buffer.from(signed, 'latin1'))).toString('base64url');
+    const signature = base64url(await signer.sign(bytesIn(signed, 'latin1')));
     // Before anything is stored: it fails if the answer has no verdict for a contract, or if there is no key.
     const eip712 = target === null ? null : await this.#verdict(attested, receipt, target);
     await store.add(

@@ -34,14 +34,7 @@ import type { SigningKeys } from './keys.ts';
 import { KeyRing, type KeyRow } from './keys-store.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
 import { receiptHash } from './receipt.ts';
-import type {
-  NewStoredReceipt,
-  PartHashes,
-  PartName,
-  ReceiptContent,
-  ReceiptStore,
-  StoredReceipt,
-} from './store.ts';
+import type { NewStoredReceipt, PartName, ReceiptContent, ReceiptStore, StoredReceipt } from './store.ts';
 
 export const FORMAT_VERSION = 1;
 
@@ -219,7 +212,8 @@ class LmdbReceiptStore implements ReceiptStore {
     const parts = [partOf('coverage', receipt.coverage), partOf('policy', policy)];
     if (typeof labels === 'object' && labels !== null)
       parts.push(this.#labelParts.of(labelsText ?? canonicalJson(labels)));
-    const hashes: PartHashes = Object.fromEntries(parts.map(({ name, hash }) => [name, hash]));
+    const hashes: { -readonly [Name in PartName]?: string } = {};
+    for (const { name, hash } of parts) hashes[name] = hash;
     const item = leaves === undefined ? groupItem(row, receipt, evidence, hashes) : null;
     let own: Buffer | null = null;
     if (item === null) {
@@ -371,8 +365,7 @@ class LmdbReceiptStore implements ReceiptStore {
   }
 
   #joined({ id, parts }: StoredReceipt): ReceiptContent {
-    const { receipt, evidence } =
-      this.#grouped(id)?.content ?? JSON.parse(unpacked(this.#piecesOf(id)));
+    const { receipt, evidence } = this.#grouped(id)?.content ?? JSON.parse(unpacked(this.#piecesOf(id)));
     const part = (name: PartName) => this.#partOf(id, parts[name]);
     return {
       receipt: { ...receipt, coverage: part('coverage') },

@@ -1,7 +1,7 @@
 /** Scores stored evidence again, with the functions that scored it first. It reads neither labels nor transfers of this installation. */
 import type { Label } from '../labels/label.ts';
 import { type RiskLevel, type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
-import { isGrave, score } from '../risk/score.ts';
+import { isGrave, score as scoreOf } from '../risk/score.ts';
 import type { Verdict } from './answers.ts';
 import { assessmentReasons, decisiveOf } from './assess.ts';
 import { primaryOf } from './attribution.ts';
@@ -30,9 +30,11 @@ export interface Judgement {
 }
 
 /** Returns the codes of reasons and flags, each once. */
-export const codesOf = (...lists: readonly (readonly { readonly code: string }[])[]): readonly string[] => [
-  ...new Set(lists.flat().map(({ code }) => code)),
-];
+export function codesOf(...lists: readonly (readonly { readonly code: string }[])[]): readonly string[] {
+  const codes: string[] = [];
+  for (const list of lists) for (const { code } of list) if (!codes.includes(code)) codes.push(code);
+  return codes;
+}
 
 /** Scores an address again. */
 function partyAgain(
@@ -44,7 +46,7 @@ function partyAgain(
   const ofLabels = labelEvidence(labels, policy, asOf);
   const scored = readings.map((exposures) => {
     const evidence = { ...ofLabels, exposures };
-    return { evidence, judged: score(evidence, policy) };
+    return { evidence, judged: scoreOf(evidence, policy) };
   });
   const decisive = decisiveOf(scored);
   const facts = { labels, asOf, readings: scored, decisive, unfollowed, earlier, suspected, staleReason };
@@ -90,8 +92,8 @@ function kytAgain(evidence: KytEvidence, policy: RiskPolicy): Judgement {
 function oracleAgain(evidence: OracleEvidence, policy: RiskPolicy): Judgement {
   const { labels, entry, isSeen, notRead } = evidence;
   const view = { verdict: entry, isSeen, notRead };
-  const { reasons, score: points, ...rest } = judge(labels[0] ?? [], evidence, view, policy);
-  return { ...rest, score: points, reasonCodes: codesOf(reasons) };
+  const { verdict, score, riskLevel, sanctioned, reasons } = judge(labels[0] ?? [], evidence, view, policy);
+  return { verdict, score, riskLevel, sanctioned, reasonCodes: codesOf(reasons) };
 }
 
 function sanctionsAgain({ labels: [labels = []], staleReason }: SanctionsEvidence): Judgement {

@@ -1,6 +1,7 @@
 /** Vectors of RFC 8785 (sections 3.2.2, 3.2.3 and appendix B), and the texts that have no canonical form. */
 import { describe, expect, it } from 'vitest';
-import { canonicalJson, canonicalSha256 } from '../../src/receipts/canonical.ts';
+import { seededUint32 } from '../../src/base/random.ts';
+import { canonicalJson, canonicalObject, canonicalSha256 } from '../../src/receipts/canonical.ts';
 
 const double = (hex: string): number => Buffer.from(hex, 'hex').readDoubleBE();
 
@@ -79,5 +80,46 @@ describe('canonical JSON', () => {
   it('refuses a value that would exhaust the stack', () => {
     const deep = JSON.parse('['.repeat(5_000) + ']'.repeat(5_000));
     expect(() => canonicalJson(deep)).toThrow('64 levels');
+  });
+
+  it('writes the same as a writer that sorts every object, for generated values of few and of many shapes', () => {
+    const next = seededUint32(21);
+    const plain = (value: unknown): string => {
+      if (Array.isArray(value)) return `[${value.map(plain).join(',')}]`;
+      if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+      const members = Object.entries(value).filter(([, member]) => member !== undefined);
+      members.sort(([a], [b]) => (a < b ? -1 : 1));
+      return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${plain(member)}`).join(',')}}`;
+    };
+    const NAMES = ['a', 'b', 'é', '"', 'constructor', '10', '9', '\\', 'toString', 'zz', '😀'];
+    const textOf = (): string =>
+      ['', 'plain', 'a"b', 'back\\slash', '\u0007', 'ü', '\u007f', '\u2028'][next() % 8]!;
+    const make = (depth: number): unknown => {
+      const kind = next() % (depth > 3 ? 5 : 7);
+      if (kind === 0) return textOf();
+      if (kind === 1) return (next() - 2 ** 31) / 1_000;
+      if (kind === 2) return next() % 2 === 0;
+      if (kind === 3) return null;
+      if (kind === 4) return textOf() + String(next());
+      if (kind === 5) return Array.from({ length: next() % 4 }, () => make(depth + 1));
+      const names = Array.from(
+        { length: next() % 6 },
+        () => NAMES[next() % NAMES.length]! + String(next() % 3),
+      );
+      return Object.fromEntries(
+        names.map((name) => [name, next() % 9 === 0 ? undefined : (make(depth + 1) ?? null)]),
+      );
+    };
+    for (let at = 0; at < 5_000; at++) {
+      const value = { first: make(0), second: make(1) };
+      expect(canonicalJson(value)).toBe(plain(value));
+    }
+  });
+
+  it('takes the text of a member as it is, and leaves members out', () => {
+    const value = { b: { d: 1, c: 2 }, a: 'x', receipt: 3 };
+    const known = { name: 'b', text: canonicalJson(value.b) };
+    expect(canonicalObject(value, { known })).toBe(canonicalJson(value));
+    expect(canonicalObject(value, { omitted: new Set(['receipt']) })).toBe('{"a":"x","b":{"c":2,"d":1}}');
   });
 });

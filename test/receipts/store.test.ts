@@ -84,6 +84,37 @@ overLiveStates((makeState) => {
       expect(store.bytes().parts).toBeGreaterThan(parts);
     });
 
+    it('stores receipts of the same time in one record, and reads, erases and deletes each of them', async () => {
+      const count = 150;
+      const rows = await Promise.all(
+        Array.from({ length: count }, (_, at) => add(at + 1, { labels: [[`label ${at % 3}`]] })),
+      );
+      const { own, receipts, parts } = store.bytes();
+      expect(receipts).toBe(count);
+      await add(count + 1);
+      expect(own / count).toBeLessThan((store.bytes().own - own) / 1.5);
+      for (const [at, row] of rows.entries()) {
+        expect(store.get(row.id)).toEqual(row);
+        expect(store.content(row)).toEqual(contentWith(at + 1, [[`label ${at % 3}`]]));
+      }
+      const [, second, third] = rows;
+      nowMs += 5_000;
+      const erased = await store.erase(second!.id);
+      expect(erased).toMatchObject({ sha256: second!.sha256, signature: SIGNATURE, erasedAtMs: nowMs });
+      expect(store.get(second!.id)).toEqual(erased);
+      expect(store.content(erased!)).toBeNull();
+      expect(store.content(third!)).toEqual(contentWith(3, [['label 2']]));
+      expect(store.get(third!.id, 'b')).toBeNull();
+      let deleted = 0;
+      for (let size = 10; size >= 10; deleted += size)
+        size = (await store.deleteIssuedBefore(NOW_MS + 1, 10)).length;
+      expect(deleted).toBe(count + 1);
+      expect(store.get(third!.id)).toBeNull();
+      // Parts are used on this day.
+      expect(store.bytes()).toMatchObject({ receipts: 0, own: 0 });
+      expect(store.bytes().parts).toBeGreaterThanOrEqual(parts);
+    });
+
     it('keeps evidence that needs many records', async () => {
       const labels = [
         Array.from({ length: 20_000 }, (_, at) => `label ${(at * 7919) % 99_991} of ${at * at}`),
