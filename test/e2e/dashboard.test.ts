@@ -1,10 +1,13 @@
 /** The dashboard in Chromium: a person's way through it, what it costs to load, and what attacks it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import jsQR from 'jsqr';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { builtDashboard } from '../../src/base/paths.ts';
 import type { DashboardManifest } from '../../src/http/dashboard.ts';
+import { parseJwks, verifyJws } from '../../src/receipts/jws.ts';
+import { receiptHash } from '../../src/receipts/receipt.ts';
 import { chromiumProgram, startChromium } from '../setup/chromium.ts';
 import { AXE, COLLECT_VIOLATIONS, PATIENCE_MS } from './dashboard-page.ts';
 import {
@@ -232,7 +235,7 @@ describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
     await page.keyboard.press('Enter');
     await check('saved', new RegExp(SUBJECT));
     await page.getByRole('table', { name: 'How the score adds up' }).waitFor();
-    await page.getByText('SHA-256').waitFor();
+    await page.getByText('SHA-256', { exact: true }).waitFor();
   });
 
   it('keeps sort and filters of a table in the URL, and saves its rows as CSV', async () => {
@@ -353,6 +356,33 @@ describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
     expect(await page.getByRole('navigation').isVisible()).toBe(false);
     expect((await page.pdf({ format: 'A4' })).subarray(0, 5).toString()).toBe('%PDF-');
     await page.emulateMedia({ media: 'screen' });
+  });
+
+  it('prints the receipt of a screening as text, and a code that names it', async () => {
+    await page.goto(`${url}/screening/ETH/${SUBJECT}`);
+    await page.getByRole('table', { name: 'How the score adds up' }).waitFor();
+    await page.emulateMedia({ media: 'print' });
+    const section = page.getByRole('region', { name: 'Signed receipt' });
+    const jws = (await section.locator('code').last().textContent()) ?? '';
+    const jwks = parseJwks(await (await fetch(`${url}/.well-known/jwks.json`)).json());
+    const { receipt } = verifyJws(jws, jwks);
+    expect(receipt.subject.map((subject) => subject.toLowerCase())).toEqual([`eip155:1:${SUBJECT}`]);
+    const sha256 = receiptHash(receipt).toString('hex');
+    await section.getByText(sha256).waitFor();
+    // As a camera sees the printed code: in the size of the page, with its smoothing.
+    const png = await section.getByRole('img', { name: 'QR code of the receipt' }).screenshot();
+    const pixels = await page.evaluate<{ data: number[]; width: number; height: number }>(`(async () => {
+      const bytes = Uint8Array.from(atob('${png.toString('base64')}'), (char) => char.charCodeAt(0));
+      const image = await createImageBitmap(new Blob([bytes]));
+      const context = new OffscreenCanvas(image.width, image.height).getContext('2d');
+      context.drawImage(image, 0, 0);
+      const { data, width, height } = context.getImageData(0, 0, image.width, image.height);
+      return { data: [...data], width, height };
+    })()`);
+    const code = jsQR.default(Uint8ClampedArray.from(pixels.data), pixels.width, pixels.height);
+    expect(code?.data).toBe(`${url}/verify#${receipt.id}.${sha256}`);
+    await page.emulateMedia({ media: 'screen' });
+    expect(await section.isVisible()).toBe(false);
   });
 
   it('shows what to do and the id of the request if the server fails', async () => {

@@ -11,6 +11,7 @@ import { Coverage, Holder } from './Coverage.tsx';
 import { Evidence } from './Evidence.tsx';
 import { Exposure, Taint } from './Exposure.tsx';
 import { Legal } from './Legal.tsx';
+import { PrintedReceipt } from './PrintedReceipt.tsx';
 import { Transactions } from './Transactions.tsx';
 import { Verdict } from './Verdict.tsx';
 import '../../styles/tabs.css';
@@ -77,6 +78,7 @@ export function Report({ data }: { readonly data: Screening }): ReactNode {
           </Tabs.Panel>
         ))}
       </Tabs.Root>
+      {data.receipt === undefined ? null : <PrintedReceipt receipt={data.receipt} />}
       <p className="only-print muted">
         {t('screening.printed', { time: time(data.screenedAt), url: location.href })}
       </p>

@@ -1,6 +1,7 @@
 /** The request of a screening: its options are in the URL, and a reload does not charge again. */
 import { queryOptions } from '@tanstack/react-query';
 import { callWhole, type ResponseOf, type Schemas } from '../../api/client.ts';
+import { ApiError } from '../../api/errors.ts';
 import { keyFor, renewKey } from '../../api/repeat-key.ts';
 import type { Search } from '../../ui/url-state.ts';
 
@@ -30,21 +31,35 @@ export function optionsIn(search: Search): Options {
   };
 }
 
+/** Errors of a receipt, after which the screening is asked for without one: the answer matters more than its record. */
+const NO_RECEIPT: ReadonlySet<string> = new Set(['NOT_READY', 'OVERLOADED']);
+
+/** Asks for a screening with a receipt, which the printed report shows. A request that fails is not charged. */
+async function ask(body: Schemas['ScreeningBody']): Promise<Answer> {
+  const send = (sent: Schemas['ScreeningBody']): Promise<Answer> =>
+    callWhole('post', '/screening', { body: sent, idempotencyKey: keyFor('screening', sent) });
+  try {
+    return await send({ ...body, receipt: 'jws' });
+  } catch (error) {
+    if (!(error instanceof ApiError) || !NO_RECEIPT.has(error.code)) throw error;
+    return send(body);
+  }
+}
+
 const bodyOf = (chain: string, address: string, options: Options) => ({ address, chain, ...options });
 
 /** Makes the next request of a screening a new, charged one. */
 export function renewScreening(chain: string, address: string, options: Options): void {
-  renewKey('screening', bodyOf(chain, address, options));
+  const body = bodyOf(chain, address, options);
+  renewKey('screening', { ...body, receipt: 'jws' });
+  renewKey('screening', body);
 }
 
 /** The screening of an address. Another attempt and a reload have the same key, and are charged once. */
 export const screeningQuery = (chain: string, address: string, options: Options) =>
   queryOptions({
     queryKey: ['screening', chain, address, options],
-    queryFn: (): Promise<Answer> => {
-      const body = bodyOf(chain, address, options);
-      return callWhole('post', '/screening', { body, idempotencyKey: keyFor('screening', body) });
-    },
+    queryFn: () => ask(bodyOf(chain, address, options)),
     // It has been paid for, and says itself how old it is.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 30 * 60_000,

@@ -1,0 +1,56 @@
+/**
+ * The receipt on the printed report: the JWS as text, and a QR code. A JWS has some 4 KB, because it lists the state of every sanctions list,
+ * and the largest QR code has 2,953 bytes, which no camera reads from a sheet of paper. So the code has the address of `/verify` with the id
+ * and the SHA-256 of the receipt: enough to find it (`GET /receipts/{id}`, the transparency log), and to see that it is this one.
+ */
+import { type ReactNode, useEffect, useState } from 'react';
+import type { Schemas } from '../../api/client.ts';
+import { useI18n } from '../../i18n/index.tsx';
+import { PATHS } from '../../paths.ts';
+import { QrCode } from '../../ui/QrCode.tsx';
+
+interface PrintedReceiptProps {
+  readonly receipt: Schemas['IssuedReceipt'];
+}
+
+/** Returns the SHA-256 of the payload of a JWS, hexadecimal; null on a page without https, on which browsers compute no hash. */
+async function receiptSha256(jws: string): Promise<string | null> {
+  const subtle: SubtleCrypto | undefined = globalThis.crypto.subtle;
+  if (subtle === undefined) return null;
+  const payload = (jws.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
+  const bytes = Uint8Array.from(atob(payload), (char) => char.charCodeAt(0));
+  const hash = new Uint8Array(await subtle.digest('SHA-256', bytes));
+  return Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** The section. */
+export function PrintedReceipt({ receipt: { id, jws } }: PrintedReceiptProps): ReactNode {
+  const { t } = useI18n();
+  const [sha256, setSha256] = useState<string | null>(null);
+  useEffect(() => {
+    let isGone = false;
+    void receiptSha256(jws).then((hash) => {
+      if (!isGone) setSha256(hash);
+    });
+    return () => {
+      isGone = true;
+    };
+  }, [jws]);
+  // The fragment is not sent to the server.
+  const link = `${location.origin}${PATHS.verify}#${id}${sha256 === null ? '' : `.${sha256}`}`;
+  return (
+    <section className="only-print printed-receipt" aria-label={t('screening.receipt')}>
+      <h2>{t('screening.receipt')}</h2>
+      <p>{t('screening.receiptHelp', { id, url: `${location.origin}${PATHS.verify}` })}</p>
+      {sha256 === null ? null : (
+        <p>
+          SHA-256 <code>{sha256}</code>
+        </p>
+      )}
+      <QrCode text={link} label={t('screening.receiptCode')} />
+      <p>
+        <code>{jws}</code>
+      </p>
+    </section>
+  );
+}
