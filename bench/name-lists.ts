@@ -24,8 +24,9 @@ export async function readParties(reader: SourceReader, path: string): Promise<N
   for await (const record of reader([path])) {
     if (record.type !== 'party' || record.names.length === 0) continue;
     const { entityId, list, schema, names, birthDates, countries, programs, listedAt, delistedAt } = record;
+    const numbers = record.identifiers === undefined ? {} : { identifiers: record.identifiers };
     const facts = { birthDates, countries, programs, listedAt, delistedAt, sourceUrl: null };
-    entities.push({ entityId, list, listType: 'sanctions', schema, names, ...facts });
+    entities.push({ entityId, list, listType: 'sanctions', schema, names, ...facts, ...numbers });
   }
   return entities;
 }

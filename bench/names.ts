@@ -28,6 +28,8 @@ import { crossScriptPairs } from './name-scripts.ts';
 const SELF = fileURLToPath(import.meta.url);
 const ORDINARY = 10_000;
 const RECALL_NAMES = 4_000;
+/** Other names that are screened before the speed is measured. */
+const EARLIER = 3_000;
 
 export interface NameBenchOptions {
   /** Names of the large index. */
@@ -153,7 +155,11 @@ async function measureIndex(
     key: (at * 7919) % 10_007,
   }));
   names.sort((a, b) => a.key - b.key);
-  for (const { name } of names.slice(0, 300)) index.match({ name });
+  // A server has answered other names before: the first answers of a process compile the program and read words of other scripts.
+  const earlier = listed
+    .filter((_, at) => at % step === step >> 1)
+    .map((text) => text.slice(0, 4) + text.slice(5));
+  for (const name of [...earlier, ...ordinaryNames(EARLIER - earlier.length, 12)]) index.match({ name });
   start = systemClock.monotonic();
   const before = process.cpuUsage();
   for (const { name } of names) index.match({ name });

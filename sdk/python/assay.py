@@ -1877,6 +1877,35 @@ class CheckoutPage(Model):
 
 
 @dataclass
+class ClearBodyIdentifiers(Model):
+    """Numbers of registers and documents. Spaces and punctuation do not matter. A listed party with the same number is
+    a match with confidence 1, whatever its name.
+    """
+
+    #: IMO number of a vessel, with its check digit.
+    imo: Optional[str] = None
+    #: Registration (tail number) of an aircraft.
+    tail_number: Optional[str] = None
+    #: Legal Entity Identifier of a company (ISO 17442).
+    lei: Optional[str] = None
+    #: Number of a company in a register or with a tax office.
+    registration_number: Optional[str] = None
+    #: Passport number of a person.
+    passport: Optional[str] = None
+    #: National identification number of a person.
+    national_id: Optional[str] = None
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("imo", "imo", None, False),
+        ("tailNumber", "tail_number", None, False),
+        ("lei", "lei", None, False),
+        ("registrationNumber", "registration_number", None, False),
+        ("passport", "passport", None, False),
+        ("nationalId", "national_id", None, False),
+    )
+
+
+@dataclass
 class ClearedAnswer(Model):
     """ClearedAnswer of the API."""
 
@@ -3990,7 +4019,7 @@ class NameListCoverageList(Model):
 class NameReason(Model):
     """NameReason of the API."""
 
-    #: Kind of the comparison: exact, spelling, initial, missing, birthDate, …
+    #: Kind of the comparison: exact, spelling, initial, identifier, missing, birthDate, …
     kind: str
     #: The part of the asked name, as written.
     asked: Optional[str]
@@ -4021,12 +4050,45 @@ class NamesBodyName(Model):
     countries: Optional[List[str]] = None
     #: Type of the named party.
     schema: Optional[Literal["Person", "Organization", "Vessel"]] = None
+    #: Numbers of registers and documents. Spaces and punctuation do not matter. A listed party with the same number is
+    #: a match with confidence 1, whatever its name.
+    identifiers: Optional[NamesBodyNameIdentifiers] = None
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("name", "name", None, True),
         ("birthDate", "birth_date", None, False),
         ("countries", "countries", None, False),
         ("schema", "schema", None, False),
+        ("identifiers", "identifiers", "NamesBodyNameIdentifiers", False),
+    )
+
+
+@dataclass
+class NamesBodyNameIdentifiers(Model):
+    """Numbers of registers and documents. Spaces and punctuation do not matter. A listed party with the same number is
+    a match with confidence 1, whatever its name.
+    """
+
+    #: IMO number of a vessel, with its check digit.
+    imo: Optional[str] = None
+    #: Registration (tail number) of an aircraft.
+    tail_number: Optional[str] = None
+    #: Legal Entity Identifier of a company (ISO 17442).
+    lei: Optional[str] = None
+    #: Number of a company in a register or with a tax office.
+    registration_number: Optional[str] = None
+    #: Passport number of a person.
+    passport: Optional[str] = None
+    #: National identification number of a person.
+    national_id: Optional[str] = None
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("imo", "imo", None, False),
+        ("tailNumber", "tail_number", None, False),
+        ("lei", "lei", None, False),
+        ("registrationNumber", "registration_number", None, False),
+        ("passport", "passport", None, False),
+        ("nationalId", "national_id", None, False),
     )
 
 
@@ -9239,6 +9301,7 @@ class NamesResource(_Resource):
         birth_date: Optional[str] = None,
         countries: Optional[Sequence[str]] = None,
         schema: Optional[Literal["Person", "Organization", "Vessel"]] = None,
+        identifiers: Optional[Union[ClearBodyIdentifiers, Mapping[str, Any]]] = None,
         note: Optional[str] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
@@ -9253,6 +9316,8 @@ class NamesResource(_Resource):
         :param birth_date: an ISO date, or the year or month of one, such as 1972 or 1972-05
         :param countries: Nationality, residence or seat: ISO 3166-1 alpha-2.
         :param schema: Type of the named party.
+        :param identifiers: Numbers of registers and documents. Spaces and punctuation do not matter. A listed party
+        with the same number is a match with confidence 1, whatever its name.
         :param source: Id of the list, as in the match.
         :param entity_id: As in the match.
         :param note: Reason why the entity is another one.
@@ -9265,6 +9330,7 @@ class NamesResource(_Resource):
                 "birthDate": NOT_GIVEN if birth_date is None else birth_date,
                 "countries": NOT_GIVEN if countries is None else countries,
                 "schema": NOT_GIVEN if schema is None else schema,
+                "identifiers": NOT_GIVEN if identifiers is None else identifiers,
                 "source": source,
                 "entityId": entity_id,
                 "note": NOT_GIVEN if note is None else note,

@@ -4,6 +4,7 @@ import { AssayError } from '../base/errors.ts';
 import type { NameListRow } from '../names/lists.ts';
 import type { NameQuery } from '../names/name.ts';
 import { type NamesAnswer, requireName, type TopMatch } from '../names/screen-names.ts';
+import { IDENTIFIER_KINDS, identifierRule, normaliseIdentifier } from '../sources/identifiers.ts';
 import { answer, type Terminal, table } from './context.ts';
 import type { Services } from './services.ts';
 
@@ -11,10 +12,33 @@ interface ScreenOptions {
   readonly birthDate?: string;
   readonly country?: readonly string[];
   readonly schema?: string;
+  readonly imo?: string;
+  readonly tailNumber?: string;
+  readonly lei?: string;
+  readonly registrationNumber?: string;
+  readonly passport?: string;
+  readonly nationalId?: string;
   readonly json?: boolean;
 }
 
 const SCHEMATA = ['Person', 'Organization', 'Vessel'] as const;
+
+/** Option of each kind of identifier, such as `--tail-number`. */
+const optionOf = (kind: string): string =>
+  `--${kind.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+function identifiersFrom(options: ScreenOptions): Pick<NameQuery, 'identifiers'> {
+  const identifiers: Record<string, string> = {};
+  for (const kind of IDENTIFIER_KINDS) {
+    const text = options[kind];
+    if (text === undefined) continue;
+    const value = normaliseIdentifier(kind, text);
+    if (value === null)
+      throw new AssayError('INVALID_REQUEST', `${optionOf(kind)}: must be ${identifierRule(kind)}.`);
+    identifiers[kind] = value;
+  }
+  return Object.keys(identifiers).length === 0 ? {} : { identifiers };
+}
 
 function queryFrom(name: string, options: ScreenOptions): NameQuery {
   requireName(name, 'name');
@@ -41,6 +65,7 @@ function queryFrom(name: string, options: ScreenOptions): NameQuery {
     ...(birthDate === undefined ? {} : { birthDate }),
     ...(country === undefined ? {} : { countries: country.map((code) => code.toUpperCase()) }),
     ...(known === undefined ? {} : { schema: known }),
+    ...identifiersFrom(options),
   };
 }
 
@@ -96,6 +121,12 @@ export function addNamesCommand(program: Command, terminal: Terminal, services: 
     .option('--birth-date <date>', 'ISO date or a part of one; it raises or lowers scores')
     .option('--country <code>', 'ISO 3166-1 alpha-2; can be repeated', collect)
     .option('--schema <schema>', SCHEMATA.join(', '))
+    .option('--imo <number>', 'IMO number of a vessel; a listed party with the same number is a match')
+    .option('--tail-number <number>', 'registration of an aircraft')
+    .option('--lei <code>', 'Legal Entity Identifier of a company')
+    .option('--registration-number <number>', 'number of a company in a register')
+    .option('--passport <number>', 'passport number of a person')
+    .option('--national-id <number>', 'national identification number of a person')
     .option('--json', 'answer as JSON')
     .action((name: string, options: ScreenOptions) => {
       const result = services().screenNames()([queryFrom(name, options)]);

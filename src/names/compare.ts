@@ -2,12 +2,11 @@
  * Compares two parsed names: aligns their parts (in any order, joined or split), finds the parts without a partner on either
  * side, and computes the few features that the calibrated model weighs. Symmetric by construction.
  */
-import { isOneEdit, jaroWinkler } from './edits.ts';
+import { bitsApart, isOneEdit, jaroWinkler, leastEdits } from './edits.ts';
 import type { NamePart, NamePartKind, ParsedName } from './parse.ts';
-import { makePart, PARTS_MAX } from './parse.ts';
+import { gluedPart, PARTS_MAX } from './parse.ts';
 import { foreignReadingOf, readingOf } from './readings/pattern.ts';
-import { LEAST_SIMILARITY, type Meeting, meet } from './similarity.ts';
-import { vocabulary } from './vocabulary.ts';
+import { EDIT_SCALE, LEAST_SIMILARITY, type Meeting, mayMatch, meet, NO_MEETING } from './similarity.ts';
 
 export interface Alignment {
   /** Positions of parts of the left and the right name, and how they match. */
@@ -63,7 +62,9 @@ export interface NameFeatures {
 
 /** Caches how parts of a query match parts of listed names: the names of an index share their words. */
 export class Meetings {
-  private readonly rows = new Map<NamePart, Map<NamePart, { readonly meeting: Meeting; near: number }>>();
+  private readonly rows = new Map<NamePart, MeetingRow>();
+  private lastAsked: NamePart | null = null;
+  private lastRow: MeetingRow = new Map();
 
   meet(asked: NamePart, listed: NamePart): Meeting {
     return this.at(asked, listed).meeting;
@@ -77,11 +78,16 @@ export class Meetings {
   }
 
   private at(asked: NamePart, listed: NamePart): { readonly meeting: Meeting; near: number } {
-    let row = this.rows.get(asked);
-    if (row === undefined) {
-      row = new Map();
-      this.rows.set(asked, row);
+    if (asked !== this.lastAsked) {
+      let other = this.rows.get(asked);
+      if (other === undefined) {
+        other = new Map();
+        this.rows.set(asked, other);
+      }
+      this.lastAsked = asked;
+      this.lastRow = other;
     }
+    const row = this.lastRow;
     let known = row.get(listed);
     if (known === undefined) {
       known = { meeting: meet(asked, listed), near: -1 };
@@ -91,7 +97,10 @@ export class Meetings {
   }
 }
 
-interface Edge {
+type MeetingRow = Map<NamePart, { readonly meeting: Meeting; near: number }>;
+
+/** Parts of two names that may be a pair. */
+export interface Edge {
   readonly left: number;
   readonly leftCount: number;
   readonly right: number;
@@ -106,7 +115,11 @@ const GLUED_LEAST = 0.86;
 const NAME_LEAST = 0.4;
 
 /** Pairs the parts of two names greedily, the best pair first. */
-export function align(left: ParsedName, right: ParsedName, meetings = new Meetings()): Alignment {
+export const align = (left: ParsedName, right: ParsedName, meetings = new Meetings()): Alignment =>
+  pairUp(left, right, edgesOf(left, right, meetings));
+
+/** Returns all pairs of parts, single or joined, that are similar. */
+export function edgesOf(left: ParsedName, right: ParsedName, meetings: Meetings): Edge[] {
   const edges: Edge[] = [];
   const a = left.parts;
   const b = right.parts;
@@ -114,6 +127,14 @@ export function align(left: ParsedName, right: ParsedName, meetings = new Meetin
     for (let j = 0; j < b.length; j++) {
       const x = a[i] as NamePart;
       const y = b[j] as NamePart;
+      // Most pairs of parts have nothing in common, which their letters show.
+      if (
+        x.kind === 'name' &&
+        y.kind === 'name' &&
+        x.groups.length === 0 &&
+        !mayMatch(x, y, LEAST_SIMILARITY)
+      )
+        continue;
       const meeting = meetings.meet(x, y);
       if (meeting.similarity < LEAST_SIMILARITY) continue;
       edges.push(edge(i, 1, j, 1, meeting, (x.weight + y.weight) / 2, a.length, b.length));
@@ -132,9 +153,14 @@ export function align(left: ParsedName, right: ParsedName, meetings = new Meetin
   }
   if (left.segments.length > 0) joinSegments(left, right, false, edges, meetings);
   if (right.segments.length > 0) joinSegments(right, left, true, edges, meetings);
+  return edges;
+}
+
+/** Chooses pairs greedily, the best first. */
+export function pairUp(left: ParsedName, right: ParsedName, edges: Edge[]): Alignment {
   edges.sort((p, q) => q.rank - p.rank);
-  const usedLeft = new Uint8Array(a.length);
-  const usedRight = new Uint8Array(b.length);
+  const usedLeft = new Uint8Array(left.parts.length);
+  const usedRight = new Uint8Array(right.parts.length);
   const pairs: AlignedPair[] = [];
   for (const each of edges) {
     if (isUsed(usedLeft, each.left, each.leftCount) || isUsed(usedRight, each.right, each.rightCount))
@@ -215,15 +241,17 @@ function glue(
   for (let at = 0; at < parts.length; at++) {
     if (exactParts[at] === 1) continue;
     const first = parts[at] as NamePart;
-    let { text, weight, origin } = first;
+    let { text, folded, weight, origin } = first;
     for (let count = 2; count <= 4 && at + count <= parts.length; count++) {
       if (exactParts[at + count - 1] === 1) break;
       const next = parts[at + count - 1] as NamePart;
       if (next.script !== first.script || next.kind === 'initial' || first.kind === 'initial') break;
       text += next.text;
+      folded = withoutDouble(folded, next.folded);
       origin += next.origin;
       weight += next.weight;
       if (text.length > 30) break;
+      let glued: NamePart | null = null;
       for (let other = 0; other < singles.length; other++) {
         const single = singles[other] as NamePart;
         if (
@@ -233,8 +261,8 @@ function glue(
           (origin !== '' && single.origin !== '')
         )
           continue;
-        const joined = makePart(text, 'name', next.script, vocabulary(), origin);
-        const meeting = meet(joined, single);
+        if (origin === '') glued ??= gluedPart(text, next.script, folded);
+        const meeting = glued === null ? readAsOne(origin, single) : meetGlued(glued, single);
         if (meeting.similarity < GLUED_LEAST || meeting.kind === 'nickname') continue;
         const w = Math.max(weight, single.weight);
         edges.push(
@@ -246,6 +274,20 @@ function glue(
     }
   }
 }
+
+const meetGlued = (joined: NamePart, single: NamePart): Meeting =>
+  mayMatch(joined, single, GLUED_LEAST) ? meet(joined, single) : NO_MEETING;
+
+/** Compares words in a script without one Latin spelling, written as one, with a Latin word. */
+function readAsOne(origin: string, single: NamePart): Meeting {
+  if (single.script !== 'latin' || single.text.length < origin.length - 1) return NO_MEETING;
+  const similarity = readingOf(origin).matches(single.text);
+  return similarity === 0 ? NO_MEETING : { kind: 'phonetic', similarity };
+}
+
+/** Joins two folded words: a letter that ends the first and begins the second is written once. */
+const withoutDouble = (one: string, next: string): string =>
+  one.endsWith(next[0] as string) ? one + next.slice(1) : one + next;
 
 /** The readings of a segment include its ends, which are words of their own: only a whole segment stands for all of its parts. */
 function isWholeSegment(segment: NamePart, latin: NamePart): boolean {
@@ -305,12 +347,151 @@ const FAMILY_LEAST = 0.6;
 /** A pair with a lower weight is not a name of its own. */
 const PAIR_LEAST = 0.25;
 
+/** Bounds of the features that any choice of pairs can have: no alignment is better. */
+export interface BestCase {
+  readonly coveredLess: number;
+  readonly differences: number;
+  /** Whether an error in one letter may be the only difference. */
+  readonly slip: boolean;
+  /** Whether a single name may be the match. */
+  readonly partial: boolean;
+  /** The weight of the heavier name. */
+  readonly weight: number;
+}
+
+const mostLeft = new Float64Array(PARTS_MAX);
+const mostRight = new Float64Array(PARTS_MAX);
+
+/** Similarity above which a pair of parts may be anything: they are in different scripts, short, or of a group. */
+const ANY = 1;
+
+/**
+ * Returns the bounds of all alignments of two names from the letters of their parts alone, without comparing any of them; the bounds are wider
+ * than those of `bestCaseOf`.
+ */
+export function glanceAt(left: ParsedName, right: ParsedName): BestCase | null {
+  const a = left.parts;
+  const b = right.parts;
+  if (left.segments.length > 0 || right.segments.length > 0) return null;
+  mostLeft.fill(0, 0, a.length);
+  mostRight.fill(0, 0, b.length);
+  let partial = namesIn(left) < 2 || namesIn(right) < 2;
+  for (let i = 0; i < a.length; i++) {
+    const x = a[i] as NamePart;
+    for (let j = 0; j < b.length; j++) {
+      const y = b[j] as NamePart;
+      const most = mostAlike(x, y);
+      if (most > (mostLeft[i] as number)) mostLeft[i] = most;
+      if (most > (mostRight[j] as number)) mostRight[j] = most;
+    }
+  }
+  if (glanceGlued(a, b, mostLeft, mostRight)) partial = true;
+  if (glanceGlued(b, a, mostRight, mostLeft)) partial = true;
+  return boundsOf(left, right, partial);
+}
+
+/** Returns an upper bound of the similarity of two parts. */
+function mostAlike(x: NamePart, y: NamePart): number {
+  if (x.kind !== 'name' || y.kind !== 'name')
+    return x.kind === y.kind && x.text !== y.text && x.kind === 'number' ? 0 : ANY;
+  if (x.origin !== '' || y.origin !== '' || x.groups.length > 0) return ANY;
+  if (!mayMatch(x, y, LEAST_SIMILARITY)) return 0;
+  const longer = Math.max(x.folded.length, y.folded.length);
+  const alike = 1 - leastEdits(x.letters, y.letters) / (EDIT_SCALE * longer + 0.5);
+  // Words that are spelled nearly the same may differ more in their sound, and a wrong letter in a short word leaves the least similarity.
+  return x.text === x.folded && y.text === y.folded ? Math.max(alike, LEAST_SIMILARITY) : ANY;
+}
+
+/** Marks the parts that may match when they are written as one word; returns whether there are any. */
+function glanceGlued(
+  parts: readonly NamePart[],
+  singles: readonly NamePart[],
+  mostParts: Float64Array,
+  mostSingles: Float64Array,
+): boolean {
+  let found = false;
+  for (let at = 0; at + 1 < parts.length; at++) {
+    const first = parts[at] as NamePart;
+    let length = first.text.length;
+    let letters = first.letters;
+    for (let count = 2; count <= 4 && at + count <= parts.length; count++) {
+      const next = parts[at + count - 1] as NamePart;
+      length += next.text.length;
+      letters |= next.letters;
+      for (let other = 0; other < singles.length; other++) {
+        const single = singles[other] as NamePart;
+        if (single.kind !== 'name') continue;
+        const isLatin = single.origin === '' && first.origin === '';
+        // Letters of a digraph may be missing in the sound of the joined word.
+        if (isLatin && (Math.abs(single.text.length - length) > 2 || bitsApart(letters, single.letters) > 6))
+          continue;
+        found = true;
+        mostSingles[other] = ANY;
+        for (let position = at; position < at + count; position++) mostParts[position] = ANY;
+      }
+    }
+  }
+  return found;
+}
+
+/** Returns the bounds of all alignments that these pairs allow. */
+export function bestCaseOf(left: ParsedName, right: ParsedName, edges: readonly Edge[]): BestCase {
+  mostLeft.fill(0, 0, left.parts.length);
+  mostRight.fill(0, 0, right.parts.length);
+  let partial = namesIn(left) < 2 || namesIn(right) < 2;
+  for (const each of edges) {
+    const { similarity, kind } = each.meeting;
+    const covers = kind === 'initial' ? Math.max(INITIAL_COVERS, similarity) : similarity;
+    if (each.leftCount + each.rightCount > 2) partial = true;
+    for (let at = each.left; at < each.left + each.leftCount; at++)
+      if (covers > (mostLeft[at] as number)) mostLeft[at] = covers;
+    for (let at = each.right; at < each.right + each.rightCount; at++)
+      if (covers > (mostRight[at] as number)) mostRight[at] = covers;
+  }
+  return boundsOf(left, right, partial);
+}
+
+function boundsOf(left: ParsedName, right: ParsedName, partial: boolean): BestCase {
+  const here = sideOf(left, mostLeft);
+  const there = sideOf(right, mostRight);
+  const differences = Math.min(here.against, there.against);
+  return {
+    coveredLess: Math.min(here.covered, there.covered),
+    differences,
+    slip: differences === 0 && here.alone < NAME_LEAST,
+    partial,
+    weight: Math.max(here.weight, there.weight),
+  };
+}
+
+/** Sums up one name: its share that can match, and the parts that no pair contains. */
+function sideOf(
+  name: ParsedName,
+  most: Float64Array,
+): { readonly covered: number; readonly against: number; readonly alone: number; readonly weight: number } {
+  let weight = 0;
+  let found = 0;
+  let against = 0;
+  let alone = 0;
+  for (let at = 0; at < name.parts.length; at++) {
+    const part = name.parts[at] as NamePart;
+    const covers = most[at] as number;
+    weight += part.weight;
+    found += part.weight * covers;
+    if (covers > 0) continue;
+    alone += part.weight;
+    against += part.kind === 'name' ? 0.5 + part.weight / 2 : part.weight;
+  }
+  return { covered: share(found, weight), against, alone, weight };
+}
+
 /** Computes the features of two aligned names. */
 export function features(
   left: ParsedName,
   right: ParsedName,
   aligned: Alignment,
   meetings = new Meetings(),
+  needsNear = true,
 ): NameFeatures {
   const sides = { left: 0, right: 0 };
   let worst = 0;
@@ -364,7 +545,7 @@ export function features(
     partial: partialOf(left, right, aligned),
     rarity: rare,
     homophone,
-    near: nearness(left, right, aligned, meetings) * (1 - OTHER_FORM * forms),
+    near: needsNear ? nearness(left, right, aligned, meetings) * (1 - OTHER_FORM * forms) : 0,
   };
 }
 

@@ -23,6 +23,7 @@ const NEAR: ReadonlySet<string> = new Set(
 );
 
 const ROW = 64;
+const LETTERS_COUNTED = ROW - 4;
 /** Costs by letter codes: of a substitution, and of an extra letter. Digits have the codes from 26. */
 const CODES = 36;
 const swaps = new Float64Array(CODES * CODES);
@@ -39,16 +40,16 @@ for (const [i, x] of [...LETTERS].entries()) {
 const FIRST_LETTER = 0.15;
 const TRANSPOSED = 0.8;
 
-const before = new Float64Array(ROW);
-const last = new Float64Array(ROW);
-const now = new Float64Array(ROW);
+const rowA = new Float64Array(ROW);
+const rowB = new Float64Array(ROW);
+const rowC = new Float64Array(ROW);
 const codesA = new Uint8Array(ROW);
 const codesB = new Uint8Array(ROW);
 
-function encode(text: string, into: Uint8Array): number {
-  const length = Math.min(text.length, ROW - 4);
+function encode(text: string, from: number, to: number, into: Uint8Array): number {
+  const length = to - from;
   for (let at = 0; at < length; at++) {
-    const unit = text.charCodeAt(at);
+    const unit = text.charCodeAt(from + at);
     into[at] = unit >= 97 ? (unit - 97) % 26 : 26 + ((unit - 48) % 10);
   }
   return length;
@@ -56,21 +57,40 @@ function encode(text: string, into: Uint8Array): number {
 
 /**
  * Computes the optimal string alignment distance with weights; a transposition of adjacent letters costs one edit. Only the first 60
- * letters count.
+ * letters count. Letters that both words begin or end with cost nothing and are left out.
+ *
+ * @param most If the distance is certainly higher, the result is infinite.
  */
-export function weighedEdits(left: string, right: string): number {
-  const m = encode(left, codesA);
-  const n = encode(right, codesB);
+export function weighedEdits(left: string, right: string, most = Number.POSITIVE_INFINITY): number {
+  let start = 0;
+  let endLeft = Math.min(left.length, LETTERS_COUNTED);
+  let endRight = Math.min(right.length, LETTERS_COUNTED);
+  const shorter = Math.min(endLeft, endRight);
+  while (start < shorter && left.charCodeAt(start) === right.charCodeAt(start)) start++;
+  while (
+    endLeft > start &&
+    endRight > start &&
+    left.charCodeAt(endLeft - 1) === right.charCodeAt(endRight - 1)
+  ) {
+    endLeft--;
+    endRight--;
+  }
+  const m = encode(left, start, endLeft, codesA);
+  const n = encode(right, start, endRight, codesB);
+  const wrongFirst = start === 0 ? FIRST_LETTER : 0;
+  let before = rowA;
+  let last = rowB;
+  let now = rowC;
   last[0] = 0;
   for (let j = 1; j <= n; j++) last[j] = (last[j - 1] as number) + (gaps[codesB[j - 1] as number] as number);
   for (let i = 1; i <= m; i++) {
     const x = codesA[i - 1] as number;
     const gapX = gaps[x] as number;
     now[0] = (last[0] as number) + gapX;
+    let least = now[0];
     for (let j = 1; j <= n; j++) {
       const y = codesB[j - 1] as number;
-      const swapped =
-        x === y ? 0 : (swaps[x * CODES + y] as number) + (i === 1 || j === 1 ? FIRST_LETTER : 0);
+      const swapped = x === y ? 0 : (swaps[x * CODES + y] as number) + (i === 1 || j === 1 ? wrongFirst : 0);
       let best = (last[j - 1] as number) + swapped;
       const less = (last[j] as number) + gapX;
       const more = (now[j - 1] as number) + (gaps[y] as number);
@@ -81,13 +101,44 @@ export function weighedEdits(left: string, right: string): number {
         if (turned < best) best = turned;
       }
       now[j] = best;
+      if (best < least) least = best;
     }
-    for (let j = 0; j <= n; j++) {
-      before[j] = last[j] as number;
-      last[j] = now[j] as number;
-    }
+    // A transposition leads from the row before, and costs less than its two rows.
+    if (least > most + TRANSPOSED) return Number.POSITIVE_INFINITY;
+    const oldest = before;
+    before = last;
+    last = now;
+    now = oldest;
   }
   return last[n] as number;
+}
+
+/** Bits of the vowels in a set of letters (`a` is bit 0). */
+const VOWEL_BITS = [...VOWELS].reduce((bits, vowel) => bits | (1 << (vowel.charCodeAt(0) - 97)), 0);
+/** The least costs of an edit of a vowel and of another letter. */
+const VOWEL_COST = 0.6;
+const LETTER_COST = 0.7;
+
+function bitsIn(bits: number): number {
+  let left = bits - ((bits >>> 1) & 0x55555555);
+  left = (left & 0x33333333) + ((left >>> 2) & 0x33333333);
+  return Math.imul((left + (left >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+}
+
+/** Returns the number of letters that only one of two sets has. */
+export const bitsApart = (left: number, right: number): number => bitsIn(left ^ right);
+
+/**
+ * Returns a lower bound of `weighedEdits` from the sets of letters of two words: each letter that only one of them has needs an edit, and an
+ * edit removes at most one letter of each word.
+ */
+export function leastEdits(left: number, right: number): number {
+  const a = left & ~right;
+  const b = right & ~left;
+  if (a === 0 && b === 0) return 0;
+  const ofLeft = VOWEL_COST * bitsIn(a & VOWEL_BITS) + LETTER_COST * bitsIn(a & ~VOWEL_BITS);
+  const ofRight = VOWEL_COST * bitsIn(b & VOWEL_BITS) + LETTER_COST * bitsIn(b & ~VOWEL_BITS);
+  return Math.max(ofLeft, ofRight);
 }
 
 const matchedA = new Uint8Array(ROW);

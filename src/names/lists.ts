@@ -42,6 +42,8 @@ export interface NameListRow {
   readonly rejected: number;
   /** False for facts that ship with the product and were not checked against a publisher's file. */
   readonly verified: boolean;
+  /** Version of the readers that read the file; absent for lists of earlier versions and of other sources than official lists. */
+  readonly reader?: number;
 }
 
 /** A list that was read but is not written yet. */
@@ -57,6 +59,7 @@ export type NewList = Pick<
   | 'contentHash'
   | 'rejected'
   | 'verified'
+  | 'reader'
 >;
 
 export interface NameStore {

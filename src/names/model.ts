@@ -3,7 +3,16 @@
  * (docs/decisions/name-matching.md). Other evidence shifts its log-odds.
  */
 import type { Alignment, NameFeatures } from './compare.ts';
-import { align, features, Meetings } from './compare.ts';
+import {
+  type BestCase,
+  bestCaseOf,
+  type Edge,
+  edgesOf,
+  features,
+  glanceAt,
+  Meetings,
+  pairUp,
+} from './compare.ts';
 import type { MatchReason, NameQuery } from './name.ts';
 import type { NamePart, ParsedName } from './parse.ts';
 import { readShipped } from './shipped.ts';
@@ -130,11 +139,62 @@ export interface Judgement {
 
 /** Aligns two names and computes their features and the log-odds of a match. */
 export function judge(left: ParsedName, right: ParsedName, meetings = new Meetings()): Judgement {
-  const aligned = align(left, right, meetings);
-  const seen = features(left, right, aligned, meetings);
+  return judgeEdges(left, right, edgesOf(left, right, meetings), meetings, true);
+}
+
+/**
+ * The same, if the log-odds may be `floor` or more; otherwise null. Most candidates of a query share one word with it, and are recognised
+ * before their parts are paired.
+ */
+export function judgeAbove(
+  left: ParsedName,
+  right: ParsedName,
+  floor: number,
+  meetings: Meetings,
+): Judgement | null {
+  const model = shippedModel();
+  // How nearly a name is found ranks names below the model's `most`.
+  const needsNear = logOdds(model.near.most) >= floor;
+  if (!needsNear) {
+    const glance = glanceAt(left, right);
+    if (glance !== null && mostLogit(glance, model) < floor) return null;
+  }
+  const edges = edgesOf(left, right, meetings);
+  if (!needsNear && mostLogit(bestCaseOf(left, right, edges), model) < floor) return null;
+  return judgeEdges(left, right, edges, meetings, needsNear);
+}
+
+function judgeEdges(
+  left: ParsedName,
+  right: ParsedName,
+  edges: Edge[],
+  meetings: Meetings,
+  needsNear: boolean,
+): Judgement {
+  const aligned = pairUp(left, right, edges);
+  const seen = features(left, right, aligned, meetings, needsNear);
   const logit = logOdds(scoreOf(seen, isIdentical(left, right)));
   return { aligned, features: seen, logit };
 }
+
+/** Words with one meaning that sound the same count as identical, and cover 0.97 of each other. */
+const IDENTICAL_COVERED = 0.96;
+
+/** Returns an upper bound of the log-odds of two names, from the pairs that their parts may form: features that only lower it count as 0. */
+function mostLogit(best: BestCase, { base, weights }: NameModel): number {
+  const eased = best.slip && best.weight > 0 ? 1 / best.weight : 0;
+  const logit =
+    base +
+    weights.coveredLess * Math.min(1, best.coveredLess + eased) +
+    weights.differences * Math.min(DIFFERENCES_MAX, best.differences) +
+    (best.slip ? weights.slip : 0);
+  const most = best.partial ? Math.max(logit, logOdds(PARTIAL_MOST)) : logit;
+  // Only names whose parts are all paired can be identical.
+  return best.differences === 0 && best.coveredLess > IDENTICAL_COVERED ? Math.max(most, IDENTICAL) : most;
+}
+
+/** Returns the log-odds from which on a confidence, as it is rounded, is at least `confidence`. */
+export const floorOf = (confidence: number): number => logOdds(confidence - 0.00051);
 
 /**
  * Returns whether the names have the same words in the same order. Legal

@@ -1,5 +1,5 @@
 /** The types that the lists of names and the matcher share: indexed entities, queries, and matches. */
-import type { PartyName, PartySchema } from '../sources/records.ts';
+import type { IdentifierKind, PartyIdentifier, PartyName, PartySchema } from '../sources/records.ts';
 
 export type NameListType = 'sanctions' | 'pep' | 'adverse_media';
 
@@ -23,6 +23,8 @@ export interface NameEntity {
   readonly listedAt: string | null;
   readonly delistedAt: string | null;
   readonly sourceUrl: string | null;
+  /** Numbers of registers and documents that identify the party; absent if the list has none. */
+  readonly identifiers?: readonly PartyIdentifier[];
 }
 
 export interface NameQuery {
@@ -33,6 +35,8 @@ export interface NameQuery {
   /** ISO 3166-1 alpha-2. */
   readonly countries?: readonly string[];
   readonly schema?: PartySchema | null;
+  /** Numbers of registers and documents, in any form that `normaliseIdentifier` reads; each that is equal to a listed one is a match. */
+  readonly identifiers?: Readonly<Partial<Record<IdentifierKind, string>>>;
 }
 
 export interface MatchOptions {
@@ -47,6 +51,7 @@ export interface MatchReason {
   /**
    * `exact`, `nickname`, `initial`, `phonetic`, `spelling`, `glued`, `orgForm`, `number`: a part that matched another;
    * `missing`: a part of the query that the listed name lacks; `extra`: a part of the listed name that the query lacks;
+   * `identifier`: a number of a register or document that is the same, which makes the confidence 1;
    * `birthDate`, `country`, `schema`, `weakAlias`, `order`, `partial`: evidence other than the words.
    */
   readonly kind: MatchReasonKind;
@@ -69,6 +74,7 @@ export type MatchReasonKind =
   | 'glued'
   | 'orgForm'
   | 'number'
+  | 'identifier'
   | 'missing'
   | 'extra'
   | 'birthDate'

@@ -12,6 +12,11 @@ import type { ListWriter } from './lists.ts';
 import type { NameImportDeps } from './lists-import.ts';
 import type { NameEntity } from './name.ts';
 
+/**
+ * Increase this number if readers keep more of a file than before: the next import of the same file then reads it again. 2: identifiers.
+ */
+const READER_VERSION = 2;
+
 /** Files of sanctions lists that the label store reads. */
 export interface OfficialFiles {
   readonly source: string;
@@ -82,7 +87,8 @@ class OfficialNames {
   }
 
   #isKnown(list: SanctionsList): boolean {
-    return this.#deps.names.row(list)?.contentHash === this.#files.contentHash;
+    const row = this.#deps.names.row(list);
+    return row?.contentHash === this.#files.contentHash && row.reader === READER_VERSION;
   }
 
   /** Reads the files: the label store has their content from an earlier import, but the name store lacks a list of them. */
@@ -109,6 +115,7 @@ class OfficialNames {
       contentHash,
       rejected: this.#rejected,
       verified: true,
+      reader: READER_VERSION,
     });
     log.debug({ list, parties: row.parties, delisted: row.delisted }, 'names imported');
   }
@@ -125,6 +132,7 @@ class OfficialNames {
       programs: party.programs,
       listedAt: party.listedAt,
       delistedAt: party.delistedAt,
+      ...(party.identifiers === undefined ? {} : { identifiers: party.identifiers }),
       sourceUrl: this.#lists.partyUrl(party.list, party.entityId),
     };
   }

@@ -1,6 +1,7 @@
 /** Parses a name into words in Latin letters, each with its kind (name, number, legal form, title, particle) and its weight. */
 import { countryWords } from '../sources/countries.ts';
 import { isOneEdit } from './edits.ts';
+import { koreanInCyrillic } from './readings/kontsevich.ts';
 import { wadeOf } from './readings/wade.ts';
 import { fold, skeleton, unvocalised } from './sound.ts';
 import { type LatinWord, type NameScript, transliterateWord } from './transliterate.ts';
@@ -25,6 +26,8 @@ export interface NamePart {
   readonly origin: string;
   /** The normalised spelling, the classes of consonants, and the consonants that an Arabic spelling would have. */
   readonly folded: string;
+  /** The letters of the folded spelling, `a` to `z` as bits 0 to 25; digits are bit 26. */
+  readonly letters: number;
   readonly skeleton: string;
   readonly consonants: string;
   /** Groups of given names, or of words with one meaning; the numbers of the two do not overlap. */
@@ -111,8 +114,12 @@ const MIDDLE_DOT = /[\u00b7\u2022\u2027\u30fb\uff0e]/;
 const GLUED_FORM_BEFORE = /^(ojsc|pjsc|cjsc|jsc|ooo|llc|oao)(?=[a-z]{4})/;
 const GLUED_FORM_AFTER = /(?<=[a-z]{4})(gmbh|ojsc|pjsc|jsc|llc|ltd|ooo)$/;
 const CAPITALS_AFTER = /(?<=\p{Ll}{2})(AG|SA|AB|NV|BV|SE|LLC|LTD|PLC|KG|AS|OY)(?![\p{L}\p{N}])/gu;
-/** Motor vessel, motor tanker, motor ship, fishing vessel: the kind of a ship, before its name. */
-const VESSEL_PREFIX = /^\s*(?:M\/[TVS]|M\.[TVS]\.?|M[TV]S?|MS|F\/V|FV|S\/S)[\s.:]+(?=\S)/i;
+/**
+ * The kind of a ship, before its name: motor vessel, tanker, ship or yacht, fishing, sailing, research or steam ship, tug, gas or crude oil
+ * carrier. Two letters without a stroke are a kind only if no name of a person begins with them.
+ */
+const VESSEL_PREFIX =
+  /^\s*(?:M\/[TVSY]|M\.[TVSY]\.?|M[TV]S?|MS|F\/[VB]|FV|S\/[SVY]|R\/V|T\/[BTS]|O\/T|B\/C|(?:LNG|LPG)(?:\/C|C)?|VLCC)[\s.:]+(?=\S)/i;
 /** One letter with a dot. */
 const DOTTED_LETTER = /(?<![\p{L}\p{N}.])(\p{L})\.(?!\p{L})/gu;
 /** Marks letters that were written with dots; it does not occur in names. */
@@ -122,23 +129,31 @@ const CAPITALS = /^\p{Lu}{2,3}$/u;
 const WHOLLY_CAPITAL = /^(?=.*\p{Lu})[^\p{Ll}]{2,}$/u;
 const HAS_SMALL = /\p{Ll}{2}/u;
 
-function latinWords(name: string): Written[] {
-  const plain = name
-    .normalize('NFKC')
-    .replace(VESSEL_PREFIX, '')
-    .replace(CAPITALS_AFTER, ' $1')
+const HAS_CYRILLIC = /\p{Script=Cyrillic}/u;
+/** Most names have nothing but letters, spaces, commas and hyphens. */
+const ONLY_LETTERS = /^[A-Za-z ,-]*$/;
+
+const withoutMarks = (name: string): string =>
+  name
     .replace(ENGLISH_GENITIVE, '')
     .replace(APOSTROPHES, '')
     .replace(DOTTED_LETTERS, (letters) => ` ${LETTERS_MARK}${letters.replaceAll('.', '')} `)
     .replace(DOTTED_LETTER, ` ${LETTERS_MARK}$1 `)
     .replaceAll('&', ' and ');
+
+function latinWords(name: string): Written[] {
+  const named = name.normalize('NFKC').replace(VESSEL_PREFIX, '').replace(CAPITALS_AFTER, ' $1');
+  const plain = ONLY_LETTERS.test(named) ? named : withoutMarks(named);
   const comma = plain.indexOf(',');
   const hasSmall = HAS_SMALL.test(plain);
   const words: Written[] = [];
   let word = 0;
   let from = 0;
-  for (const token of plain.split(SEPARATORS)) {
-    if (token === '') continue;
+  const tokens = plain.split(SEPARATORS).filter((token) => token !== '');
+  const korean = HAS_CYRILLIC.test(plain)
+    ? koreanInCyrillic(tokens.map((token) => token.toLowerCase()))
+    : null;
+  for (const token of tokens) {
     const at = plain.indexOf(token, from);
     from = at + token.length;
     word++;
@@ -163,7 +178,10 @@ function latinWords(name: string): Written[] {
         });
       continue;
     }
-    for (const each of transliterateWord(lower)) {
+    const spelled = korean?.[word - 1];
+    const latin: readonly LatinWord[] =
+      spelled === undefined ? transliterateWord(lower) : [{ text: spelled, script: 'latin', origin: '' }];
+    for (const each of latin) {
       const raw = each.script === 'syllabic' ? each.origin : written;
       const text = each.text.slice(0, WORD_MAX);
       const apart =
@@ -337,7 +355,8 @@ function classify(words: readonly Written[], vocab: Vocabulary, isForeign: boole
     parts,
     forms,
     family: isPerson ? familyOf(parts, source) : 0,
-    segments: segmentsOf(parts, source, isForeign, vocab),
+    // The characters of an organisation before its legal form are no foreign name.
+    segments: forms.length > 0 ? NO_SEGMENTS : segmentsOf(parts, source, isForeign, vocab),
     written: [...source.map((word) => word?.raw ?? ''), ...writtenForms],
   };
 }
@@ -471,7 +490,13 @@ function slippedFormAt(
   const text = (words[at] as LatinWord).text;
   const next = words[at + 1]?.text;
   if (next === undefined) {
-    for (const [form, kind] of vocab.longForms) if (isOneEdit(text, form)) return { kind, words: 1 };
+    const [first, last] = [text[0], text.at(-1)];
+    for (let length = text.length - 1; length <= text.length + 1; length++) {
+      for (const { form, kind } of vocab.longForms.get(length) ?? []) {
+        // One edit leaves the first or the last letter as it is.
+        if ((form[0] === first || form.at(-1) === last) && isOneEdit(text, form)) return { kind, words: 1 };
+      }
+    }
     return null;
   }
   const afterNext = words[at + 2]?.text ?? '';
@@ -565,6 +590,21 @@ export const indexedPart = (
   origin: string,
 ): NamePart => new Word(text, kind, script, folded, vocabulary(), origin);
 
+/** Creates the part of adjacent words that are written as one, which is not kept: there are many, and each is compared once or twice. */
+export const gluedPart = (text: string, script: NameScript, folded: string): NamePart =>
+  new Word(text, 'name', script, folded, vocabulary(), '');
+
+const DIGIT_BIT = 1 << 26;
+
+function lettersOf(folded: string): number {
+  let letters = 0;
+  for (let at = 0; at < folded.length; at++) {
+    const code = folded.charCodeAt(at) - 97;
+    letters |= code < 0 ? DIGIT_BIT : 1 << code;
+  }
+  return letters;
+}
+
 class Word implements NamePart {
   readonly text: string;
   readonly kind: NamePartKind;
@@ -576,6 +616,7 @@ class Word implements NamePart {
   readonly rarity: number;
   private place: boolean | null = null;
   private wadeSpelling: string | null | undefined;
+  private foldedLetters = -1;
   private heardConsonants: string | null = null;
   private writtenConsonants: string | null = null;
 
@@ -608,6 +649,11 @@ class Word implements NamePart {
   get wade(): string | null {
     if (this.wadeSpelling === undefined) this.wadeSpelling = this.kind === 'name' ? wadeOf(this.text) : null;
     return this.wadeSpelling;
+  }
+
+  get letters(): number {
+    if (this.foldedLetters < 0) this.foldedLetters = lettersOf(this.folded);
+    return this.foldedLetters;
   }
 
   get skeleton(): string {

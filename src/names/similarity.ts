@@ -1,6 +1,6 @@
 /** The similarity of two words: edits weighted by pronunciation, initials, given names of one group, consonants alone. */
 import { distance } from 'fastest-levenshtein';
-import { isOneEdit, weighedEdits } from './edits.ts';
+import { isOneEdit, leastEdits, weighedEdits } from './edits.ts';
 import type { NamePart } from './parse.ts';
 import { foreignReadingOf, readingOf } from './readings/pattern.ts';
 import { fold } from './sound.ts';
@@ -25,6 +25,13 @@ const WADE_FIRSTS: ReadonlySet<string> = new Set(
     `${pair[1]}${pair[0]}`,
   ]),
 );
+const wadeTable = new Uint8Array(128 * 128);
+for (const pair of WADE_FIRSTS) wadeTable[pair.charCodeAt(0) * 128 + pair.charCodeAt(1)] = 1;
+
+/** Returns whether words that begin with these letters (as character codes) may be two spellings of one Chinese name. */
+export const mayBeWade = (one: number, other: number): boolean =>
+  wadeTable[(one & 127) * 128 + (other & 127)] === 1;
+
 /** Two spellings of one Chinese name (`Zedong`, `Tse-tung`). */
 const SAME_READING: Meeting = { kind: 'phonetic', similarity: 0.95 };
 const SAME_GIVEN_NAME: Meeting = { kind: 'nickname', similarity: 0.93 };
@@ -35,6 +42,9 @@ const SAME_CONSONANTS: readonly Meeting[] = [0, 0, 0, 0.55, 0.72].map((similarit
   similarity,
 }));
 const INITIAL: Meeting = { kind: 'initial', similarity: 0.75 };
+
+/** Letters of a word that an edit of cost 1 is divided by, for the similarity. */
+export const EDIT_SCALE = 0.72;
 
 /** Words with a lower similarity do not match. */
 export const LEAST_SIMILARITY = 0.5;
@@ -56,7 +66,7 @@ export function meet(a: NamePart, b: NamePart): Meeting {
     if (b.groups.includes(group)) return a.kind === 'descriptive' ? SAME_THING : SAME_GIVEN_NAME;
   }
   if (isPatronymicOf(a.text, b.text) || isPatronymicOf(b.text, a.text)) return NO_MEETING;
-  if (WADE_FIRSTS.has(`${a.text[0]}${b.text[0]}`) && (a.wade === b.text || b.wade === a.text))
+  if (mayBeWade(a.text.charCodeAt(0), b.text.charCodeAt(0)) && (a.wade === b.text || b.wade === a.text))
     return SAME_READING;
   const heard = spelled(a.folded, b.folded);
   // An error in a digraph changes the folded spelling by more than one letter, but the spelling as written by only one.
@@ -81,6 +91,19 @@ const beginsWith = (word: NamePart, initial: string): boolean =>
   word.text.startsWith(initial) ||
   (initial.length > 1 && word.folded.startsWith(fold(initial))) ||
   (initial === 'e' && word.text.startsWith('ye'));
+
+/**
+ * Returns whether two words in Latin letters may match with at least this similarity: false is certain, and costs a fraction of `meet`.
+ * Words that share a group of given names are not considered.
+ */
+export function mayMatch(a: NamePart, b: NamePart, least: number): boolean {
+  if (a.origin !== '' || b.origin !== '') return true;
+  const longer = Math.max(a.folded.length, b.folded.length);
+  // The least similarity of words one edit apart does not depend on the cost of the edit.
+  const cost = leastEdits(a.letters, b.letters);
+  if (cost <= Math.max(1, (1 - least) * (EDIT_SCALE * longer + 0.5))) return true;
+  return mayBeWade(a.text.charCodeAt(0), b.text.charCodeAt(0)) || isOneEdit(a.text, b.text);
+}
 
 /** Different characters that sound alike: another name. */
 const HOMOPHONE: Meeting = { kind: 'phonetic', similarity: 0.6 };
@@ -156,13 +179,21 @@ function meetConsonants(a: NamePart, b: NamePart): Meeting {
 /** Weights edits by length: one letter of eight leaves 0.85, one of three 0.6; a vowel counts half. */
 function spelled(a: string, b: string): Meeting {
   const longer = Math.max(a.length, b.length);
-  if (a.length < 2 || b.length < 2) return NO_MEETING;
-  if (longer - Math.min(a.length, b.length) > 1 + longer * 0.45) return NO_MEETING;
-  const bare = distance(a, b);
-  if (bare > 1 + longer * 0.45) return NO_MEETING;
-  const cost = weighedEdits(a, b);
-  const alike = 1 - cost / (0.72 * longer + 0.5);
+  const most = 1 + longer * 0.45;
+  if (a.length < 2 || b.length < 2 || longer - Math.min(a.length, b.length) > most) return NO_MEETING;
+  const scale = EDIT_SCALE * longer + 0.5;
+  const cost = weighedEdits(a, b, Math.max(ONE_EDIT_MOST, (1 - LEAST_SIMILARITY) * scale));
+  const alike = 1 - cost / scale;
   // One wrong letter in a short word may be an error: the words match, and the model decides the weight.
-  const similarity = bare === 1 && longer >= 3 ? Math.max(LEAST_SIMILARITY, alike) : alike;
-  return similarity < LEAST_SIMILARITY ? NO_MEETING : { kind: 'spelling', similarity };
+  if (alike < LEAST_SIMILARITY) {
+    const isSlip = longer >= 3 && cost <= ONE_EDIT_MOST && distance(a, b) === 1;
+    return isSlip ? { kind: 'spelling', similarity: LEAST_SIMILARITY } : NO_MEETING;
+  }
+  // Only many cheap edits exceed the number of edits.
+  if (cost > most * LEAST_EDIT && distance(a, b) > most) return NO_MEETING;
+  return { kind: 'spelling', similarity: alike };
 }
+
+/** The highest cost of one edit, and the lowest. */
+const ONE_EDIT_MOST = 1.2;
+const LEAST_EDIT = 0.6;

@@ -23,8 +23,8 @@ export interface Vocabulary {
   readonly formsWithout: ReadonlyMap<string, readonly { readonly word: string; readonly kind: string }[]>;
   /** The longer words of forms of several words. */
   readonly formWords: ReadonlySet<string>;
-  /** Forms of one long word, with their kinds. */
-  readonly longForms: readonly (readonly [form: string, kind: string])[];
+  /** Forms of one long word, with their kinds, by the number of their letters. */
+  readonly longForms: ReadonlyMap<number, readonly { readonly form: string; readonly kind: string }[]>;
   /**
    * Number of the group of words with one meaning that contains a descriptive word; distinct from the numbers in
    * `nicknames`.
@@ -55,11 +55,7 @@ export function vocabulary(): Vocabulary {
 const readJson = <T>(name: string): T => readShipped('names', name);
 
 function load(): Vocabulary {
-  const { kinds } = readJson<{ kinds: Record<string, string[]> }>('organisation-forms.json');
-  const forms = new Map<string, string>();
-  for (const [kind, phrases] of Object.entries(kinds)) {
-    for (const phrase of phrases) if (!forms.has(phrase)) forms.set(phrase, kind);
-  }
+  const forms = readForms();
   const particles = readJson<{ words: string[]; joining: string[]; halves: string[] }>('particles.json');
   const numbers = readJson<{
     words: Record<string, number>;
@@ -105,7 +101,7 @@ function load(): Vocabulary {
     forms,
     formsWithout,
     formWords,
-    longForms: [...forms].filter(([phrase]) => phrase.length >= LONG_FORM && !phrase.includes(' ')),
+    longForms: longFormsOf(forms),
     longestForm: Math.max(...[...forms.keys()].map((phrase) => phrase.split(' ').length)),
     honorifics: new Set(readJson<{ words: string[] }>('honorifics.json').words),
     particles: new Set(particles.words),
@@ -120,6 +116,45 @@ function load(): Vocabulary {
     ...readFrequencies(),
   };
 }
+
+function longFormsOf(forms: ReadonlyMap<string, string>): Vocabulary['longForms'] {
+  const byLength = new Map<number, { form: string; kind: string }[]>();
+  for (const [form, kind] of forms) {
+    if (form.length < LONG_FORM || form.includes(' ')) continue;
+    const known = byLength.get(form.length);
+    if (known) known.push({ form, kind });
+    else byLength.set(form.length, [{ form, kind }]);
+  }
+  return byLength;
+}
+
+/** Reads the legal forms: those in Latin letters first, which decide if a form has two kinds. */
+function readForms(): Map<string, string> {
+  const { kinds, languages } = readJson<{
+    kinds: Record<string, string[]>;
+    languages: Record<string, Record<string, string[]>>;
+  }>('organisation-forms.json');
+  const forms = new Map<string, string>();
+  for (const [kind, phrases] of Object.entries(kinds)) {
+    for (const phrase of phrases) if (!forms.has(phrase)) forms.set(phrase, kind);
+  }
+  for (const own of Object.values(languages)) {
+    for (const [kind, phrases] of Object.entries(own)) {
+      for (const phrase of phrases.map(writtenPhrase)) if (!forms.has(phrase)) forms.set(phrase, kind);
+    }
+  }
+  return forms;
+}
+
+/** Returns the words of a form as a name with it has them: in Latin letters, without dots. */
+const writtenPhrase = (form: string): string =>
+  form
+    .normalize('NFKC')
+    .replace(/[.'\u2019\u02bc\u02bb\u05f4]/g, '')
+    .split(/[^\p{L}\p{N}\p{M}]+/u)
+    .flatMap(transliterateWord)
+    .map((word) => word.text)
+    .join(' ');
 
 /** Shares in hundred-thousandths: a name of this share in one country, or more, is as common as a name can be. */
 const COMMON_SHARE = 2_000;

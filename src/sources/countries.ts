@@ -139,6 +139,10 @@ export function readCountry(text: string): string | null {
   return PUBLISHERS_SPELLINGS[foldCountry(printed)] ?? names().getAlpha2Code(printed, 'en') ?? printed;
 }
 
+/** Returns the ISO code of two letters of a code of three letters (ISO 3166-1 alpha-3); any other text is returned as it is. */
+export const fromThreeLetters = (text: string): string =>
+  /^[A-Z]{3}$/.test(text) ? (names().alpha3ToAlpha2(text) ?? text) : text;
+
 /** Returns the distinct countries of several texts, in order. */
 export function readCountries(texts: Iterable<string | undefined>): string[] {
   const found = new Set<string>();

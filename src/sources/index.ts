@@ -13,12 +13,15 @@ import { cssf } from './cssf/source.ts';
 import { esma } from './esma/source.ts';
 import { ethereumContracts, ethereumTokens } from './ethereum-lists/source.ts';
 import { eu } from './eu/source.ts';
+import { everyPolitician } from './everypolitician/source.ts';
 import { exchanges } from './exchanges/source.ts';
+import { fbiWanted } from './fbi/source.ts';
 import { fca } from './fca/source.ts';
 import { fincen } from './fincen/source.ts';
 import { fintrac } from './fintrac/source.ts';
 import { graphsense } from './graphsense/source.ts';
 import { hanfa } from './hanfa/source.ts';
+import { interpolRed } from './interpol/source.ts';
 import { jfsa } from './jfsa/source.ts';
 import { kofiu } from './kofiu/source.ts';
 import { l2beat } from './l2beat/source.ts';
@@ -39,6 +42,7 @@ import { ransomwhere } from './ransomwhere/source.ts';
 import type { SourceReader } from './records.ts';
 import { registers } from './registers/source.ts';
 import { scamDatabase, uniswapTokens } from './restricted/source.ts';
+import { samExclusions } from './sam/source.ts';
 import { scams } from './scams/source.ts';
 import { scm } from './scm/source.ts';
 import { seco } from './seco/source.ts';
@@ -51,6 +55,8 @@ import { trustWallet } from './trustwallet/source.ts';
 import { uk } from './uk/source.ts';
 import { un } from './un/source.ts';
 import { vara } from './vara/source.ts';
+import { worldCheck } from './world-check/source.ts';
+import { worldBank } from './worldbank/source.ts';
 
 /** Sources of labels; those with sanctions lists first. */
 export const SOURCES = [
@@ -84,7 +90,16 @@ export const SOURCES = [
 ] as const;
 
 /** Sources of names only. */
-export const NAME_SOURCES = [openSanctions, people] as const;
+export const NAME_SOURCES = [
+  openSanctions,
+  worldBank,
+  fbiWanted,
+  interpolRed,
+  samExclusions,
+  everyPolitician,
+  worldCheck,
+  people,
+] as const;
 
 /** Sources of regulatory registers. */
 export const REGISTER_SOURCES = [

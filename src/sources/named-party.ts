@@ -2,7 +2,7 @@
  * The record of readers of lists that are screened by name only: politically exposed persons, adverse media, a user's own lists.
  * The official sanctions lists have their own record (`DesignatedParty`).
  */
-import type { PartyName, PartySchema, Provenance, Reject } from './records.ts';
+import type { PartyIdentifier, PartyName, PartySchema, Provenance, Reject } from './records.ts';
 
 /** The reason for being on a list. */
 export type NamedListType = 'sanctions' | 'pep' | 'adverse_media';
@@ -27,6 +27,8 @@ export interface NamedParty {
   /** ISO date. */
   readonly listedAt: string | null;
   readonly sourceUrl: string | null;
+  /** Numbers of registers and documents that identify the party; absent if the file has none. */
+  readonly identifiers?: readonly PartyIdentifier[];
   readonly provenance: Provenance;
 }
 

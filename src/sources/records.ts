@@ -23,6 +23,15 @@ export interface PartyName {
   readonly script: string | null;
 }
 
+/** A number by which a register or a document identifies a party. */
+export type IdentifierKind = 'imo' | 'tailNumber' | 'lei' | 'registrationNumber' | 'passport' | 'nationalId';
+
+/** An identifier of a listed party, in the form in which identifiers are compared (see `normaliseIdentifier`). */
+export interface PartyIdentifier {
+  readonly kind: IdentifierKind;
+  readonly value: string;
+}
+
 /** An address that a list attributes to a party. */
 export interface ListedAddress {
   readonly address: string;
@@ -50,6 +59,8 @@ export interface DesignatedParty<List extends string = string> {
   readonly delistedAt: string | null;
   readonly addresses: readonly ListedAddress[];
   readonly remarks: string | null;
+  /** Numbers of registers and documents that identify the party; absent if the file has none. */
+  readonly identifiers?: readonly PartyIdentifier[];
   /** The publisher's words for the measures imposed (`Asset freeze`, `Travel Ban`), if its file lists them. */
   readonly measures?: readonly string[];
   /** Whether an asset freeze is among the measures; null or absent if the file does not state it. */

@@ -47,6 +47,31 @@ describeWithSharedData('names against the real lists of OFAC, the UN, the EU and
   const found = (result: NameResult | undefined, list: string, entityId: string): TopMatch | undefined =>
     result?.topMatches.find((match) => match.source === list && match.entityId === entityId);
 
+  it('finds a vessel and a person by their numbers alone, over HTTP and on the command line', async () => {
+    const { results } = await screen(
+      { name: 'Zebulon Quaternion', identifiers: { imo: 'IMO 9187629' } },
+      { name: 'Zebulon Quaternion', identifiers: { passport: 'OB 0243318' } },
+      { name: 'Zebulon Quaternion', identifiers: { passport: 'ZZ 0000001' } },
+    );
+    expect(results[0]?.topMatches[0]).toMatchObject({ confidence: 1, schema: 'Vessel', source: 'OFAC_SDN' });
+    expect(results[0]?.topMatches[0]?.explanation[0]).toMatchObject({
+      kind: 'identifier',
+      listed: '9187629',
+    });
+    expect(results[1]?.topMatches.some((match) => match.source === 'UN' && match.confidence === 1)).toBe(
+      true,
+    );
+    expect(results[2]?.topMatches).toEqual([]);
+    const body = { names: [{ name: 'A', identifiers: { imo: '9187628' } }] };
+    const { status, body: error } = await ask<{ error: string }>('POST', '/namescreen/bulk', body);
+    expect(status).toBe(400);
+    expect(error.error).toContain('names[0].identifiers.imo: must be an IMO number');
+    const listed = await world.run(['names', 'screen', 'Zebulon Quaternion', '--imo', '9187629']);
+    expect(listed.out).toContain('The IMO number 9187629 is that of the listed party.');
+    const wrong = await world.run(['names', 'screen', 'Zebulon Quaternion', '--imo', '9187628']);
+    expect(wrong.err).toContain('--imo: must be an IMO number');
+  });
+
   it('finds a sanctioned person in Cyrillic, in Arabic and with a typo, and explains the match', async () => {
     const { results, creditsUsed, coverage } = await screen(
       { name: 'Владимир Путин' },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openClearedStore } from '../../src/names/cleared.ts';
 import { isOneEdit, jaroWinkler, weighedEdits } from '../../src/names/edits.ts';
-import { joinsOf, keysOf, wholeKey } from '../../src/names/index/keys.ts';
+import { indexKeysOf, joinsOf, queryKeysOf, wholeKey } from '../../src/names/index/keys.ts';
 import { coverageOf, reasonsOf } from '../../src/names/lists-coverage.ts';
 import { FingerprintWriter, openFingerprints, versionOf } from '../../src/names/lists-fingerprints.ts';
 import type { NameEntity } from '../../src/names/name.ts';
@@ -136,6 +136,7 @@ describe('matching name parts', () => {
     kind: 'name',
     script: 'latin',
     origin: '',
+    letters: 0,
     rarity: 1,
     isPlace: false,
     wade: null,
@@ -204,22 +205,35 @@ describe('matching name parts', () => {
   });
 
   it('share the index keys by which they are found', () => {
-    expect(keysOf(part('12', { kind: 'number' }))).toEqual(['=12']);
-    expect([keysOf(part('a', { kind: 'initial' })), keysOf(part('ltd', { kind: 'form' }))]).toEqual([[], []]);
-    const short = keysOf(part('ab', { skeleton: 'bb', consonants: 'b' }));
+    expect(indexKeysOf(part('12', { kind: 'number' }))).toEqual(['=12']);
+    expect([indexKeysOf(part('a', { kind: 'initial' })), indexKeysOf(part('ltd', { kind: 'form' }))]).toEqual(
+      [[], []],
+    );
+    const short = indexKeysOf(part('ab', { skeleton: 'bb', consonants: 'b' }));
     expect(short).toEqual([':ab']);
-    const three = keysOf(part('abc', { skeleton: 'bks', consonants: 'bk', groups: [7] }));
+    const three = indexKeysOf(part('abc', { skeleton: 'bks', consonants: 'bk', groups: [7] }));
     expect(three.sort()).toEqual([':abc', ':bc', ':ac', ':ab', '~bks', "'bk", '#7'].sort());
-    expect(keysOf(part('aab', { skeleton: 'b', consonants: '' })).sort()).toEqual(
+    expect(indexKeysOf(part('aab', { skeleton: 'b', consonants: '' })).sort()).toEqual(
       [':aab', ':ab', ':aa'].sort(),
     );
-    expect(keysOf(part('x', { skeleton: 'bksr', consonants: '' }))).not.toContain('~bks');
-    expect(keysOf(part('x', { skeleton: 'bksrt', consonants: '' }))).toContain('~bksr');
-    expect(keysOf(part('x', { skeleton: '', consonants: 'bk', script: 'syllabic' }))).toEqual([':x']);
-    expect(keysOf(part('khan', { folded: 'han', skeleton: '', consonants: '' }))).toContain(':khn');
+    expect(indexKeysOf(part('x', { skeleton: 'bksr', consonants: '' }))).not.toContain('~bks');
+    expect(indexKeysOf(part('x', { skeleton: 'bksrt', consonants: '' }))).toContain('~bksr');
+    expect(indexKeysOf(part('x', { skeleton: '', consonants: 'bk', script: 'syllabic' }))).toEqual([':x']);
+    expect(indexKeysOf(part('khan', { folded: 'han', skeleton: '', consonants: '' }))).toContain(':khn');
     expect(
-      keysOf(part('khan', { folded: 'han', skeleton: '', consonants: '', script: 'abjad' })),
+      indexKeysOf(part('khan', { folded: 'han', skeleton: '', consonants: '', script: 'abjad' })),
     ).not.toContain(':khan');
+  });
+
+  it('look up Latin words and words in scripts without vowels by keys of their own', () => {
+    const latin = part('hasan', { consonants: 'hsn' });
+    expect(indexKeysOf(latin)).toContain("'hsn");
+    expect(queryKeysOf(latin)).toContain('"hsn');
+    expect(queryKeysOf(latin)).not.toContain("'hsn");
+    const own = part('hsn', { origin: 'حسن', script: 'abjad', consonants: 'hsn' });
+    expect(indexKeysOf(own)).toContain('"hsn');
+    expect(indexKeysOf(own)).not.toContain("'hsn");
+    expect(queryKeysOf(own)).toEqual(expect.arrayContaining(["'hsn", '"hsn']));
   });
 
   it('share the key of the whole name, and of joined neighbours', () => {

@@ -1,10 +1,12 @@
 /** The core of the matcher: how it reads each script and spelling, which names match, and the properties that hold for any two names. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { shippedData } from '../../src/base/paths.ts';
 import { align, features } from '../../src/names/compare.ts';
 import { isOneEdit } from '../../src/names/edits.ts';
 import { explainNames, judge, nameConfidence, weighEvidence } from '../../src/names/model.ts';
 import { parseName } from '../../src/names/parse.ts';
+import { readJson } from '../../src/state/atomic-file.ts';
 
 const confidence = (a: string, b: string): number => nameConfidence(parseName(a), parseName(b));
 const words = (name: string): string[] => parseName(name).parts.map((part) => part.text);
@@ -35,9 +37,56 @@ describe('scripts', () => {
     expect(confidence(a, b)).toBeGreaterThanOrEqual(0.7);
   });
 
+  it('reads only a Korean surname with two syllables by the sound of Korean', () => {
+    expect(words('Ким Иван Петрович')).toEqual(['kim', 'ivan', 'petrovich']);
+    expect(words('Ли Чен')).toEqual(['li', 'chen']);
+    expect(words('Пак Чен Ын Петров')).toEqual(['pak', 'chen', 'yn', 'petrov']);
+  });
+
   it('does not treat two names in Arabic script as one', () => {
     expect(confidence('باراك أوباما', 'محمد بن سلمان آل سعود')).toBeLessThan(0.3);
   });
+});
+
+describe('legal forms', () => {
+  const { languages } = readJson(shippedData('names', 'organisation-forms.json')) as {
+    languages: Record<string, Record<string, string[]>>;
+  };
+
+  it('of thirty languages are no part of a name, in the script of their language', () => {
+    expect(Object.keys(languages).length).toBeGreaterThanOrEqual(30);
+    for (const [language, kinds] of Object.entries(languages)) {
+      for (const form of Object.values(kinds).flat()) {
+        const { parts, forms } = parseName(`Kertanova ${form}`);
+        expect(
+          parts.map((part) => part.text),
+          `${language}: ${form}`,
+        ).toEqual(['kertanova']);
+        expect(forms.length, `${language}: ${form}`).toBeGreaterThan(0);
+      }
+    }
+  });
+
+  it.each([
+    ['Kertanova s.r.o.', 'Kertanova společnost s ručením omezeným'],
+    ['深圳市华信有限公司', '深圳市华信'],
+    ['ТОВ Кертанова', 'Товариство з обмеженою відповідальністю Кертанова'],
+    ['Kertanova Aksiyadorlik jamiyati', 'JSC Kertanova'],
+    ['株式会社山田', '山田'],
+  ])('%s is the same company as %s', (one, other) => {
+    expect(confidence(one, other)).toBeGreaterThanOrEqual(0.9);
+  });
+
+  it('do not make a company of Chinese characters a foreign name', () => {
+    expect(confidence('Vulan LLC', '布林有限公司')).toBeLessThan(0.7);
+  });
+
+  it.each(['MV', 'M/T', 'M/Y', 'F/V', 'S/Y', 'T/B', 'LNG/C', 'LPG', 'VLCC'])(
+    'the prefix %s of a vessel is no part of its name',
+    (prefix) => {
+      expect(words(`${prefix} Blue Example`)).toEqual(['blue', 'example']);
+    },
+  );
 });
 
 describe('names in other scripts', () => {
@@ -54,6 +103,10 @@ describe('names in other scripts', () => {
     ['이명박', 'Lee Myung-bak'],
     ['李嘉誠', 'LI, Ka-shing'],
     ['毛泽东', 'Mao Tse-tung'],
+    ['Ким Чен Ын', 'KIM, Jong Un'],
+    ['Ким Чен Ир', 'KIM, Jong Il'],
+    ['Мун Чжэ Ин', 'Moon Jae-in'],
+    ['Пак Пон Джу', 'PAK, Pong Ju'],
     ['普京', 'Putin'],
     ['普京', 'PUTIN, Vladimir Vladimirovich'],
     ['弗拉基米尔·普京', 'PUTIN, Vladimir Vladimirovich'],

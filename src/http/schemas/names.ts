@@ -23,6 +23,32 @@ const NameText = Type.String({
   examples: ['Владимир Путин'],
 });
 
+const identifier = (description: string, example: string) =>
+  Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: NAME_LIMITS.identifierCharsMax,
+      description,
+      examples: [example],
+    }),
+  );
+
+/** Each identifier that is equal to a listed one is a match with a confidence of 1. */
+const Identifiers = Type.Object(
+  {
+    imo: identifier('IMO number of a vessel, with its check digit.', '9187629'),
+    tailNumber: identifier('Registration (tail number) of an aircraft.', 'EP-MNA'),
+    lei: identifier('Legal Entity Identifier of a company (ISO 17442).', '529900T8BM49AURSDO55'),
+    registrationNumber: identifier('Number of a company in a register or with a tax office.', '06527449'),
+    passport: identifier('Passport number of a person.', 'OB0243318'),
+    nationalId: identifier('National identification number of a person.', '1-78-09-44621-80'),
+  },
+  {
+    description:
+      'Numbers of registers and documents. Spaces and punctuation do not matter. A listed party with the same number is a match with confidence 1, whatever its name.',
+  },
+);
+
 /** Optional evidence for or against a match. It never filters matches out. */
 const evidence = {
   birthDate: Type.Optional(
@@ -38,6 +64,7 @@ const evidence = {
     }),
   ),
   schema: Type.Optional(oneOf(['Person', 'Organization', 'Vessel'], 'Type of the named party.')),
+  identifiers: Type.Optional(Identifiers),
 };
 
 export const NamesBody = Type.Object(
@@ -73,7 +100,7 @@ export const NamesBody = Type.Object(
 
 export const NameReasonSchema = Type.Object(
   {
-    kind: text('Kind of the comparison: exact, spelling, initial, missing, birthDate, …'),
+    kind: text('Kind of the comparison: exact, spelling, initial, identifier, missing, birthDate, …'),
     asked: nullable(Type.String(), 'The part of the asked name, as written.'),
     listed: nullable(Type.String(), 'The part of the listed name as written, or the listed fact.'),
     similarity: nullable(Type.Number(), '0 to 1.'),

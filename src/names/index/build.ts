@@ -14,6 +14,7 @@ import {
   ENVIRONMENT_FILE,
   FAMILY_SHIFT,
   FORMAT_VERSION,
+  identifierKey,
   KINDS,
   keyHash,
   NAME_WORDS,
@@ -25,7 +26,7 @@ import {
   type ValueName,
   WEAK,
 } from './format.ts';
-import { consonantJoinsOf, joinsOf, keysOf, wholeKey } from './keys.ts';
+import { consonantJoinsOf, indexKeysOf, joinsOf, wholeKey } from './keys.ts';
 
 export interface NameIndexDeps {
   readonly clock: Clock;
@@ -60,6 +61,7 @@ export async function buildNameIndex(
   const postings: number[][] = [];
   const nameRows: { entity: number; flags: number; text: string; words: number[] }[] = [];
   const joins = new PairList();
+  const identifiers = new PairList();
   const byListType = { sanctions: 0, pep: 0, adverse_media: 0 };
   const byList: Record<string, number> = {};
   const version = createHash('sha256').update(`names ${FORMAT_VERSION}\n`);
@@ -68,6 +70,7 @@ export async function buildNameIndex(
     version.update(json).update('\n');
     byListType[entity.listType]++;
     byList[entity.list] = (byList[entity.list] ?? 0) + 1;
+    for (const each of entity.identifiers ?? []) identifiers.add(keyHash(identifierKey(each)), number);
     const seen = new Map<string, number>();
     for (const name of entity.names) {
       const known = seen.get(name.text);
@@ -113,7 +116,8 @@ export async function buildNameIndex(
   }
 
   const keys = new PairList();
-  for (const [word, part] of words.entries()) for (const key of keysOf(part)) keys.add(keyHash(key), word);
+  for (const [word, part] of words.entries())
+    for (const key of indexKeysOf(part)) keys.add(keyHash(key), word);
   const rarity = postings.map((list) => rarityOf(list.length, nameRows.length));
   const nameWords = nameRows.reduce((sum, row) => sum + row.words.length, 0);
   const values: Record<ValueName, Buffer> = {
@@ -127,6 +131,7 @@ export async function buildNameIndex(
     weights: nameWeights(nameRows, words, rarity),
     names: packNames(nameRows, nameWords),
     entities: endsAndTexts(sorted.map((each) => each.json)),
+    identifiers: identifiers.sorted(),
   };
   const meta: StoredNameMeta = {
     formatVersion: FORMAT_VERSION,
@@ -136,7 +141,13 @@ export async function buildNameIndex(
     names: nameRows.length,
     byListType,
     byList,
-    counts: { words: words.length, keys: keys.size, joins: joins.size, nameWords },
+    counts: {
+      words: words.length,
+      keys: keys.size,
+      joins: joins.size,
+      nameWords,
+      identifiers: identifiers.size,
+    },
   };
   await write(folder, meta, values);
   return meta;
@@ -172,6 +183,7 @@ function entityJson(entity: NameEntity): string {
     listedAt,
     delistedAt,
     sourceUrl,
+    identifiers = [],
   } = entity;
   const primary = primaryOf(entity);
   return JSON.stringify({
@@ -186,6 +198,7 @@ function entityJson(entity: NameEntity): string {
     listedAt,
     delistedAt,
     sourceUrl,
+    ...(identifiers.length === 0 ? {} : { identifiers: identifiers.map(identifierKey) }),
   });
 }
 

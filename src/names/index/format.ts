@@ -10,18 +10,28 @@
  * - `weights`: weight (float) of each name.
  * - `names`: entity, flags, end of its words, end of its text for each name; then the words; then the texts.
  * - `entities`: end of each entity's JSON; then the JSON.
+ * - `identifiers`: hash (1) of every identifier, ascending; then the entity of each.
  */
 
-import type { PartySchema } from '../../sources/records.ts';
+import type { PartyIdentifier, PartySchema } from '../../sources/records.ts';
 import type { NameIndexMeta } from '../name.ts';
 import type { NamePartKind } from '../parse.ts';
 import type { NameScript } from '../transliterate.ts';
 
-export const FORMAT_VERSION = 4;
+export const FORMAT_VERSION = 5;
 export const ENVIRONMENT_FILE = 'names.mdb';
 /** Holds the size of the finished environment in bytes. */
 export const SIZE_FILE = 'names.size';
-export const VALUES = ['words', 'keys', 'joins', 'postings', 'weights', 'names', 'entities'] as const;
+export const VALUES = [
+  'words',
+  'keys',
+  'joins',
+  'postings',
+  'weights',
+  'names',
+  'entities',
+  'identifiers',
+] as const;
 export type ValueName = (typeof VALUES)[number];
 
 /**
@@ -43,6 +53,7 @@ export interface StoredNameMeta extends NameIndexMeta {
     readonly keys: number;
     readonly joins: number;
     readonly nameWords: number;
+    readonly identifiers: number;
   };
 }
 
@@ -60,6 +71,9 @@ export const SCRIPTS: readonly NameScript[] = ['latin', 'abjad', 'syllabic'];
 
 /** Hashes have 28 bits: with 25 bits of a position they sort as one exact number. */
 export const HASH_BITS = 28;
+
+/** The text of an identifier as it is hashed and stored. */
+export const identifierKey = ({ kind, value }: PartyIdentifier): string => `${kind}:${value}`;
 
 /** Hashes a text: FNV-1a of the UTF-16 units, then mixed; 28 bits. */
 export function keyHash(text: string): number {

@@ -9,23 +9,41 @@ const DELETION_LEAST = 3;
 const CONSONANTS_LEAST = 2;
 
 /**
- * Returns the keys of a word. Two words share a key if their folded spellings are within one edit, or if they have the same sound,
- * group or skeleton.
+ * Keys of consonants are of two kinds, because the words that share one are many: Latin words of an index, which words of queries in scripts
+ * without vowels look up, and words of an index in such scripts, which all words of queries look up.
  */
-export function keysOf(part: NamePart): string[] {
+const LATIN_CONSONANTS = "'";
+const OWN_CONSONANTS = '"';
+
+/** Whether a key is one of consonants only. */
+export const isKeyOfSound = (key: string): boolean =>
+  key[0] === '~' || key[0] === LATIN_CONSONANTS || key[0] === OWN_CONSONANTS;
+
+/** Whether a key is one of a meaning (`company`, `co`) or of a group of given names. */
+export const isKeyOfMeaning = (key: string): boolean => key[0] === '#';
+
+/** Returns the keys under which an index has a word. */
+export const indexKeysOf = (part: NamePart): string[] =>
+  part.origin === ''
+    ? keysOf(part, LATIN_CONSONANTS)
+    : originKeys(part).map((key) => (key[0] === LATIN_CONSONANTS ? OWN_CONSONANTS + key.slice(1) : key));
+
+/**
+ * Returns the keys by which a word of a query is looked up, those of its spelling first. Two words share a key if their folded spellings
+ * are within one edit, or if they have the same sound, group or skeleton.
+ */
+export function queryKeysOf(part: NamePart): string[] {
+  if (part.origin === '') return keysOf(part, OWN_CONSONANTS);
+  const keys = originKeys(part);
+  const own = keys.filter((key) => key[0] === LATIN_CONSONANTS).map((key) => OWN_CONSONANTS + key.slice(1));
+  return [...keys, ...own];
+}
+
+function keysOf(part: NamePart, consonants: string): string[] {
   if (part.kind === 'number') return [`=${part.text}`];
   if (part.kind === 'initial' || part.kind === 'form') return [];
-  if (part.origin !== '') return originKeys(part);
   const keys = [`:${part.folded}`];
-  if (part.skeleton.length >= SKELETON_LEAST) {
-    keys.push(`~${part.skeleton}`);
-    // The skeleton without one consonant, with any vowels: two edits of a long word can leave this unchanged.
-    if (part.skeleton.length > SKELETON_LEAST + 1) {
-      for (const shorter of without(part.skeleton)) keys.push(`~${shorter}`);
-    }
-  }
-  if (part.consonants.length >= CONSONANTS_LEAST && part.script !== 'syllabic')
-    keys.push(`'${part.consonants}`);
+  for (const group of part.groups) keys.push(`#${group}`);
   if (part.folded.length >= DELETION_LEAST)
     for (const shorter of without(part.folded)) keys.push(`:${shorter}`);
   // An error inside a digraph changes the folded spelling by more than one letter, but the spelling as written by only one.
@@ -34,7 +52,15 @@ export function keysOf(part: NamePart): string[] {
     if (part.text.length >= DELETION_LEAST)
       for (const shorter of without(part.text)) keys.push(`:${shorter}`);
   }
-  for (const group of part.groups) keys.push(`#${group}`);
+  if (part.skeleton.length >= SKELETON_LEAST) {
+    keys.push(`~${part.skeleton}`);
+    // The skeleton without one consonant, with any vowels: two edits of a long word can leave this unchanged.
+    if (part.skeleton.length > SKELETON_LEAST + 1) {
+      for (const shorter of without(part.skeleton)) keys.push(`~${shorter}`);
+    }
+  }
+  if (part.consonants.length >= CONSONANTS_LEAST && part.script !== 'syllabic')
+    keys.push(consonants + part.consonants);
   return [...new Set(keys)];
 }
 

@@ -1,17 +1,21 @@
 /** An open index of names: selects candidates by shared keys and rarity, then compares the best of them part by part. */
 import { join } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
+import { IDENTIFIER_KINDS, identifierLabel, normaliseIdentifier } from '../../sources/identifiers.ts';
+import type { PartyIdentifier } from '../../sources/records.ts';
 import { hasFinishedSize } from '../../state/finished-size.ts';
 import { wrongFormat } from '../../state/format-version.ts';
 import type { RootDatabase } from '../../state/lmdb.ts';
 import { openMappedFile } from '../../state/mapped-file.ts';
 import { Meetings } from '../compare.ts';
+import { isOneEdit, leastEdits } from '../edits.ts';
 import { isPartial, kindOf, mostForKinds } from '../kinds.ts';
 import {
   explainNames,
+  floorOf,
   isIdentical,
   type Judgement,
-  judge,
+  judgeAbove,
   mostEvidence,
   PARTIAL_MOST,
   toConfidence,
@@ -34,13 +38,15 @@ import {
   parseName,
   placeSegments,
 } from '../parse.ts';
-import { LEAST_SIMILARITY, meet } from '../similarity.ts';
+import { EDIT_SCALE, LEAST_SIMILARITY, mayBeWade, meet } from '../similarity.ts';
 import { rankShare, rarityOf } from './build.ts';
 import {
   ENVIRONMENT_FILE,
   FAMILY_MASK,
   FAMILY_SHIFT,
   FORMAT_VERSION,
+  HASH_BITS,
+  identifierKey,
   KINDS,
   keyHash,
   MAP_BYTES,
@@ -54,7 +60,8 @@ import {
   type ValueName,
   WEAK,
 } from './format.ts';
-import { consonantJoinsOf, joinsOf, keysOf, wholeKey } from './keys.ts';
+import { consonantJoinsOf, isKeyOfMeaning, isKeyOfSound, joinsOf, queryKeysOf, wholeKey } from './keys.ts';
+import { Tally } from './tally.ts';
 
 /** Maximum number of names that are compared part by part, best candidates first. */
 const COMPARED_MOST = 64;
@@ -65,18 +72,37 @@ const COMPARED_MOST = 64;
 const COMPARED_WITHOUT_VOWELS_MOST = 256;
 /** Maximum number of postings that are followed for one query; rarer words go first. */
 const POSTINGS_MOST = 16_000;
+/**
+ * Minimum similarity of words that are followed to their names. Two names of which a word is less similar score below the default threshold,
+ * whatever their other words are, unless an error in one letter explains it.
+ */
+const LEAST_USEFUL = 0.65;
 /** Maximum number of words of one key that are checked. */
 const KEY_WORDS_MOST = 150;
 const JOINED_NAMES_MOST = 200;
 /** Maximum number of adjacent parts of a query that are tried as one word. */
 const JOINED_MOST = 4;
+/**
+ * Words that gain less than this share of the most similar word of a part make no name promising: if all words of a name gain less, its rank is
+ * below `RANK_LEAST`.
+ */
+const WEAK_SHARE = 0.25;
 /** Minimum rank: a name that matches less of the query, by the weight of its words, is far below any threshold. */
 const RANK_LEAST = 0.4;
+/** Minimum share of the weight of a query or of a name that matches. */
+const SHARE_LEAST = 0.3;
 /**
  * Maximum number of names with exactly the words of the query. They
  * are always compared; on present lists, at most 14 share one.
  */
 const WHOLE_NAMES_MOST = 1_000;
+/** Maximum number of entities with one identifier: a party is on at most a few lists, and some passports are listed for several people. */
+const IDENTIFIED_MOST = 200;
+/** Ranks matches by an identifier before matches of equal names. */
+const CERTAIN = 100;
+/** In place of the length of a word: it was not decoded yet, and it is no name in Latin letters or has more than one spelling. */
+const UNKNOWN = 0;
+const OTHER = 255;
 const LIMIT = 100;
 const THRESHOLD = 0.7;
 
@@ -101,25 +127,41 @@ export function openNameIndex(folder: string): NameIndex {
   );
 }
 
-interface Hit {
-  readonly word: number;
-  readonly gain: number;
+/** The words of the index that match a part, by descending gain: similar and rare words first. */
+interface Hits {
+  readonly words: Int32Array;
+  readonly gains: Float64Array;
+  /** Number of names that have the words. */
+  readonly names: number;
 }
+
+const NO_HITS: Hits = { words: new Int32Array(0), gains: new Float64Array(0), names: 0 };
+
+/** Maximum number of words in the cache of hits: 12 bytes each, so 12 MB. */
+const HITS_KEPT = 1_000_000;
 
 /** The best name of an entity for a query. */
 interface Best {
+  /** -1 if the entity was found by an identifier, and none of its names is similar. */
   readonly name: number;
   readonly entity: number;
-  readonly judged: Judgement;
+  readonly judged: Judgement | null;
   readonly score: number;
   readonly logit: number;
   readonly partial: boolean;
   readonly weak: boolean;
   /** Null until they are needed: reading them costs as much as comparing a name. */
   readonly facts: EntityFacts | null;
+  /** Identifiers of the query that are those of the entity. */
+  readonly identified: readonly PartyIdentifier[];
 }
 
-type EntityFacts = Omit<NameMatch, 'explanation' | 'matchedName' | 'weak' | 'score' | 'partial'>;
+type EntityFacts = Omit<NameMatch, 'explanation' | 'matchedName' | 'weak' | 'score' | 'partial'> & {
+  /** As `identifierKey` writes them. */
+  readonly identifiers?: readonly string[];
+};
+
+const NO_IDENTIFIERS: readonly PartyIdentifier[] = [];
 
 const NO_FACTS = { birthDates: [], countries: [] } as const;
 
@@ -138,12 +180,23 @@ class MappedNames implements NameIndex {
   private readonly nameTexts: Uint8Array;
   private readonly entityEnds: Int32Array;
   private readonly entityTexts: Uint8Array;
+  private readonly identifiers: Int32Array;
   private readonly parts: (NamePart | undefined)[];
-  /** Gain of each name for the current query, and the part of the query that gained last. */
-  private readonly gains: Float32Array;
-  private readonly stamps: Int32Array;
+  private readonly tally: Tally;
+  /** Where the keys of each bucket of hashes begin. */
+  private readonly keyStarts: Int32Array;
+  private readonly joinStarts: Int32Array;
+  private readonly identifierStarts: Int32Array;
   private partsKept = 0;
-  private stamp = 0;
+  /** The search of hits that met each word last. */
+  private readonly wordStamps: Int32Array;
+  private wordStamp = 0;
+  /** The letters and the length of the folded spelling of each word that was decoded. */
+  private readonly wordLetters: Int32Array;
+  private readonly wordLengths: Uint8Array;
+  private readonly wordFirsts: Uint8Array;
+  private readonly hitsOf = new Map<string, Hits>();
+  private hitsKept = 0;
 
   private readonly environment: RootDatabase;
 
@@ -162,7 +215,7 @@ class MappedNames implements NameIndex {
       const mapped = (view.buffer as { isSharedMap?: boolean }).isSharedMap === true;
       values[name] = mapped ? view : Uint8Array.from(view.subarray(0, view.length));
     }
-    const { words, keys, joins, nameWords } = meta.counts;
+    const { words, keys, joins, nameWords, identifiers } = meta.counts;
     const { counts: _, ...open } = meta;
     this.meta = open;
     this.counts = meta.counts;
@@ -181,6 +234,7 @@ class MappedNames implements NameIndex {
     this.wordTexts = Buffer.from(texts.buffer, texts.byteOffset, texts.length);
     this.keys = view('keys', 0, keys * 2);
     this.joins = view('joins', 0, joins * 2);
+    this.identifiers = view('identifiers', 0, identifiers * 2);
     this.postings = view('postings', 0, values.postings.length >>> 2);
     this.rows = view('names', 0, this.names * NAME_WORDS);
     const weights = view('weights', 0, this.names);
@@ -190,24 +244,32 @@ class MappedNames implements NameIndex {
     this.entityEnds = view('entities', 0, meta.entities);
     this.entityTexts = values.entities.subarray(meta.entities * 4);
     this.parts = new Array<NamePart | undefined>(words).fill(undefined);
-    this.gains = new Float32Array(this.names);
-    this.stamps = new Int32Array(this.names);
+    this.keyStarts = bucketsOf(this.keys, keys);
+    this.joinStarts = bucketsOf(this.joins, joins);
+    this.identifierStarts = bucketsOf(this.identifiers, identifiers);
+    this.tally = new Tally(this.rowWeights);
+    this.wordStamps = new Int32Array(words);
+    this.wordLetters = new Int32Array(words);
+    this.wordLengths = new Uint8Array(words);
+    this.wordFirsts = new Uint8Array(words);
   }
 
   match(query: NameQuery, options: MatchOptions = {}): readonly NameMatch[] {
     const { limit = LIMIT, threshold = THRESHOLD } = options;
     const asked = parseName(query.name);
-    if (asked.parts.length === 0 || this.names === 0) return [];
+    if (this.names === 0) return [];
     const meetings = new Meetings();
     const mostShift = mostEvidence(query);
     const needsFacts = mostShift > 0;
     const kind = kindOf(query, asked);
+    // Skips names that no evidence could lift to the threshold.
+    const floor = floorOf(threshold) - mostShift;
     const best = new Map<number, Best>();
-    for (const name of this.candidates(asked)) {
+    for (const name of asked.parts.length === 0 ? [] : this.candidates(asked)) {
       const listed = this.parsed(name);
-      const judged = judge(asked, listed, meetings);
+      const judged = judgeAbove(asked, listed, floor, meetings);
+      if (judged === null) continue;
       const identical = isIdentical(asked, listed);
-      // Skips names that no evidence could lift to the threshold.
       if (toConfidence(judged.logit + mostShift, identical) < threshold) continue;
       const entity = this.rows[name * NAME_WORDS] as number;
       const flags = this.rows[name * NAME_WORDS + 1] as number;
@@ -222,8 +284,10 @@ class MappedNames implements NameIndex {
       const score = Math.min(most, toConfidence(logit, identical));
       if (score < threshold) continue;
       if (before && (before.score > score || (before.score === score && before.logit >= logit))) continue;
-      best.set(entity, { name, entity, judged, score, logit, partial, weak, facts });
+      const identified = NO_IDENTIFIERS;
+      best.set(entity, { name, entity, judged, score, logit, partial, weak, facts, identified });
     }
+    if (query.identifiers !== undefined) this.addIdentified(query.identifiers, best);
     const listTypes = new Map<number, number>();
     const listTypeOf = (found: Best): number => {
       const known = listTypes.get(found.entity);
@@ -245,15 +309,17 @@ class MappedNames implements NameIndex {
 
   /** The explanation is made when it is read: of up to 200 matches a response shows a few. */
   private matchOf(query: NameQuery, asked: ParsedName, found: Best): NameMatch {
-    const facts = found.facts ?? this.entity(found.entity);
-    const { weak, score, partial, judged } = found;
-    const match = { ...facts, matchedName: this.text(found.name), weak, score, partial };
+    const { identifiers: _, ...facts } = found.facts ?? this.entity(found.entity);
+    const { weak, score, partial, judged, identified } = found;
+    const matchedName = found.name < 0 ? facts.primaryName : this.text(found.name);
+    const match = { ...facts, matchedName, weak, score, partial };
     let explained: readonly MatchReason[] | null = null;
     return {
       ...match,
       get explanation() {
         explained ??= [
-          ...explainNames(asked, parseName(match.matchedName), judged),
+          ...identified.map(identifierReason),
+          ...(judged === null ? [] : explainNames(asked, parseName(match.matchedName), judged)),
           ...weighEvidence(query, match).reasons,
         ];
         return explained;
@@ -265,130 +331,187 @@ class MappedNames implements NameIndex {
     void this.environment.close();
   }
 
+  /** Adds the entities that have an identifier of the query: the number identifies them, whatever their names are. */
+  private addIdentified(asked: NonNullable<NameQuery['identifiers']>, best: Map<number, Best>): void {
+    for (const kind of IDENTIFIER_KINDS) {
+      const value = asked[kind] === undefined ? null : normaliseIdentifier(kind, asked[kind]);
+      if (value === null) continue;
+      const identifier = { kind, value };
+      const key = identifierKey(identifier);
+      this.range(this.identifiers, this.identifierStarts, keyHash(key), IDENTIFIED_MOST, (entity) => {
+        const known = best.get(entity);
+        const facts = known?.facts ?? this.entity(entity);
+        // Two identifiers may have one hash.
+        if (facts.identifiers?.includes(key) !== true) return;
+        best.set(entity, {
+          name: known?.name ?? -1,
+          entity,
+          judged: known?.judged ?? null,
+          score: 1,
+          logit: CERTAIN,
+          partial: false,
+          weak: known?.weak ?? false,
+          facts,
+          identified: [...(known?.identified ?? []), identifier],
+        });
+      });
+    }
+  }
+
   /**
    * Returns the names with exactly the words of the query, then those that share rare or similar words with it; the most
    * promising first.
    */
   private candidates(asked: ParsedName): number[] {
-    const { gains, stamps } = this;
-    const touched: number[] = [];
-    let total = 0;
-    const add = (name: number, gain: number): void => {
-      if (stamps[name] === this.stamp) return;
-      if (gains[name] === 0) touched.push(name);
-      stamps[name] = this.stamp;
-      gains[name] = (gains[name] as number) + gain;
-    };
+    const { tally } = this;
     const plans = [...asked.parts, ...asked.segments.map((segment) => segment.part)]
       .map((part) => {
-        const hits = part.weight < 0.15 && asked.parts.length > 1 ? [] : this.hits(part);
-        let names = 0;
-        for (const hit of hits) names += this.postingEnd(hit.word) - this.postingStart(hit.word);
-        return { part, hits, names };
+        const hits = part.weight < 0.15 && asked.parts.length > 1 ? NO_HITS : this.hits(part);
+        const least = Math.min(0.1, part.weight / 4);
+        // The first hit has the highest gain.
+        const strongest = hits.words.length === 0 ? least : Math.max(least, hits.gains[0] as number);
+        return { part, hits, strongest };
       })
-      .sort((a, b) => a.names - b.names);
-    let followed = 0;
-    for (const { part, hits } of plans) {
-      this.stamp++;
-      let strongest = Math.min(0.1, part.weight / 4);
-      for (const { word, gain } of hits) {
-        strongest = Math.max(strongest, gain);
-        const end = this.postingEnd(word);
-        const start = this.postingStart(word);
-        // When the budget is spent, common words only add to names that a rarer word has found.
-        const open = followed < POSTINGS_MOST;
-        followed += end - start;
-        if (open) for (let at = start; at < end; at++) add(this.postings[at] as number, gain);
-        else if (touched.length < end - start) {
-          for (const name of touched)
-            if (stamps[name] !== this.stamp && this.has(name, word)) add(name, gain);
-        } else {
-          for (let at = start; at < end; at++) {
-            const name = this.postings[at] as number;
-            if (gains[name] !== 0) add(name, gain);
-          }
-        }
-      }
+      .sort((a, b) => a.hits.names - b.hits.names);
+    let total = 0;
+    for (const { part, hits, strongest } of plans) {
       if (part.kind !== 'segment')
-        total += rankShare(part) * Math.max(strongest, hits.length === 0 ? part.weight : 0);
+        total += rankShare(part) * Math.max(strongest, hits.words.length === 0 ? part.weight : 0);
     }
-    this.stamp++;
-    const joinedGain = Math.max(1, total * 0.8);
-    for (const text of [...joinsOf(asked.parts, JOINED_MOST), ...asked.parts.map((part) => part.folded)]) {
-      const hash = keyHash(text);
-      this.range(this.joins, this.counts.joins, hash, JOINED_NAMES_MOST, (name) => add(name, joinedGain));
-    }
-    for (const key of consonantJoinsOf(asked.parts)) {
-      this.range(this.keys, this.counts.keys, keyHash(key), KEY_WORDS_MOST, (word) => {
-        const end = Math.min(this.postingEnd(word), this.postingStart(word) + JOINED_NAMES_MOST);
-        for (let at = this.postingStart(word); at < end; at++) add(this.postings[at] as number, joinedGain);
-      });
-    }
-    for (const part of asked.parts) {
-      if (part.script !== 'latin' || part.kind !== 'name' || part.consonants.length < 3) continue;
-      const hash = keyHash(`'${part.consonants}`);
-      this.range(this.joins, this.counts.joins, hash, JOINED_NAMES_MOST, (name) => add(name, joinedGain));
-    }
-    for (const text of joinsOf(asked.parts, JOINED_MOST)) {
-      this.range(this.keys, this.counts.keys, keyHash(`:${text}`), 8, (word) => {
-        const end = Math.min(this.postingEnd(word), this.postingStart(word) + JOINED_NAMES_MOST);
-        for (let at = this.postingStart(word); at < end; at++) add(this.postings[at] as number, joinedGain);
-      });
-    }
+    this.addHits(plans);
+    this.addJoined(asked, plans.length, Math.max(1, total * 0.8));
     const chosen = new Set<number>();
-    this.range(this.joins, this.counts.joins, keyHash(wholeKey(asked.parts)), WHOLE_NAMES_MOST, (name) =>
+    this.range(this.joins, this.joinStarts, keyHash(wholeKey(asked.parts)), WHOLE_NAMES_MOST, (name) =>
       chosen.add(name),
     );
     const most = asked.parts.some(({ script }) => script === 'abjad')
       ? COMPARED_WITHOUT_VOWELS_MOST
       : COMPARED_MOST;
-    for (const name of this.mostPromising(touched, total, most)) chosen.add(name);
+    for (const name of tally.best(total, most, RANK_LEAST, SHARE_LEAST)) chosen.add(name);
     return [...chosen];
   }
 
-  private mostPromising(touched: readonly number[], total: number, most: number): number[] {
-    const { gains } = this;
-    const ranks = new Float64Array(touched.length);
-    const counts = new Int32Array(RANK_STEPS + 1);
-    for (let at = 0; at < touched.length; at++) {
-      const name = touched[at] as number;
-      const weight = this.rowWeights[name] as number;
-      const rank = (gains[name] as number) / (0.55 * total + 0.45 * weight);
-      gains[name] = 0;
-      ranks[at] = rank;
-      counts[stepOf(rank)] = (counts[stepOf(rank)] as number) + 1;
+  /**
+   * Adds the gains of single words: first those of similar words, which alone can make a name promising, then those of the other
+   * words, only for names that a similar word has found.
+   */
+  private addHits(plans: readonly { readonly hits: Hits; readonly strongest: number }[]): void {
+    let followed = 0;
+    for (const isOpen of [true, false]) {
+      for (const [at, { hits, strongest }] of plans.entries()) {
+        const bit = Tally.bitOf(at);
+        const least = WEAK_SHARE * strongest;
+        for (let hit = 0; hit < hits.words.length; hit++) {
+          const gain = hits.gains[hit] as number;
+          if (gain >= least !== isOpen) continue;
+          const word = hits.words[hit] as number;
+          const start = this.postingStart(word);
+          const end = this.postingEnd(word);
+          // When the budget is spent, common words only add to names that a rarer word has found.
+          const opens = isOpen && followed < POSTINGS_MOST;
+          followed += end - start;
+          if (opens || this.tally.count >= end - start)
+            this.tally.addAll(this.postings, start, end, gain, bit, opens);
+          else this.tally.addKnown(gain, bit, (name) => this.has(name, word));
+        }
+      }
     }
-    // Finds the highest step that still lets enough names through, so that only those are sorted.
-    let step = RANK_STEPS;
-    for (let sum = counts[step] as number; step > STEP_LEAST && sum < most; ) sum += counts[--step] as number;
-    const chosen: number[] = [];
-    for (let at = 0; at < touched.length; at++) if (stepOf(ranks[at] as number) >= step) chosen.push(at);
-    return chosen
-      .sort(
-        (a, b) =>
-          (ranks[b] as number) - (ranks[a] as number) || (touched[a] as number) - (touched[b] as number),
-      )
-      .slice(0, most)
-      .map((at) => touched[at] as number);
   }
 
-  /** Returns the words of the index that match a part of the query, by descending gain: similar and rare words first. */
-  private hits(part: NamePart): Hit[] {
-    const seen = new Set<number>();
-    const hits: Hit[] = [];
-    for (const key of keysOf(part)) {
-      this.range(this.keys, this.counts.keys, keyHash(key), KEY_WORDS_MOST, (word) => {
-        if (seen.has(word)) return;
-        seen.add(word);
+  /** Adds the names that have adjacent words of the query as one word, or one word of the query as several. */
+  private addJoined(asked: ParsedName, parts: number, gain: number): void {
+    const bit = Tally.bitOf(parts);
+    const { tally } = this;
+    const addNames = (key: string): void =>
+      this.range(this.joins, this.joinStarts, keyHash(key), JOINED_NAMES_MOST, (name) =>
+        tally.add(name, gain, bit),
+      );
+    const addWords = (key: string, most: number): void =>
+      this.range(this.keys, this.keyStarts, keyHash(key), most, (word) => {
+        const start = this.postingStart(word);
+        const end = Math.min(this.postingEnd(word), start + JOINED_NAMES_MOST);
+        tally.addAll(this.postings, start, end, gain, bit, true);
+      });
+    const joins = joinsOf(asked.parts, JOINED_MOST);
+    for (const text of joins) addNames(text);
+    for (const part of asked.parts) addNames(part.folded);
+    for (const key of consonantJoinsOf(asked.parts)) addWords(key, KEY_WORDS_MOST);
+    for (const part of asked.parts) {
+      if (part.script === 'latin' && part.kind === 'name' && part.consonants.length >= 3)
+        addNames(`'${part.consonants}`);
+    }
+    for (const text of joins) addWords(`:${text}`, 8);
+  }
+
+  /** Returns the words of the index that match a part of the query. */
+  private hits(part: NamePart): Hits {
+    const key = `${part.kind} ${part.script} ${part.text} ${part.origin}`;
+    const known = this.hitsOf.get(key);
+    if (known !== undefined) return known;
+    const found = this.findHits(part);
+    this.hitsKept += found.words.length + 1;
+    if (this.hitsKept > HITS_KEPT) {
+      this.hitsOf.clear();
+      this.hitsKept = found.words.length + 1;
+    }
+    this.hitsOf.set(key, found);
+    return found;
+  }
+
+  private findHits(part: NamePart): Hits {
+    const { wordStamps } = this;
+    const stamp = ++this.wordStamp;
+    const found: { readonly word: number; readonly gain: number }[] = [];
+    let all = 0;
+    // A word that is one edit apart as written may differ by more in its sound.
+    const isSpelledAsHeard = part.text === part.folded;
+    for (const key of queryKeysOf(part)) {
+      const filters = part.origin === '' && (isSpelledAsHeard ? !isKeyOfMeaning(key) : isKeyOfSound(key));
+      const hash = keyHash(key);
+      const { keys, keyStarts } = this;
+      const size = this.counts.keys;
+      const bucket = hash >>> BUCKET_SHIFT;
+      const end = keyStarts[bucket + 1] as number;
+      let at = firstAt(keys, hash, keyStarts[bucket] as number, end);
+      const last = Math.min(end, at + KEY_WORDS_MOST);
+      for (; at < last && keys[at] === hash; at++) {
+        const word = keys[size + at] as number;
+        if (wordStamps[word] === stamp) continue;
+        wordStamps[word] = stamp;
+        if (filters && this.differs(part, word)) continue;
         const other = this.part(word);
         const { similarity } = meet(part, other);
-        if (similarity < LEAST_SIMILARITY) return;
+        if (similarity < LEAST_SIMILARITY || (similarity < LEAST_USEFUL && !isSlip(part, other))) continue;
         const names = this.postingEnd(word) - this.postingStart(word);
+        all += names;
         const weight = ((part.weight + other.weight) / 2) * rarityOf(names, this.names);
-        hits.push({ word, gain: similarity * similarity * weight });
-      });
+        found.push({ word, gain: similarity * similarity * weight });
+      }
     }
-    return hits.sort((a, b) => b.gain - a.gain || a.word - b.word);
+    found.sort((a, b) => b.gain - a.gain || a.word - b.word);
+    return {
+      words: Int32Array.from(found, (each) => each.word),
+      gains: Float64Array.from(found, (each) => each.gain),
+      names: all,
+    };
+  }
+
+  /** Returns whether a word is certainly less similar to a part than is useful, and more than one edit apart. */
+  private differs(part: NamePart, word: number): boolean {
+    const length = this.wordLengths[word] as number;
+    if (length === UNKNOWN || length === OTHER) return false;
+    const longer = Math.max(length, part.folded.length);
+    const cost = leastEdits(part.letters, this.wordLetters[word] as number);
+    if (cost <= (1 - LEAST_USEFUL) * (EDIT_SCALE * longer + 0.5)) return false;
+    return !mayBeWade(part.text.charCodeAt(0), this.wordFirsts[word] as number);
+  }
+
+  /** Notes the letters of a word, so that it need not be decoded to see that it differs. */
+  private note(word: number, part: NamePart): void {
+    const isPlain = part.kind === 'name' && part.origin === '' && part.groups.length === 0;
+    this.wordLengths[word] = isPlain ? part.folded.length : OTHER;
+    this.wordLetters[word] = part.letters;
+    this.wordFirsts[word] = part.text.charCodeAt(0);
   }
 
   private has(name: number, word: number): boolean {
@@ -399,19 +522,16 @@ class MappedNames implements NameIndex {
 
   private range(
     table: Int32Array,
-    size: number,
+    starts: Int32Array,
     hash: number,
     most: number,
     visit: (position: number) => void,
   ): void {
-    let low = 0;
-    let high = size;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((table[middle] as number) < hash) low = middle + 1;
-      else high = middle;
-    }
-    for (let at = low; at < size && at - low < most && table[at] === hash; at++)
+    const size = table.length >>> 1;
+    const bucket = hash >>> BUCKET_SHIFT;
+    const end = starts[bucket + 1] as number;
+    const low = firstAt(table, hash, starts[bucket] as number, end);
+    for (let at = low; at < end && at - low < most && table[at] === hash; at++)
       visit(table[size + at] as number);
   }
 
@@ -445,6 +565,7 @@ class MappedNames implements NameIndex {
       this.partsKept = 1;
     }
     this.parts[word] = part;
+    if (this.wordLengths[word] === UNKNOWN) this.note(word, part);
     return part;
   }
 
@@ -481,11 +602,43 @@ class MappedNames implements NameIndex {
   }
 }
 
-/** Number of rank steps into which candidates are counted. */
-const RANK_STEPS = 512;
-const stepOf = (rank: number): number => Math.min(RANK_STEPS, Math.floor(rank * (RANK_STEPS / 1.5)));
+/** Returns whether two words are one edit apart, as heard or as written. */
+const isSlip = (a: NamePart, b: NamePart): boolean =>
+  isOneEdit(a.folded, b.folded) || isOneEdit(a.text, b.text);
 
-const STEP_LEAST = stepOf(RANK_LEAST);
+/** Returns the first position from `low` on whose hash is not lower. */
+function firstAt(table: Int32Array, hash: number, low: number, high: number): number {
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((table[middle] as number) < hash) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+const identifierReason = ({ kind, value }: PartyIdentifier): MatchReason => ({
+  kind: 'identifier',
+  asked: value,
+  listed: value,
+  similarity: 1,
+  message: `The ${identifierLabel(kind)} ${value} is that of the listed party.`,
+});
+
+/** Hashes are spread evenly over this many buckets, so that a look-up reads one place of a table. */
+const BUCKETS = 1 << 16;
+const BUCKET_SHIFT = HASH_BITS - 16;
+
+/** Returns the position of the first hash of each bucket, and at the end the number of hashes. */
+function bucketsOf(table: Int32Array, size: number): Int32Array {
+  const starts = new Int32Array(BUCKETS + 1);
+  for (let at = 0; at < size; at++) {
+    const next = ((table[at] as number) >>> BUCKET_SHIFT) + 1;
+    starts[next] = at + 1;
+  }
+  for (let bucket = 1; bucket <= BUCKETS; bucket++)
+    if (starts[bucket] === 0) starts[bucket] = starts[bucket - 1] as number;
+  return starts;
+}
 
 /** Maximum number of decoded words in the cache; each costs about 300 bytes. */
 const PARTS_KEPT = 100_000;

@@ -9,6 +9,7 @@ import { hangulSpellings, isHangul } from './hangul.ts';
 import { kanaUnits } from './kana.ts';
 import { abjadUnits, type SoundUnit } from './letters.ts';
 import { areForeign, foreignUnits } from './mandarin-foreign.ts';
+import { spellingsOf } from './spellings.ts';
 
 /** Patterns and keys of a word in its own script. */
 export interface Reading {
@@ -40,13 +41,30 @@ export function readingOf(origin: string): Reading {
 const SYLLABIC = /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}]/u;
 const isSyllabic = (origin: string): boolean => SYLLABIC.test(origin);
 
-const single = (text: string): string => text.replace(/(.)\1+/g, '$1');
+const DOUBLED = /(.)\1/;
+const single = (text: string): string => (DOUBLED.test(text) ? text.replace(/(.)\1+/g, '$1') : text);
 
-/** What readings compare of a Latin word; the words of a query are compared with thousands of readings. */
-interface Heard {
+/** What readings compare of a Latin word, made when it is needed; the words of a query are compared with thousands of readings. */
+class Heard {
   readonly single: string;
-  readonly consonants: string;
-  readonly skeleton: string;
+  readonly #latin: string;
+  #consonants: string | null = null;
+  #skeleton: string | null = null;
+
+  constructor(latin: string) {
+    this.#latin = latin;
+    this.single = single(latin);
+  }
+
+  get consonants(): string {
+    this.#consonants ??= unvocalised(this.#latin);
+    return this.#consonants;
+  }
+
+  get skeleton(): string {
+    this.#skeleton ??= skeleton(fold(this.#latin)).replace(/^a$/, '');
+    return this.#skeleton;
+  }
 }
 
 const HEARD_MOST = 20_000;
@@ -56,11 +74,7 @@ function heardOf(latin: string): Heard {
   const before = heards.get(latin);
   if (before !== undefined) return before;
   if (heards.size >= HEARD_MOST) heards.clear();
-  const heard = {
-    single: single(latin),
-    consonants: unvocalised(latin),
-    skeleton: skeleton(fold(latin)).replace(/^a$/, ''),
-  };
+  const heard = new Heard(latin);
   heards.set(latin, heard);
   return heard;
 }
@@ -84,14 +98,14 @@ const BY_CONSONANTS = [0, 0.6, 0.86, 0.94, 0.97];
 
 /** A word of units, each a consonant with its alternatives or a vowel. */
 function unitReading(units: readonly SoundUnit[], keyKind: 'consonants' | 'skeleton'): Reading {
-  let pattern: RegExp | null = null;
+  let spells: ((latin: string) => boolean) | null = null;
   const consonants = units.filter((unit) => unit.classes.length > 0 && !unit.classes.includes(''));
   const optional = units.filter((unit) => unit.classes.length > 0);
   const strength = BY_CONSONANTS[
     Math.min(4, consonants.length + (units.length > consonants.length ? 1 : 0))
   ] as number;
   const all = combinations(optional.map((unit) => unit.classes)).map(single);
-  // Most words differ in their consonants, which costs less to compare than the pattern.
+  // Most words differ in their consonants, which costs less to compare than the spellings.
   const known = new Set(all);
   const isWhole = all.length < KEYS_MOST;
   const firsts = new Set(optional.flatMap((unit, at) => (at < 2 ? unit.classes : [])));
@@ -101,8 +115,8 @@ function unitReading(units: readonly SoundUnit[], keyKind: 'consonants' | 'skele
       const heard = heardOf(latin);
       const own = keyKind === 'consonants' ? heard.consonants : heard.skeleton;
       if (isWhole ? !known.has(own) : !firsts.has(own.slice(0, 1))) return 0;
-      pattern ??= new RegExp(`^${units.map((unit) => unit.pattern).join('')}$`);
-      return pattern.test(heard.single) ? strength : 0;
+      spells ??= spellingsOf(units.map((unit) => unit.pattern));
+      return spells(heard.single) ? strength : 0;
     },
     keys: [...known].filter((text) => text.length > 1).map((text) => mark + text),
   };
@@ -117,65 +131,111 @@ const FOREIGN = 0.99;
 /** Of which this depends on how nearly the sound is spelled: many foreign names share the consonants of one in Chinese characters. */
 const FOREIGN_SPELLING = 0.11;
 
+/** The spellings of one character in one language, without doubled letters, and the letters with which they begin (`a` is bit 0). */
+interface CharSpellings {
+  readonly texts: readonly string[];
+  readonly firsts: number;
+}
+
+const letterBit = (text: string): number => 1 << (text.charCodeAt(0) - 97);
+
+const charSpellingsOf = (all: readonly string[]): CharSpellings => {
+  const texts = [...new Set(all.map(single))];
+  return { texts, firsts: texts.reduce((bits, text) => bits | letterBit(text), 0) };
+};
+
+/** Returns the spellings of a Han character or Hangul syllable in a language, as printed. */
+function spellingsIn(char: string, language: (typeof HAN_LANGUAGES)[number], isFirst: boolean): string[] {
+  const spelled = isHangul(char) ? hangulSpellings(char) : hanSpellings(char, language);
+  if (language !== 'japanese' || isFirst) return [...spelled];
+  const voiced = spelled.map((text) => (RENDAKU[text[0] as string] ?? text[0]) + text.slice(1));
+  return [...new Set([...spelled, ...voiced])];
+}
+
+const charSpellings = new Map<string, readonly CharSpellings[]>();
+
+/** Returns the spellings of a character in each language; of a Hangul syllable in one. They are kept: there are a few thousand. */
+function spellingsOfChar(char: string, isFirst: boolean): readonly CharSpellings[] {
+  const key = isFirst ? `^${char}` : char;
+  let known = charSpellings.get(key);
+  if (known === undefined) {
+    known = HAN_LANGUAGES.map((language) => charSpellingsOf(spellingsIn(char, language, isFirst)));
+    charSpellings.set(key, known);
+  }
+  return known;
+}
+
 /** Returns whether a Latin word is one spelling of each character, in order. */
-function isSpelled(latin: string, spellings: readonly (readonly string[])[], at = 0, from = 0): boolean {
-  if (at === spellings.length) return from === latin.length;
-  for (const spelled of spellings[at] as readonly string[]) {
-    if (latin.startsWith(spelled, from) && isSpelled(latin, spellings, at + 1, from + spelled.length))
+function isSpelled(
+  latin: string,
+  chars: readonly (readonly CharSpellings[])[],
+  language: number,
+  at = 0,
+  from = 0,
+): boolean {
+  if (at === chars.length) return from === latin.length;
+  const { texts, firsts } = (chars[at] as readonly CharSpellings[])[language] as CharSpellings;
+  if (from >= latin.length || (firsts & (1 << (latin.charCodeAt(from) - 97))) === 0) return false;
+  for (const spelled of texts) {
+    if (latin.startsWith(spelled, from) && isSpelled(latin, chars, language, at + 1, from + spelled.length))
       return true;
   }
   return false;
 }
 
-const singles = (all: readonly string[]): readonly string[] => [...new Set(all.map(single))];
-
 function syllabicReading(origin: string): Reading {
   const chars = [...origin];
-  /** For each language the spellings of each character. */
-  const languages: (readonly (readonly string[])[])[] = [];
-  const keys = new Set<string>();
-  if (chars.every(isHangul)) {
-    const all = chars.map(hangulSpellings);
-    languages.push(all.map(singles));
-    for (const text of combinations(all.map((each) => each.slice(0, chars.length > 1 ? 3 : 12))))
-      keys.add(`:${fold(text)}`);
-  } else if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(origin) && !/\p{Script=Han}/u.test(origin)) {
-    const { plain, loan, isLoan } = kanaUnits(origin);
-    const native = new RegExp(`^${plain.pattern}$`);
-    for (const key of plain.keys) keys.add(`:${fold(key)}`);
-    const foreign = isLoan ? unitReading(loan, 'skeleton') : null;
-    for (const key of foreign?.keys ?? []) keys.add(key);
-    return {
-      matches: (latin) => {
-        if (native.test(single(latin))) return MORE_SYLLABLES;
-        const loaned = foreign?.matches(latin) ?? 0;
-        return Math.min(LOANED, loaned);
-      },
-      keys: [...keys],
-    };
-  } else {
-    for (const language of HAN_LANGUAGES) {
-      const all = chars.map((char, at) => {
-        const spelled = isHangul(char) ? hangulSpellings(char) : hanSpellings(char, language);
-        if (language !== 'japanese') return spelled;
-        const voiced =
-          at === 0 ? [] : spelled.map((text) => (RENDAKU[text[0] as string] ?? text[0]) + text.slice(1));
-        return [...new Set([...spelled, ...voiced])];
-      });
-      if (all.some((each) => each.length === 0)) continue;
-      languages.push(all.map(singles));
-      const most = chars.length === 1 ? 8 : language === 'japanese' ? 6 : 3;
-      for (const text of combinations(all.map((each) => each.slice(0, most)))) keys.add(`:${fold(text)}`);
-    }
-  }
+  if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(origin) && !/\p{Script=Han}/u.test(origin))
+    return kanaReading(origin);
+  const all = chars.map((char, at) => spellingsOfChar(char, at === 0));
   const strength = chars.length === 1 ? ONE_SYLLABLE : MORE_SYLLABLES;
+  // Korean words have the same spellings in all languages.
+  const languages = chars.every(isHangul) ? 1 : HAN_LANGUAGES.length;
+  let keys: readonly string[] | null = null;
   return {
     matches: (latin) => {
       const bare = heardOf(latin).single;
-      const isOne = languages.some(
-        (spellings) => isSpelled(bare, spellings) || (bare !== latin && isSpelled(latin, spellings)),
-      );
-      return isOne ? strength : 0;
+      for (let language = 0; language < languages; language++) {
+        if (isSpelled(bare, all, language) || (bare !== latin && isSpelled(latin, all, language)))
+          return strength;
+      }
+      return 0;
+    },
+    get keys() {
+      keys ??= syllabicKeys(chars);
+      return keys;
+    },
+  };
+}
+
+/** Most readings of one word are only compared: its keys are made if they are read. */
+function syllabicKeys(chars: readonly string[]): readonly string[] {
+  const keys = new Set<string>();
+  if (chars.every(isHangul)) {
+    const most = chars.length > 1 ? 3 : 12;
+    for (const text of combinations(chars.map((char) => hangulSpellings(char).slice(0, most))))
+      keys.add(`:${fold(text)}`);
+    return [...keys];
+  }
+  for (const language of HAN_LANGUAGES) {
+    const all = chars.map((char, at) => spellingsIn(char, language, at === 0));
+    if (all.some((each) => each.length === 0)) continue;
+    const most = chars.length === 1 ? 8 : language === 'japanese' ? 6 : 3;
+    for (const text of combinations(all.map((each) => each.slice(0, most)))) keys.add(`:${fold(text)}`);
+  }
+  return [...keys];
+}
+
+function kanaReading(origin: string): Reading {
+  const { plain, loan, isLoan } = kanaUnits(origin);
+  const native = spellingsOf([plain.pattern]);
+  const foreign = isLoan ? unitReading(loan, 'skeleton') : null;
+  const keys = new Set([...plain.keys.map((key) => `:${fold(key)}`), ...(foreign?.keys ?? [])]);
+  return {
+    matches: (latin) => {
+      if (native(heardOf(latin).single)) return MORE_SYLLABLES;
+      const loaned = foreign?.matches(latin) ?? 0;
+      return Math.min(LOANED, loaned);
     },
     keys: [...keys],
   };

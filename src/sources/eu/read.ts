@@ -3,6 +3,7 @@ import { AssayError } from '../../base/errors.ts';
 import { readCountries } from '../countries.ts';
 import { partialDate, readDate, yearRange } from '../dates.ts';
 import { findWallets, withUnreadableWallets } from '../free-text.ts';
+import { IdentifierList, identifierKindOf } from '../identifiers.ts';
 import { unknownLayout } from '../layout-error.ts';
 import { listParts, openLines, readTextHead, type SourcePart } from '../open.ts';
 import type {
@@ -49,6 +50,8 @@ interface Entity {
   readonly countries: readonly string[];
   readonly listedAt: string | null;
   readonly remarks: readonly string[];
+  /** Documents: the code or description of the type, and the number. */
+  readonly documents: readonly (readonly [type: string, number: string])[];
   readonly provenance: Provenance;
 }
 
@@ -72,11 +75,15 @@ function partyOf(entity: Entity): DesignatedParty<'EU'> | Reject {
     };
   }
   const remarks = [...new Set(entity.remarks.map((text) => text.trim()))].filter((text) => text !== '');
+  const schema = SCHEMAS[entity.kind.toLowerCase()] ?? 'Unknown';
+  const identifiers = new IdentifierList();
+  for (const [type, number] of entity.documents) identifiers.add(identifierKindOf(type, schema), number);
   return {
     type: 'party',
     list: 'EU',
     entityId: entity.entityId,
-    schema: SCHEMAS[entity.kind.toLowerCase()] ?? 'Unknown',
+    schema,
+    ...identifiers.property(),
     // The EU marks no primary name, so the first name is the primary one.
     names: names.map((name, index) => ({ ...name, kind: index === 0 ? 'primary' : 'alias' })),
     programs: [...new Set(entity.programs)].filter((program) => program !== ''),
@@ -161,6 +168,12 @@ function entityOfXml(element: XmlElement, file: string): Entity {
         (info) => `${info.attributes.key ?? ''} ${info.attributes.value ?? ''}`,
       ),
     ],
+    documents: childrenOf(element, 'identification').flatMap(({ attributes: id }) =>
+      [id.number ?? '', id.latinNumber ?? ''].flatMap((number) => [
+        [id.identificationTypeCode ?? '', number] as const,
+        [id.identificationTypeDescription ?? '', number] as const,
+      ]),
+    ),
     provenance: { file, line: element.line },
   };
 }
@@ -210,6 +223,7 @@ async function* readFsfCsv(part: SourcePart): AsyncGenerator<SourceRecord<'EU'>,
         listedAt:
           readDate(cell('Entity_DesignationDate')) ?? readDate(cell('Entity_Regulation_PublicationDate')),
         remarks: [cell('Entity_DesignationDetails'), cell('Entity_Remark')],
+        documents: [],
         provenance: { file: part.name, line: row.line },
       };
       entities.set(id, entity);
@@ -230,6 +244,7 @@ async function* readFsfCsv(part: SourcePart): AsyncGenerator<SourceRecord<'EU'>,
       ),
     );
     entity.countries.push(cell('Citizenship_CountryIso2Code'), cell('Address_CountryIso2Code'));
+    entity.documents.push([cell('Identification_TypeCode'), cell('Identification_Number')]);
     entity.remarks.push(
       cell('NameAlias_Remark'),
       cell('Address_Remark'),
@@ -309,6 +324,9 @@ function entityOfJson(row: unknown, provenance: Provenance): Entity {
     ],
     listedAt: earliest(regulations.map((regulation) => readDate(textIn(regulation, 'publication_date')))),
     remarks: [textIn(row, 'remark'), textIn(row, 'contact')],
+    documents: listIn(row, 'identifications').map(
+      (id) => [textIn(id, 'identification_type_code'), textIn(id, 'number')] as const,
+    ),
     provenance,
   };
 }

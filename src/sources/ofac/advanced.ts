@@ -1,6 +1,7 @@
 /** The ADVANCED.XML layout (SDN_ADVANCED, CONS_ADVANCED): values are references to value sets or to other sections of the file. */
 import { readCountries, readCountry } from '../countries.ts';
 import { partialDate, yearRange } from '../dates.ts';
+import { IdentifierList, identifierKindOf } from '../identifiers.ts';
 import type { SourcePart } from '../open.ts';
 import type {
   DesignatedParty,
@@ -18,6 +19,7 @@ const SECTIONS = new Set([
   'DateOfIssue',
   'ReferenceValueSets',
   'Location',
+  'IDRegDocument',
   'DistinctParty',
   'SanctionsEntry',
 ]);
@@ -29,12 +31,16 @@ interface References {
   readonly aliasTypes: Values;
   readonly countries: Values;
   readonly details: Values;
+  readonly documents: Values;
   readonly features: Values;
   readonly lists: Values;
   readonly nameParts: Values;
   readonly partySubTypes: Values;
   readonly scripts: Values;
 }
+
+/** Numbers of registers and documents, by the identity that they name. */
+type Documents = Map<string, { readonly type: string; readonly number: string }[]>;
 
 /** A party before its entry is known; entries come at the end of the file. */
 type Profile = Omit<DesignatedParty, 'list' | 'programs' | 'listedAt'>;
@@ -76,6 +82,7 @@ export async function* readAdvanced(
   let publishedAt: string | null = null;
   let references: References = referencesOf(undefined);
   const countryOfLocation = new Map<string, string>();
+  const documents: Documents = new Map();
   const profiles: Profile[] = [];
   const entries = new Map<string, Entry[]>();
   const rejects: Reject[] = [];
@@ -93,8 +100,17 @@ export async function* readAdvanced(
         if (country !== null) countryOfLocation.set(detached(element.attributes.ID ?? ''), country);
         break;
       }
+      case 'IDRegDocument': {
+        const identity = detached(element.attributes.IdentityID ?? '');
+        const type = references.documents.get(element.attributes.IDRegDocTypeID ?? '') ?? '';
+        const known = documents.get(identity) ?? [];
+        for (const number of childrenOf(element, 'IDRegistrationNo'))
+          known.push({ type, number: detached(number.text) });
+        documents.set(identity, known);
+        break;
+      }
       case 'DistinctParty': {
-        const profile = readProfile(element, references, countryOfLocation, part.name);
+        const profile = readProfile(element, references, countryOfLocation, documents, part.name);
         if (profile) profiles.push(profile);
         else rejects.push(rejectOf(element, 'The party has no profile id or no name.', part.name));
         break;
@@ -159,6 +175,7 @@ function referencesOf(sets: XmlElement | undefined): References {
       (one) => one.attributes.ISO2 ?? readCountry(one.text) ?? one.text,
     ),
     details: values('DetailReferenceValues', 'DetailReference'),
+    documents: values('IDRegDocTypeValues', 'IDRegDocType'),
     features: values('FeatureTypeValues', 'FeatureType'),
     lists: values('ListValues', 'List'),
     nameParts: values('NamePartTypeValues', 'NamePartType'),
@@ -209,6 +226,7 @@ function readProfile(
   party: XmlElement,
   references: References,
   countryOfLocation: ReadonlyMap<string, string>,
+  documents: Documents,
   file: string,
 ): Profile | null {
   const profile = childOf(party, 'Profile');
@@ -218,6 +236,13 @@ function readProfile(
     .sort((a, b) => Number(b.kind === 'primary') - Number(a.kind === 'primary'));
   if (profile === undefined || entityId === '' || names.length === 0) return null;
 
+  const schema =
+    SCHEMAS[references.partySubTypes.get(profile.attributes.PartySubTypeID ?? '') ?? ''] ?? 'Unknown';
+  const identifiers = new IdentifierList();
+  for (const identity of childrenOf(profile, 'Identity')) {
+    for (const { type, number } of documents.get(identity.attributes.ID ?? '') ?? [])
+      identifiers.add(identifierKindOf(type, schema), number);
+  }
   const birthDates = new Set<string>();
   const countries: string[] = [];
   const addresses: ListedAddress[] = [];
@@ -238,6 +263,8 @@ function readProfile(
         }
         continue;
       }
+      if (/tail number/i.test(type))
+        for (const text of details) identifiers.add('tailNumber', detached(text));
       if (type === 'Birthdate') for (const date of readPeriod(version)) birthDates.add(date);
       if (COUNTRY_FEATURES.has(type)) {
         for (const location of childrenOf(version, 'VersionLocation')) {
@@ -256,7 +283,8 @@ function readProfile(
   return {
     type: 'party',
     entityId,
-    schema: SCHEMAS[references.partySubTypes.get(profile.attributes.PartySubTypeID ?? '') ?? ''] ?? 'Unknown',
+    schema,
+    ...identifiers.property(),
     names,
     birthDates: [...birthDates],
     countries: readCountries(countries).map(detached),

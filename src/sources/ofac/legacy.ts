@@ -5,6 +5,7 @@
 import { AssayError } from '../../base/errors.ts';
 import { readCountries } from '../countries.ts';
 import { readDates } from '../dates.ts';
+import { IdentifierList, identifierKindOf } from '../identifiers.ts';
 import type { SourcePart } from '../open.ts';
 import type {
   DesignatedParty,
@@ -175,7 +176,12 @@ function readParty(row: TableRow, { own, file, rejects }: PartyContext): Omit<De
   const addresses: ListedAddress[] = [];
   const birthDates: string[] = [];
   const countries: string[] = [];
+  const schema = SCHEMAS[cell(row, 2).toLowerCase()] ?? 'Unknown';
+  const identifiers = new IdentifierList();
   for (const segment of segments) {
+    // `Passport A0010 (Iran)`, `Vessel Registration Identification IMO 9187629`, `Aircraft Tail Number EP-MNA`.
+    const [, words = '', number = ''] = /^(?:alt\.\s+)?(\D+?)\s+((?:IMO )?\S*\d\S*)/.exec(segment) ?? [];
+    identifiers.add(identifierKindOf(words, schema), number);
     const weak = /^(?:alt\.\s+)?(a\.k\.a|f\.k\.a|n\.k\.a)\.\s+'(.+)'$/i.exec(segment);
     if (weak?.[2]) {
       const former = weak[1]?.toLowerCase().startsWith('f') === true;
@@ -201,7 +207,8 @@ function readParty(row: TableRow, { own, file, rejects }: PartyContext): Omit<De
   return {
     type: 'party',
     entityId: cell(row, 0),
-    schema: SCHEMAS[cell(row, 2).toLowerCase()] ?? 'Unknown',
+    schema,
+    ...identifiers.property(),
     names,
     programs: cell(row, 3)
       .split(/\]\s*\[/)

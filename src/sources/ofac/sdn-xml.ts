@@ -1,6 +1,7 @@
 /** The plain SDN.XML layout, which CONSOLIDATED.XML shares: one `sdnEntry` per party, without references. */
 import { readCountries } from '../countries.ts';
 import { readDates, readUsDate } from '../dates.ts';
+import { IdentifierList, identifierKindOf } from '../identifiers.ts';
 import type { SourcePart } from '../open.ts';
 import type { DesignatedParty, PartyName, PartySchema, Reject, SourceRecord } from '../records.ts';
 import { childOf, childrenOf, descend, readXml, textOf, type XmlElement } from '../xml.ts';
@@ -71,10 +72,14 @@ function readEntry(entry: XmlElement, file: string): Omit<DesignatedParty, 'list
       .map((id) => `${id.type.replace(/[\s:-]+$/, '')}: ${id.number}`),
     textOf(entry, 'remarks'),
   ].filter((text) => text !== '');
+  const schema = SCHEMAS[textOf(entry, 'sdnType').toLowerCase()] ?? 'Unknown';
+  const identifiers = new IdentifierList();
+  for (const { type, number } of ids) identifiers.add(identifierKindOf(type, schema), number);
   return {
     type: 'party',
     entityId,
-    schema: SCHEMAS[textOf(entry, 'sdnType').toLowerCase()] ?? 'Unknown',
+    schema,
+    ...identifiers.property(),
     names: [
       { text: primary, kind: 'primary', weak: false, script: null },
       ...descend(entry, 'akaList', 'aka').flatMap(readAlias),

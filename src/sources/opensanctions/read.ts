@@ -5,11 +5,12 @@
 import { basename } from 'node:path';
 import { readCsv, rejectRow } from '../csv.ts';
 import { readDate as readAnyDate } from '../dates.ts';
+import { IdentifierList } from '../identifiers.ts';
 import { layoutError } from '../layout-error.ts';
 import { SOURCE_LIMITS } from '../limits.ts';
 import type { NamedListType, NamedParty, NamedReader, NamedRecord } from '../named-party.ts';
 import { openLines, partName, readTextHead } from '../open.ts';
-import type { PartyName, PartySchema, Provenance, Reject } from '../records.ts';
+import type { IdentifierKind, PartyName, PartySchema, Provenance, Reject } from '../records.ts';
 import { listTypeOfDataset, listTypesOf } from './topics.ts';
 
 export interface OpenSanctionsOptions {
@@ -126,6 +127,7 @@ function readEntity(text: string, provenance: Provenance, tally: Tally): readonl
     ),
     listedAt: typeof first_seen === 'string' ? readAnyDate(first_seen) : null,
     sourceUrl: `${ENTITY_PAGE}${encodeURIComponent(id)}/`,
+    ...identifiersOf(facts, partySchema === 'Aircraft'),
     provenance,
   } as const;
   const positions = textsOf(facts, 'position');
@@ -134,6 +136,24 @@ function readEntity(text: string, provenance: Provenance, tally: Tally): readonl
     listType,
     programs: [...topics, ...(listType === 'pep' ? positions : [])].slice(0, SOURCE_LIMITS.listedProgramsMax),
   }));
+}
+
+/** Properties of the model with identifiers: https://followthemoney.tech/explorer/ (schemata LegalEntity, Person, Vessel, Airplane). */
+const IDENTIFIERS: readonly (readonly [property: string, kind: IdentifierKind])[] = [
+  ['imoNumber', 'imo'],
+  ['registrationNumber', 'registrationNumber'],
+  ['leiCode', 'lei'],
+  ['passportNumber', 'passport'],
+  ['idNumber', 'nationalId'],
+];
+
+function identifiersOf(facts: Properties, isAircraft: boolean): ReturnType<IdentifierList['property']> {
+  const identifiers = new IdentifierList();
+  for (const [property, kind] of IDENTIFIERS) {
+    const own = isAircraft && kind === 'registrationNumber' ? 'tailNumber' : kind;
+    for (const text of textsOf(facts, property)) identifiers.add(own, text);
+  }
+  return identifiers.property();
 }
 
 // --- the flat table -----------------------------------------------------------------------------------------------------

@@ -2,11 +2,12 @@
 import { readCountry } from '../countries.ts';
 import { readCsv, rejectRow } from '../csv.ts';
 import { readDate as readAnyDate } from '../dates.ts';
+import { identifierRule, normaliseIdentifier } from '../identifiers.ts';
 import { layoutError } from '../layout-error.ts';
 import { SOURCE_LIMITS } from '../limits.ts';
 import { NAMED_LIST_TYPES, type NamedListType, type NamedParty, type NamedReader } from '../named-party.ts';
 import { partName } from '../open.ts';
-import type { PartyName, PartySchema } from '../records.ts';
+import type { IdentifierKind, PartyIdentifier, PartyName, PartySchema } from '../records.ts';
 import { FieldFault, readDate, readText, readUrl } from '../statement.ts';
 
 /** Columns, by the names of the header, in any order and letter case. */
@@ -22,9 +23,25 @@ export const PEOPLE_COLUMNS = [
   'programs',
   'listed_at',
   'source_url',
+  'imo',
+  'tail_number',
+  'lei',
+  'registration_number',
+  'passport',
+  'national_id',
 ] as const;
 
 type PeopleColumn = (typeof PEOPLE_COLUMNS)[number];
+
+/** The columns with identifiers. */
+const IDENTIFIER_COLUMNS = {
+  imo: 'imo',
+  tail_number: 'tailNumber',
+  lei: 'lei',
+  registration_number: 'registrationNumber',
+  passport: 'passport',
+  national_id: 'nationalId',
+} as const satisfies Partial<Record<PeopleColumn, IdentifierKind>>;
 
 /** A row without these columns is not a listed party. */
 const REQUIRED: readonly PeopleColumn[] = ['name', 'list'];
@@ -130,6 +147,18 @@ function readBirthDate(text: string): string {
   return date;
 }
 
+function readIdentifiers(cell: (name: PeopleColumn) => string): { identifiers?: readonly PartyIdentifier[] } {
+  const identifiers: PartyIdentifier[] = [];
+  for (const [column, kind] of Object.entries(IDENTIFIER_COLUMNS)) {
+    for (const text of split(column, cell(column as PeopleColumn))) {
+      const value = normaliseIdentifier(kind, text);
+      if (value === null) throw new FieldFault(column, `must be ${identifierRule(kind)}`);
+      identifiers.push({ kind, value });
+    }
+  }
+  return identifiers.length === 0 ? {} : { identifiers };
+}
+
 function readPerson(cell: (name: PeopleColumn) => string, file: string, line: number): NamedParty {
   const name = readText('name', cell('name'), SOURCE_LIMITS.listedNameCharsMax);
   if (name === null) throw new FieldFault('name', 'is empty');
@@ -153,6 +182,7 @@ function readPerson(cell: (name: PeopleColumn) => string, file: string, line: nu
     programs: split('programs', cell('programs')).slice(0, SOURCE_LIMITS.listedProgramsMax),
     listedAt: readDate('listed_at', cell('listed_at')),
     sourceUrl: readUrl('source_url', cell('source_url')),
+    ...readIdentifiers(cell),
     provenance: { file, line },
   };
 }

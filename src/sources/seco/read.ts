@@ -2,6 +2,7 @@
 import { readCountries } from '../countries.ts';
 import { partialDate, readDate } from '../dates.ts';
 import { findWallets, withUnreadableWallets } from '../free-text.ts';
+import { IdentifierList, identifierKindOf } from '../identifiers.ts';
 import { listParts } from '../open.ts';
 import type { PartyName, PartySchema, SourceReader, SourceRecord } from '../records.ts';
 import { childrenOf, readXml, textOf, type XmlElement } from '../xml.ts';
@@ -91,12 +92,20 @@ function readTarget(target: XmlElement, context: TargetContext): SourceRecord<'C
     target.attributes['sanctions-set-id'] ?? '',
     ...childrenOf(target, 'sanctions-set-id').map((set) => set.text),
   ];
+  const schema = OBJECTS[subject.attributes['object-type'] ?? ''] ?? kind.schema;
+  const identifiers = new IdentifierList();
+  for (const document of identities.flatMap((identity) => childrenOf(identity, 'identification-document')))
+    identifiers.add(
+      identifierKindOf((document.attributes['document-type'] ?? '').replaceAll('-', ' '), schema),
+      textOf(document, 'number'),
+    );
   const programs = sets.filter((set) => set !== '').map((set) => context.programOfSet.get(set) ?? set);
   return {
     type: 'party',
     list: 'CH',
     entityId,
-    schema: OBJECTS[subject.attributes['object-type'] ?? ''] ?? kind.schema,
+    schema,
+    ...identifiers.property(),
     names,
     programs: [...new Set(programs)],
     birthDates: identities.flatMap((identity) =>

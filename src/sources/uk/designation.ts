@@ -2,7 +2,15 @@
 import { readCountries } from '../countries.ts';
 import { readDate, readDates } from '../dates.ts';
 import { findWallets } from '../free-text.ts';
-import type { DesignatedParty, PartyName, PartySchema, Provenance, Reject } from '../records.ts';
+import { IdentifierList } from '../identifiers.ts';
+import type {
+  DesignatedParty,
+  IdentifierKind,
+  PartyName,
+  PartySchema,
+  Provenance,
+  Reject,
+} from '../records.ts';
 
 export interface Designation {
   readonly uniqueId: string;
@@ -18,6 +26,8 @@ export interface Designation {
   readonly measures: readonly string[];
   /** The file's own flag for an asset freeze; null if the layout has none. */
   readonly assetFreeze: boolean | null;
+  /** Numbers of passports and registers as printed, with the kind of their element or column. */
+  readonly numbers: readonly (readonly [kind: IdentifierKind, text: string])[];
   readonly provenance: Provenance;
 }
 
@@ -61,6 +71,8 @@ export function partyOf(designation: Designation): DesignatedParty<'UK'> | Rejec
     };
   }
   const measures = measuresOf(designation.measures);
+  const identifiers = new IdentifierList();
+  for (const [kind, text] of designation.numbers) identifiers.add(kind, text);
   const remarks = [...new Set(designation.remarks.map((text) => text.trim()))].filter((text) => text !== '');
   return {
     type: 'party',
@@ -76,6 +88,7 @@ export function partyOf(designation: Designation): DesignatedParty<'UK'> | Rejec
     addresses: findWallets(remarks.join('\n')).map((wallet) => ({ ...wallet, provenance })),
     remarks: remarks.length === 0 ? null : remarks.join('\n'),
     measures,
+    ...identifiers.property(),
     assetFreeze: designation.assetFreeze ?? (measures.length === 0 ? null : measures.some(isAssetFreeze)),
     provenance,
   };

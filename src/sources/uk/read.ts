@@ -7,7 +7,7 @@ import { readDate } from '../dates.ts';
 import { withUnreadableWallets } from '../free-text.ts';
 import { unknownLayout } from '../layout-error.ts';
 import { listParts, openLines, readTextHead, type SourcePart } from '../open.ts';
-import type { FileHeader, SourceReader, SourceRecord } from '../records.ts';
+import type { FileHeader, IdentifierKind, SourceReader, SourceRecord } from '../records.ts';
 import { columnsOf, readWholeTable } from '../rows.ts';
 import { descend, readXml, textOf, type XmlElement } from '../xml.ts';
 import { type Designation, joinName, nameOf, partyOf } from './designation.ts';
@@ -100,9 +100,42 @@ function designationOfXml(element: XmlElement, file: string): Designation {
     remarks: [textOf(element, 'OtherInformation'), textOf(element, 'UKStatementofReasons')],
     measures: [textOf(element, 'SanctionsImposed')],
     assetFreeze: flagOf(texts('SanctionsImposedIndicators', 'AssetFreeze')[0]),
+    numbers: NUMBER_ELEMENTS.flatMap(([kind, ...path]) =>
+      texts(...path).map((text) => [kind, text] as const),
+    ),
     provenance: { file, line: element.line },
   };
 }
+
+/** The elements with numbers of registers and documents. */
+const NUMBER_ELEMENTS: readonly (readonly [IdentifierKind, ...string[]])[] = [
+  ['imo', 'ShipDetails', 'Ship', 'IMONumbers', 'IMONumber'],
+  ['passport', 'IndividualDetails', 'Individual', 'PassportDetails', 'Passport', 'PassportNumber'],
+  [
+    'nationalId',
+    'IndividualDetails',
+    'Individual',
+    'NationalIdentifierDetails',
+    'NationalIdentifier',
+    'NationalIdentifierNumber',
+  ],
+  [
+    'registrationNumber',
+    'EntityDetails',
+    'Entity',
+    'BusinessRegistrationNumbers',
+    'BusinessRegistrationNumber',
+  ],
+];
+
+/** The columns with the same numbers, of both CSV layouts. */
+const NUMBER_COLUMNS: readonly (readonly [IdentifierKind, string])[] = [
+  ['imo', 'IMO number'],
+  ['passport', 'Passport number'],
+  ['nationalId', 'National Identifier number'],
+  ['nationalId', 'National Identification Number'],
+  ['registrationNumber', 'Business registration number (s)'],
+];
 
 /** Parses `true` or `false` as printed; returns null for anything else. */
 function flagOf(text: string | undefined): boolean | null {
@@ -183,6 +216,7 @@ function designationOfJson(row: Json, provenance: Designation['provenance']): De
     remarks: [textIn(row, 'other_information'), textIn(row, 'uk_statement_of_reasons')],
     measures: [textIn(row, 'sanctions_imposed')],
     assetFreeze: booleanIn(row.sanctions_imposed_indicators, 'asset_freeze'),
+    numbers: [],
     provenance,
   };
 }
@@ -285,6 +319,7 @@ async function* readTable(
         remarks: [],
         measures: [],
         assetFreeze: table.measures === null ? true : null,
+        numbers: [],
         provenance: { file: part.name, line: row.line },
       };
       groups.set(id, group);
@@ -297,6 +332,7 @@ async function* readTable(
     group.births.push(cell(table.birth));
     group.countries.push(...table.countries.map(cell));
     group.remarks.push(...table.remarks.map(cell));
+    for (const [kind, name] of NUMBER_COLUMNS) group.numbers.push([kind, cell(name)]);
     if (table.measures !== null) group.measures.push(cell(table.measures));
   }
   yield header(publishedAt, table.layout);

@@ -5,6 +5,7 @@
 import { readCountries } from '../countries.ts';
 import { readDate, yearRange } from '../dates.ts';
 import { findWallets, withUnreadableWallets } from '../free-text.ts';
+import { IdentifierList, identifierKindOf } from '../identifiers.ts';
 import { listParts } from '../open.ts';
 import type { DesignatedParty, PartyName, SourceReader, SourceRecord } from '../records.ts';
 import { childrenOf, descend, readXml, textOf, type XmlElement } from '../xml.ts';
@@ -64,11 +65,19 @@ function readParty(element: XmlElement, file: string): SourceRecord<'UN'> {
       joined([textOf(document, 'TYPE_OF_DOCUMENT'), textOf(document, 'NUMBER'), textOf(document, 'NOTE')]),
     ),
   ].filter((text) => text !== '');
+  const schema = prefix === 'INDIVIDUAL' ? 'Person' : 'Organization';
+  const identifiers = new IdentifierList();
+  for (const document of childrenOf(element, `${prefix}_DOCUMENT`))
+    identifiers.add(
+      identifierKindOf(textOf(document, 'TYPE_OF_DOCUMENT'), schema),
+      textOf(document, 'NUMBER'),
+    );
   const party: DesignatedParty<'UN'> = {
     type: 'party',
     list: 'UN',
     entityId,
-    schema: prefix === 'INDIVIDUAL' ? 'Person' : 'Organization',
+    schema,
+    ...identifiers.property(),
     names: [
       { text: primary, kind: 'primary', weak: false, script: null },
       ...childrenOf(element, 'NAME_ORIGINAL_SCRIPT')

@@ -3,7 +3,16 @@ import { type FormEvent, type ReactNode, useId, useState } from 'react';
 import { useI18n } from '../../i18n/index.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { Choice, Field } from '../../ui/Field.tsx';
-import { NAME_CHARS_MAX, NAMES_MAX, type NameQuery, namesIn, SCHEMAS } from './ask.ts';
+import {
+  IDENTIFIER_CHARS_MAX,
+  IDENTIFIERS,
+  type IdentifierKind,
+  NAME_CHARS_MAX,
+  NAMES_MAX,
+  type NameQuery,
+  namesIn,
+  SCHEMAS,
+} from './ask.ts';
 
 interface FormProps {
   /** The names that were screened last. */
@@ -19,6 +28,9 @@ export function NameForm({ first: names, onScreen }: FormProps): ReactNode {
   const [birthDate, setBirthDate] = useState(first?.birthDate ?? '');
   const [countries, setCountries] = useState(first?.countries?.join(' ') ?? '');
   const [schema, setSchema] = useState<string>(first?.schema ?? '');
+  const [kept] = Object.entries(first?.identifiers ?? {}) as [IdentifierKind, string][];
+  const [kind, setKind] = useState<IdentifierKind>(kept?.[0] ?? 'passport');
+  const [number, setNumber] = useState(kept?.[1] ?? '');
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     const codes = countries.split(/[\s,;]+/).filter((code) => code !== '');
@@ -28,6 +40,7 @@ export function NameForm({ first: names, onScreen }: FormProps): ReactNode {
         ...(birthDate.trim() === '' ? {} : { birthDate: birthDate.trim() }),
         ...(codes.length === 0 ? {} : { countries: codes.map((code) => code.toUpperCase()) }),
         ...(schema === '' ? {} : { schema: schema as (typeof SCHEMAS)[number] }),
+        ...(number.trim() === '' ? {} : { identifiers: { [kind]: number.trim() } }),
       },
     ]);
   };
@@ -69,6 +82,21 @@ export function NameForm({ first: names, onScreen }: FormProps): ReactNode {
             ...SCHEMAS.map((value) => ({ value, label: word('schema', value) })),
           ]}
           onChange={setSchema}
+        />
+        <Choice
+          label={t('names.identifierKind')}
+          value={kind}
+          options={IDENTIFIERS.map((value) => ({ value, label: word('identifier', value) }))}
+          onChange={(value) => setKind(value as IdentifierKind)}
+        />
+        <Field
+          label={t('names.identifier')}
+          hint={t('names.identifierHint')}
+          value={number}
+          maxLength={IDENTIFIER_CHARS_MAX}
+          autoComplete="off"
+          spellCheck={false}
+          onChange={(event) => setNumber(event.target.value)}
         />
         <Button type="submit" kind="primary">
           {t('names.go')}

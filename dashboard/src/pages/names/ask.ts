@@ -12,6 +12,17 @@ export type NameQuery = Schemas['NamesBody']['names'][number];
 export const NAMES_MAX = 50;
 export const NAME_CHARS_MAX = 300;
 export const SCHEMAS = ['Person', 'Organization', 'Vessel'] as const;
+/** Kinds of numbers that identify a party, and the characters of one. */
+export const IDENTIFIERS = [
+  'imo',
+  'tailNumber',
+  'lei',
+  'registrationNumber',
+  'passport',
+  'nationalId',
+] as const;
+export const IDENTIFIER_CHARS_MAX = 64;
+export type IdentifierKind = (typeof IDENTIFIERS)[number];
 
 const STORED = 'names';
 

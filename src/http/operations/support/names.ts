@@ -3,6 +3,7 @@ import { AssayError } from '../../../base/errors.ts';
 import type { ClearedMatch } from '../../../names/cleared.ts';
 import type { NameQuery } from '../../../names/name.ts';
 import { requireName } from '../../../names/screen-names.ts';
+import { IDENTIFIER_KINDS, identifierRule, normaliseIdentifier } from '../../../sources/identifiers.ts';
 
 /** Checks that a partial date exists: `1972-13` has the form of a date but is not one. */
 function requireDate(text: string | null, field: string): string | null {
@@ -18,6 +19,27 @@ function requireDate(text: string | null, field: string): string | null {
 }
 
 /**
+ * Validates identifiers and returns them in the form in which they are compared. An error never repeats the value: errors are logged,
+ * and the number of a passport is personal.
+ */
+function requireIdentifiers(
+  asked: NonNullable<NameQuery['identifiers']>,
+  prefix: string,
+): NonNullable<NameQuery['identifiers']> {
+  const valid: Partial<Record<(typeof IDENTIFIER_KINDS)[number], string>> = {};
+  for (const kind of IDENTIFIER_KINDS) {
+    const text = asked[kind];
+    if (text === undefined) continue;
+    const value = normaliseIdentifier(kind, text);
+    const field = `${prefix}identifiers.${kind}`;
+    if (value === null)
+      throw new AssayError('INVALID_REQUEST', `${field}: must be ${identifierRule(kind)}.`, { field });
+    valid[kind] = value;
+  }
+  return valid;
+}
+
+/**
  * Validates a name query and copies its fields.
  *
  * @param prefix - prefix of the fields in errors
@@ -25,12 +47,13 @@ function requireDate(text: string | null, field: string): string | null {
  */
 export function nameQuery(query: NameQuery, prefix: string): NameQuery {
   requireName(query.name, `${prefix}name`);
-  const { name, birthDate, countries, schema } = query;
+  const { name, birthDate, countries, schema, identifiers } = query;
   return {
     name,
     ...(birthDate === undefined ? {} : { birthDate: requireDate(birthDate, `${prefix}birthDate`) }),
     ...(countries === undefined ? {} : { countries: countries.map((country) => country.toUpperCase()) }),
     ...(schema === undefined ? {} : { schema }),
+    ...(identifiers === undefined ? {} : { identifiers: requireIdentifiers(identifiers, prefix) }),
   };
 }
 
