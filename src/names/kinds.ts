@@ -61,12 +61,7 @@ export function mostForKinds(
 }
 
 /** Returns whether only a single name matches: it does not identify a party with several names, nor a person. */
-export function isPartial(
-  asked: ParsedName,
-  judged: Judgement,
-  identical: boolean,
-  schema: PartySchema,
-): boolean {
+export function isPartial(asked: ParsedName, judged: Judgement, schema: PartySchema): boolean {
   if (judged.features.partial > 0) return true;
-  return identical && schema === 'Person' && asked.forms.length === 0 && asked.parts.length === 1;
+  return schema === 'Person' && asked.forms.length === 0 && asked.parts.length === 1;
 }

@@ -120,7 +120,9 @@ export const namedJsonReader = (layout: JsonLayout): NamedReader =>
     for (const path of files) {
       const file = partName(path);
       let number = 0;
-      for (const document of await readJsonDocuments(path)) {
+      const documents = await readJsonDocuments(path);
+      if (documents.length === 0) throw layoutError(file, 'the file is empty.');
+      for (const document of documents) {
         const rows = layout.rowsOf(document);
         if (rows === null) throw layoutError(file, `expected ${layout.expected}.`);
         for (const row of rows) {

@@ -97,6 +97,18 @@ describe('an index of names', () => {
     index.close();
   });
 
+  it('calls every single name of a query about a person partial, and puts the same word before similar ones', async () => {
+    const index = await indexOf('singles', [
+      entity('s1', ['Salmane']),
+      entity('s2', ['Salman']),
+      entity('s3', ['Salman Example']),
+    ]);
+    const found = index.match({ name: 'Salman' });
+    expect(found[0]).toMatchObject({ entityId: 's2', score: 0.8, partial: true });
+    expect(found.every((match) => match.partial && match.score <= 0.8)).toBe(true);
+    index.close();
+  });
+
   it('omits a name without a readable letter, and keeps a name as weak only if each occurrence is', async () => {
     const named = (text: string, weak: boolean) => ({ text, kind: 'alias', weak, script: null }) as const;
     const several = { ...entity('6', []), names: [named('!!!', false), named('Tamsin Ellery', true)] };

@@ -61,6 +61,7 @@ describe('the listing of the World Bank', () => {
   it('is nothing but this JSON', async () => {
     await expect(read(worldBankReader, 'x.json', '{"items":[]}')).rejects.toThrow(/response\.ZPROCSUPP/);
     await expect(read(worldBankReader, 'x.json', 'nothing')).rejects.toThrow(/not JSON/);
+    await expect(read(worldBankReader, 'x.json', '')).rejects.toThrow(/x\.json.*is empty/);
   });
 });
 

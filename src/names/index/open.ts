@@ -98,6 +98,8 @@ const SHARE_LEAST = 0.3;
 const WHOLE_NAMES_MOST = 1_000;
 /** Maximum number of entities with one identifier: a party is on at most a few lists, and some passports are listed for several people. */
 const IDENTIFIED_MOST = 200;
+/** Among equal scores, the same words come before similar ones. */
+const SAME_WORDS = 20;
 /** Ranks matches by an identifier before matches of equal names. */
 const CERTAIN = 100;
 /** In place of the length of a word: it was not decoded yet, and it is no name in Latin letters or has more than one spelling. */
@@ -278,10 +280,10 @@ class MappedNames implements NameIndex {
       const before = best.get(entity);
       const facts = needsFacts ? (before?.facts ?? this.entity(entity)) : null;
       const { shift } = weighEvidence(query, { ...(facts ?? NO_FACTS), schema, weak });
-      const partial = isPartial(asked, judged, identical, schema);
+      const partial = isPartial(asked, judged, schema);
       const most = Math.min(mostForKinds(kind, query, schema, identical), partial ? PARTIAL_MOST : 1);
-      const logit = judged.logit + shift;
-      const score = Math.min(most, toConfidence(logit, identical));
+      const logit = judged.logit + shift + (identical ? SAME_WORDS : 0);
+      const score = Math.min(most, toConfidence(judged.logit + shift, identical));
       if (score < threshold) continue;
       if (before && (before.score > score || (before.score === score && before.logit >= logit))) continue;
       const identified = NO_IDENTIFIERS;
