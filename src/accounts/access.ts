@@ -13,7 +13,7 @@ import { CODE_ATTEMPTS, EMAIL_REQUESTS } from './attempts.ts';
 import { type AuditLog, openAuditLog } from './audit.ts';
 import type { PublicUrl } from './emails.ts';
 import type { Gate } from './gate.ts';
-import type { KeyRecord, KeyStore } from './keys.ts';
+import { type KeyRecord, type KeyStore, PAY_PER_CALL_ACCOUNT } from './keys.ts';
 import { openKeyStore } from './keys-lmdb.ts';
 import type { Ledger } from './ledger.ts';
 import type { DeriveKey } from './password.ts';
@@ -104,7 +104,8 @@ export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
   const allowances: Allowances = {
     generation,
     // Each balance of an account gets them.
-    freeCredits: (balance) => freeCredits(accountOfBalance(balance)),
+    freeCredits: (balance) =>
+      accountOfBalance(balance) === PAY_PER_CALL_ACCOUNT ? 0 : freeCredits(accountOfBalance(balance)),
     quotaOf: (accountId, meter) => planOf(accountId).quotas[meter],
     rateOf: (subject, rateClass) => {
       const ofSession = accountOfSession(subject);

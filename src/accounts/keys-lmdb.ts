@@ -31,6 +31,7 @@ import {
   type KeyStore,
   LOCAL_ACCOUNT,
   type NewKey,
+  PAY_PER_CALL_ACCOUNT,
   PERMISSIONS,
   type Permission,
 } from './keys.ts';
@@ -94,6 +95,8 @@ function checkPermissions(permissions: readonly string[]): readonly Permission[]
 }
 
 function checkAccountId(accountId: string): string {
+  if (accountId === PAY_PER_CALL_ACCOUNT)
+    throw invalid('accountId', 'another one: this account has no keys, because it holds payments of clients');
   if (/^[0-9A-Za-z_-]{1,64}$/.test(accountId)) return accountId;
   throw invalid('accountId', '1 to 64 letters, digits, hyphens or underscores');
 }

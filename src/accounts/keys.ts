@@ -38,6 +38,9 @@ export type KeyReceipts = (typeof KEY_RECEIPTS)[number];
 /** The account of the operator: keys that were created without an account belong to it. */
 export const LOCAL_ACCOUNT = 'local';
 
+/** The account of payments for single calls. It has no keys and no free credits: its balance is what was paid and not answered yet. */
+export const PAY_PER_CALL_ACCOUNT = 'pay-per-call';
+
 export interface NewKey {
   readonly name: string;
   /** Default: LOCAL_ACCOUNT. */

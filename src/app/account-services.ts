@@ -14,6 +14,7 @@ import { sleep } from '../base/retry.ts';
 import { type ScryptRequest, scryptOnLibuv } from '../base/scrypt.ts';
 import type { CryptoPayments } from '../billing/crypto/crypto-payments.ts';
 import type { Billing } from '../billing/service.ts';
+import type { AuthorizedPayments } from '../billing/x402/store.ts';
 import type { CaseStore } from '../cases/store.ts';
 import { openCaseStore } from '../cases/store-lmdb.ts';
 import type { FillReport, FillRequest, RestoreReport } from '../cli/services.ts';
@@ -30,6 +31,7 @@ import { type Encryption, installationKeyPath, openEncryption } from '../state/e
 import { openRedis, type RedisStore } from '../state/redis.ts';
 import type { Installation } from '../state/redis-installation.ts';
 import { REPLICA_LIMITS } from '../state/replica/limits.ts';
+import { hasAuthorizedPayments, openAuthorizedPayments } from './authorized-services.ts';
 import { billingOf } from './billing-services.ts';
 import { type EmailLinks, emailLinksOf } from './email-links.ts';
 import { openShared, type Shared } from './node-services.ts';
@@ -65,6 +67,8 @@ export class AccountServices {
   readonly billing: () => Billing;
   /** Payments in cryptocurrency; null if no key is configured. */
   readonly cryptoPayments: () => CryptoPayments | null;
+  /** Payments by a signed authorization; null if none are accepted. */
+  readonly authorizedPayments: () => AuthorizedPayments | null;
   /** The transparency log of receipts. */
   readonly logStore: () => LogStore;
   readonly receiptStore: () => ReceiptStore;
@@ -130,6 +134,10 @@ export class AccountServices {
     );
     this.cryptoPayments = once<CryptoPayments | null>(
       () => deps.cryptoPayments?.(this) ?? null,
+      (service) => service?.close(),
+    );
+    this.authorizedPayments = once<AuthorizedPayments | null>(
+      () => (hasAuthorizedPayments(config) ? openAuthorizedPayments(config, this.shared) : null),
       (service) => service?.close(),
     );
     this.logStore = once<LogStore>(

@@ -19,6 +19,7 @@ import type { Random } from '../base/random.ts';
 import { FORMAT_VERSION as WATCH_FORMAT } from '../billing/crypto/watch-store.ts';
 import { FORMAT_VERSION as PAYMENTS_FORMAT } from '../billing/payments.ts';
 import { FORMAT_VERSION as INVOICES_FORMAT } from '../billing/store-lmdb.ts';
+import { FORMAT_VERSION as AUTHORIZED_FORMAT } from '../billing/x402/store.ts';
 import { FORMAT_VERSION as CASES_FORMAT } from '../cases/store-lmdb.ts';
 import type { FillReport, FillRequest } from '../cli/services.ts';
 import { FORMAT_VERSION as JOBS_FORMAT } from '../jobs/bulk/job-store.ts';
@@ -55,6 +56,7 @@ export const SHARED_STORES: readonly SharedStore[] = [
   { name: 'payments', formatVersion: PAYMENTS_FORMAT, file: 'accounts/payments.mdb' },
   { name: 'invoices', formatVersion: INVOICES_FORMAT, file: 'invoices.mdb' },
   { name: 'payment-watch', formatVersion: WATCH_FORMAT, file: 'payment-watch.mdb' },
+  { name: 'authorized-payments', formatVersion: AUTHORIZED_FORMAT, file: 'authorized-payments.mdb' },
   { name: 'cleared', formatVersion: CLEARED_FORMAT, file: 'accounts/cleared-names.lmdb' },
   { name: 'monitoring', formatVersion: MONITORING_FORMAT, file: 'monitoring/monitoring.lmdb' },
   { name: 'cases', formatVersion: CASES_FORMAT, file: 'cases.mdb' },

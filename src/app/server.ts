@@ -10,6 +10,7 @@ import type { Random } from '../base/random.ts';
 import type { Retention } from '../base/retention.ts';
 import type { CryptoPayments } from '../billing/crypto/crypto-payments.ts';
 import type { Billing } from '../billing/service.ts';
+import type { AuthorizedPayments } from '../billing/x402/store.ts';
 import type { CaseService } from '../cases/service.ts';
 import { CHAINS } from '../chains/registry.ts';
 import type { AttributionServices, Served } from '../cli/services.ts';
@@ -44,6 +45,12 @@ import { createTransactionSearch } from '../screening/transaction-search.ts';
 import { requireSound } from '../state/sound-file.ts';
 import { type StorageWatch, watchStorage } from '../state/storage-watch.ts';
 import type { AccountServices } from './account-services.ts';
+import {
+  type AuthorizedServices,
+  authorizedServicesOf,
+  checkAuthorizedPayments,
+  hasAuthorizedPayments,
+} from './authorized-services.ts';
 import { billingDelivery, billingStreams } from './billing-events.ts';
 import { casesOf, retentionOf } from './case-services.ts';
 import type { ChainServices } from './chain-services.ts';
@@ -115,6 +122,8 @@ export class Server {
   #billing: Billing | null = null;
   /** Null until it is started, or if no key is configured. */
   #payments: CryptoPayments | null = null;
+  /** Null if payments by a signed authorization are not accepted. */
+  #authorized: AuthorizedServices | null = null;
   #cases: CaseService | null = null;
   #savedScreenings: SavedScreenings | null = null;
   /** Null on a node without the role api. */
@@ -182,6 +191,7 @@ export class Server {
     await this.#openStores();
     const pool = this.#startPool();
     const serving: Serving = { pool, chunks, node, graph: node.routed(this.#graphOfThisNode(pool)) };
+    await this.#createAuthorized();
     const app = this.#createHttp(serving);
     // Loaded before the first request, so that reading a large register does not delay one.
     await this.#deps.labels.exchanges().refresh();
@@ -199,6 +209,7 @@ export class Server {
     this.#startRefreshing();
     if (this.#answers) this.#startSavedScreenings();
     if (this.#answers) this.#startBilling(serving);
+    this.#startAuthorized();
     if (this.#roles.includes('listener')) this.#followPayments();
     this.#logPublishing?.start();
     if (this.#answers) this.#startReceipts();
@@ -359,6 +370,7 @@ export class Server {
         useCases: this.#useCases(serving),
         readiness: () => readinessOf(status),
         operator: this.#operatorViews(status),
+        payPerCall: () => this.#authorized?.payPerCall ?? null,
         gauges: metricsOf(status),
       },
     );
@@ -453,6 +465,26 @@ export class Server {
   #startBilling(serving: Serving): void {
     this.#billing = this.#deps.accounts.billing();
     this.#billing.start(billingDelivery(() => this.#openMonitoring(serving).service));
+  }
+
+  /** Sends and follows payments by a signed authorization. */
+  #startAuthorized(): void {
+    this.#authorized
+      ?.start()
+      .catch((error: unknown) =>
+        this.#deps.log.error({ error: messageOf(error) }, 'authorized payments are not sent'),
+      );
+  }
+
+  /** Creates the payments of single requests, if they are accepted. */
+  async #createAuthorized(): Promise<void> {
+    if (!this.#answers || !hasAuthorizedPayments(this.#config)) return;
+    await checkAuthorizedPayments(this.#config);
+    const { accounts, clock, log, screening } = this.#deps;
+    this.#authorized = authorizedServicesOf(this.#config, {
+      ...{ clock, log, screening, access: accounts.access(), shared: accounts.shared },
+      store: () => accounts.authorizedPayments() as AuthorizedPayments,
+    });
   }
 
   /** Follows the chains of invoices in cryptocurrency. */
@@ -600,6 +632,7 @@ export class Server {
     return endEach([
       () => this.#billingStreams?.close('The server is stopping.'),
       () => this.#payments?.stop(),
+      () => this.#authorized?.close(),
       () => this.#billing?.stop(),
       () => this.#monitoring?.service.streams.close('The server is stopping.'),
       () =>

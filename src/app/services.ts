@@ -212,6 +212,7 @@ export function createServices(config: Config, version: string): Services {
     ledger: () => auditBookings(access().ledger(), () => access().audit(), OPERATOR, { log }),
     billing: accounts.billing,
     cryptoPayments: accounts.cryptoPayments,
+    authorizedPayments: accounts.authorizedPayments,
     people: () => access().people(),
     audit: () => access().audit(),
     logStore: accounts.logStore,

@@ -258,6 +258,30 @@ export const ERRORS = {
     action:
       'Ask the operator of the service. Operator: set ASSAY_STRIPE_KEY, ASSAY_STRIPE_SECRET and ASSAY_PUBLIC_HOST.',
   },
+  PAYMENT_REQUIRED: {
+    status: 402,
+    scope: 'api',
+    isRetryable: false,
+    meaning:
+      'The request has no API key and can be paid (x402), or its payment was not taken. The header PAYMENT-REQUIRED has the price and the reason.',
+    action: 'Pay as the header says, or send an API key.',
+  },
+  PAYMENT_PENDING: {
+    status: 402,
+    scope: 'api',
+    isRetryable: true,
+    meaning: 'The payment of the request is stored, and is not confirmed on its chain yet.',
+    action: 'Send the same request with the same payment after the seconds in the Retry-After header.',
+  },
+  PAYMENT_UNAVAILABLE: {
+    status: 503,
+    scope: 'api',
+    isRetryable: true,
+    isShown: true,
+    meaning:
+      'Payments by a signed authorization cannot be taken at the moment: the sanctions lists are stale, the chain cannot be reached, or the gas-paying account cannot send. Nothing was taken.',
+    action: 'Retry later. Operator: see the log.',
+  },
   PAYMENT_PROVIDER_UNAVAILABLE: {
     status: 503,
     scope: 'api',

@@ -9,6 +9,7 @@ import { invoiceAnswer } from '../billing/invoice.ts';
 import { BILLING_LIMITS } from '../billing/limits.ts';
 import type { OfferedPackage, Price } from '../billing/packages.ts';
 import { INVOICE_STATES, type InvoiceState } from '../billing/records.ts';
+import { verifyAuthorized } from '../billing/x402/verify.ts';
 import { addPaymentCommands } from './billing-payments.ts';
 import { answer, type Terminal } from './context.ts';
 import type { Services } from './services.ts';
@@ -183,13 +184,20 @@ export function addBillingCommand(program: Command, terminal: Terminal, services
       const crypto = chains ? services().cryptoPayments() : null;
       if (chains && crypto === null) throw notConfigured();
       const ofChains = (await crypto?.compareWithChains()) ?? null;
-      const faults = [...ofLedger.faults, ...(ofChains?.faults ?? [])];
-      const report = { ...ofLedger, faults, chains: ofChains };
+      const authorized = services().authorizedPayments();
+      const ofCalls = authorized === null ? null : await verifyAuthorized(authorized, services().ledger());
+      const faults = [...ofLedger.faults, ...(ofChains?.faults ?? []), ...(ofCalls?.faults ?? [])];
+      const report = { ...ofLedger, faults, chains: ofChains, calls: ofCalls };
       answer(terminal, json, report, () => [
         `${report.invoices} invoices, ${report.settled} settled, ${report.held} held, ${report.receipts} receipts, ${report.entries} ledger entries: ${report.faults.length === 0 ? 'all agree.' : 'NOT in agreement.'}`,
         ...(report.withoutInvoice === 0
           ? []
           : [`${report.withoutInvoice} payments of an earlier release have no invoice.`]),
+        ...(ofCalls === null
+          ? []
+          : [
+              `${ofCalls.calls} payments of calls, ${ofCalls.unanswered} of them not answered (${ofCalls.unansweredCredits} credits).`,
+            ]),
         ...(ofChains === null
           ? []
           : [

@@ -9,6 +9,7 @@ import type { AttributionAnswer } from '../attribution/explain.ts';
 import type { AttributeOptions, AttributeReport } from '../attribution/run.ts';
 import type { CryptoPayments } from '../billing/crypto/crypto-payments.ts';
 import type { Billing } from '../billing/service.ts';
+import type { AuthorizedPayments } from '../billing/x402/store.ts';
 import type { ChainAdapters } from '../chains/families/adapters.ts';
 import type { PriceSyncReport } from '../chains/prices/daily.ts';
 import type { PriceSource } from '../chains/prices/price.ts';
@@ -220,6 +221,8 @@ export interface Services extends ImportDeps {
   billing(): Billing;
   /** Payments in cryptocurrency; null if no key is configured. */
   cryptoPayments(): CryptoPayments | null;
+  /** Payments by a signed authorization; null if none are accepted. */
+  authorizedPayments(): AuthorizedPayments | null;
   people(): People;
   audit(): AuditLog;
   /** The transparency log of receipts of this installation. */

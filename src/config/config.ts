@@ -38,6 +38,19 @@ export interface Config {
     /** Creates checkouts; null: none are offered. */
     readonly api: { readonly secretKey: string; readonly apiUrl: string } | null;
   };
+  /** Payments by a signed authorization. */
+  readonly authorizedPayments: {
+    /** Chains of pay per call; empty: off. */
+    readonly callChains: readonly string[];
+    readonly payTo: string | null;
+    /** The key itself, or the file that has it. */
+    readonly relayKey: string | null;
+    readonly relayKeyFile: string | null;
+    /** Decimal texts: coins, and gwei. */
+    readonly relayBalanceMax: string;
+    readonly relayMaxFeeGwei: string;
+    readonly confirmations: number;
+  };
   /** Watch-only keys for invoices in cryptocurrency, as text; null: not offered. */
   readonly paymentKeys: Readonly<
     Record<'BTC' | 'LTC' | 'DOGE' | 'BCH' | 'EVM' | 'TRON' | 'SOL', string | null>
@@ -360,6 +373,15 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     mail: smtpUrl === null ? null : { url: smtpUrl, from: value(SETTINGS.mailFrom) },
     webhookTrustedHosts: value(SETTINGS.webhookTrustedHosts),
     stripe: readStripe(value),
+    authorizedPayments: {
+      callChains: value(SETTINGS.x402Chains),
+      payTo: value(SETTINGS.x402Address),
+      relayKey: value(SETTINGS.relayKey),
+      relayKeyFile: value(SETTINGS.relayKeyFile),
+      relayBalanceMax: value(SETTINGS.relayBalanceMax),
+      relayMaxFeeGwei: value(SETTINGS.relayMaxFeeGwei),
+      confirmations: value(SETTINGS.relayConfirmations),
+    },
     paymentKeys: {
       BTC: value(SETTINGS.paymentKeyBtc),
       LTC: value(SETTINGS.paymentKeyLtc),

@@ -212,6 +212,42 @@ export const optionalPrivateKey = (text: string, variable: string): string | nul
   return `0x${digits}`;
 };
 
+/** Names of chains, in upper case. They are checked when the program starts. */
+export const chainList = (text: string, variable: string): readonly string[] => {
+  const names = text
+    .split(',')
+    .map((part) => part.trim().toUpperCase())
+    .filter((part) => part !== '');
+  if (names.length > CHAINS_MAX || !names.every((name) => /^[A-Z0-9]{2,16}$/.test(name)))
+    throw wrong(variable, text, `at most ${CHAINS_MAX} names of chains, separated by commas`);
+  return [...new Set(names)];
+};
+/** More than there are EVM chains. */
+const CHAINS_MAX = 32;
+
+export const optionalEvmAddress = (text: string, variable: string): string | null => {
+  if (text.trim() === '') return null;
+  if (!/^0x[0-9a-fA-F]{40}$/.test(text.trim()) || /^0x0{40}$/.test(text.trim()))
+    throw wrong(variable, text, 'an address: 0x and 40 hexadecimal digits, not all of them 0');
+  return text.trim();
+};
+
+export const optionalPath = (text: string): string | null => (text.trim() === '' ? null : text);
+
+/** A positive decimal number with at most nine decimals, as text. */
+export const positiveDecimal = (text: string, variable: string): string => {
+  if (!/^\d{1,9}(\.\d{1,9})?$/.test(text) || Number(text) <= 0)
+    throw wrong(variable, text, 'a number above 0 with at most nine decimals');
+  return text;
+};
+
+/** A whole number from 1 to 1,000. */
+export const positiveWhole = (text: string, variable: string): number => {
+  if (!/^[1-9]\d{0,2}$/.test(text) && text !== '1000')
+    throw wrong(variable, text, 'a whole number from 1 to 1000');
+  return Number(text);
+};
+
 export const optionalRedis = (text: string, variable: string): RedisPlace | null =>
   text === '' ? null : readRedisUrl(text, variable);
 

@@ -13,6 +13,7 @@ import { receiptsSettings } from './receipts.ts';
 import { replicationSettings } from './replication.ts';
 import { serverSettings } from './server.ts';
 import type { Setting } from './setting.ts';
+import { x402Settings } from './x402.ts';
 
 /** Settings of one subject, as they appear in the reference. */
 export interface SettingSubject {
@@ -54,6 +55,11 @@ export const SETTING_SUBJECTS: readonly SettingSubject[] = [
     description: 'Decisions on cases, and retention.',
     settings: casesSettings,
   },
+  {
+    title: 'Pay per call',
+    description: 'Payments by a signed authorization (x402), and the account that pays their gas.',
+    settings: x402Settings,
+  },
   { title: 'Contracts', description: 'Contracts that hold the sanctions lists.', settings: oracleSettings },
   {
     title: 'Transparency log',
@@ -89,6 +95,7 @@ export const SETTINGS = {
   ...casesSettings,
   ...logSettings,
   ...oracleSettings,
+  ...x402Settings,
   ...receiptsSettings,
   ...nodesSettings,
   ...replicationSettings,

@@ -157,6 +157,15 @@ export function standardRole(route: Admission & Pick<Route, 'method'>): Role | n
   return route.method === 'GET' ? 'auditor' : 'analyst';
 }
 
+/** Whether a client without a key may pay for a single request, if the operator accepts that: it is charged, and belongs to no account. */
+export const isPayable = ({
+  credits,
+  body,
+  permission,
+  principal,
+}: Pick<Route, 'credits' | 'body' | 'permission' | 'principal'>): boolean =>
+  credits > 0 && body !== null && permission !== null && principal === null;
+
 /** Describes the required authentication in a few words. */
 export function admissionOf(route: Route): string {
   const { permission, principal, role } = route;

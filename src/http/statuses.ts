@@ -2,7 +2,7 @@
  * The statuses of an operation: those of the stages of the pipeline that it passes, which follow from its columns, and its own. The
  * OpenAPI document is written from them.
  */
-import { acceptsSession, permissionsOf, type Route, type StatusRow } from './routes.ts';
+import { acceptsSession, isPayable, permissionsOf, type Route, type StatusRow } from './routes.ts';
 import { ErrorBody } from './schemas/common.ts';
 
 const RATE_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
@@ -48,6 +48,13 @@ function refusalsOf(route: Route): readonly Refusal[] {
     [rateClass !== null, 429, 'Rate limit exceeded.'],
     [quota !== null, 402, 'Monthly quota exhausted.'],
     [credits > 0, 402, 'Insufficient credits: the error has the balance and the date of new credits.'],
+    // A payment instead of a key: paid-calls.ts.
+    [
+      isPayable(route),
+      402,
+      'If the operator accepts payments by x402, a request without a key gets the header PAYMENT-REQUIRED.',
+    ],
+    [isPayable(route), 503, 'A payment by x402 cannot be taken at the moment.'],
     // The work. Writes and work of the pool are refused if too much is waiting.
     [isAccount && route.path.includes('{'), 404, 'The account has no record of this id.'],
     [rateClass !== null || !isRead, 429, 'Too much work is waiting.'],
@@ -60,6 +67,7 @@ const ERROR_HEADERS: Readonly<Record<number, readonly string[]>> = {
   401: ['WWW-Authenticate'],
   429: ['Retry-After'],
   500: ['Retry-After'],
+  503: ['Retry-After'],
 };
 
 /** Returns every response of an operation except 200, in the order of their statuses. */

@@ -15,6 +15,8 @@ import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { WatchStore } from '../../src/billing/crypto/watch-store.ts';
+import { type AuthorizedPayment, queued } from '../../src/billing/x402/records.ts';
+import { AuthorizedPayments } from '../../src/billing/x402/store.ts';
 import { createCases } from '../../src/cases/cases.ts';
 import { openCaseStore } from '../../src/cases/store-lmdb.ts';
 import type { FillReport } from '../../src/cli/services.ts';
@@ -31,6 +33,23 @@ import { entriesOf, openLog } from '../receipts/log/world.ts';
 import { storeAt } from '../receipts/world.ts';
 import { openedSaved } from '../saved-screenings/opened.ts';
 import { hasRedis, type RedisServer, startRedis, startRedisCluster } from '../setup/redis.ts';
+
+/** A payment of an invoice that waits to be sent. */
+const AUTHORIZED: AuthorizedPayment = {
+  ...{ kind: 'invoice', key: 'BASE 0xa 0xb 0xc', chain: 'BASE', asset: '0xa', createdAtMs: 1, part: 1 },
+  ...{ accountId: 'acc0', invoiceId: 'inv_1', transfer: queued(1) },
+  authorization: {
+    ...{
+      from: '0xb',
+      to: '0xd',
+      value: '1',
+      validAfter: '0',
+      validBefore: '9',
+      nonce: '0xc',
+      signature: '0x',
+    },
+  },
+};
 
 const deps = { clock: systemClock, random: systemRandom, log: silentLogger };
 const ENCRYPTION = { encrypt: (secret: string) => secret, decrypt: (text: string) => text };
@@ -126,6 +145,9 @@ async function makeLone(folder: string): Promise<Lone> {
     { height: 1, hash: `0x${'b1'.repeat(32)}` },
   );
   await payments.close();
+  const authorized = new AuthorizedPayments(join(folder, 'authorized-payments.mdb'));
+  await authorized.change('BASE 0xa 0xb 0xc', () => AUTHORIZED);
+  await authorized.close();
   const jobs = openJobStore({ path: join(folder, 'jobs.mdb') }, {});
   await jobs.transaction((writer) => writer.add({ id: 'of3', accountId: 'acc3', endedAt: null } as never));
   await jobs.close();

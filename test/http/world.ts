@@ -14,6 +14,7 @@ import { type Logger, silentLogger } from '../../src/base/log.ts';
 import type { Mailer } from '../../src/base/mail.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { Billing } from '../../src/billing/service.ts';
+import type { PayPerCall } from '../../src/billing/x402/pay-per-call.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import { type ChainId, parseChainId } from '../../src/chains/registry.ts';
 import { createHttpApp } from '../../src/http/http-app.ts';
@@ -551,6 +552,8 @@ export interface WorldOptions extends Partial<HttpOptions> {
   readonly plans?: Plans;
   /** Default: passwords as expensive as in the program. */
   readonly derive?: DeriveKey;
+  /** Payments of single requests, over the accounts of the world. Default: none. */
+  readonly payPerCall?: (access: Access) => PayPerCall | null;
   /** The gate answers in a later turn, like a gate behind a network. */
   readonly isGateLate?: boolean;
 }
@@ -618,6 +621,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
           lists: [{ list: 'EU', publishedAt: null, checkedAt: null, checkedBy: null, stale: true }],
         },
       operator: worldOperator,
+      payPerCall: () => options.payPerCall?.(access) ?? null,
       gauges: [{ name: 'assay_test_gauge', help: 'A gauge of another room.', value: () => 7 }],
     },
     options.list,

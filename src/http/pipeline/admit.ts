@@ -4,7 +4,7 @@
  */
 import { clientUnit } from '../../accounts/attempts.ts';
 import type { Admission, GateRequest } from '../../accounts/gate.ts';
-import { type KeyRecord, PERMISSIONS } from '../../accounts/keys.ts';
+import { type KeyRecord, PAY_PER_CALL_ACCOUNT, PERMISSIONS } from '../../accounts/keys.ts';
 import type { Session } from '../../accounts/people.ts';
 import type { QuotaDecision } from '../../accounts/quota.ts';
 import { type RateDecision, rateLimited, sessionSubject } from '../../accounts/rate-limit.ts';
@@ -131,11 +131,13 @@ export class Admitter {
   readonly #responder: Responder;
   readonly #origin: ClientOrigin;
   readonly #principals: PrincipalAuthenticator;
+  readonly #publicHost: string | null;
 
   constructor({ access, origin, publicHost, responder }: AdmitterDeps) {
     this.#access = access;
     this.#responder = responder;
     this.#origin = origin;
+    this.#publicHost = publicHost;
     this.#principals = createPrincipalAuthenticator({
       people: () => access.people(),
       origin,
@@ -147,9 +149,10 @@ export class Admitter {
    * Authenticates the session or key that the operation requires, if any. A missing permission is recorded in the call: the request
    * is counted before it is refused.
    *
+   * @param mayPay - a client without either is admitted, to pay for the request
    * @throws UNAUTHENTICATED, FORBIDDEN
    */
-  authenticate(call: Call, route: Route): void {
+  authenticate(call: Call, route: Route, mayPay = false): void {
     const { exchange } = call;
     if (route.principal !== null) {
       this.#takePrincipal(call, route);
@@ -157,12 +160,28 @@ export class Admitter {
       const authorization = exchange.header('authorization');
       if (authorization === '' && acceptsSession(route) && this.#hasSession(exchange))
         this.#takePrincipal(call, route);
+      else if (authorization === '' && mayPay) this.#takePayer(call, route);
       else this.#takeKey(call, route, authorization);
     }
   }
 
   #hasSession(exchange: Exchange): boolean {
     return hasSessionCookie(exchange, this.#origin.isSecure(exchange));
+  }
+
+  /** Admits a client that pays for its request. It is limited by its address. */
+  #takePayer(call: Call, route: Route): void {
+    const { exchange } = call;
+    const { method, path } = exchange;
+    const client = clientUnit(this.#origin.address(exchange));
+    const scheme = this.#origin.isSecure(exchange) ? 'https' : 'http';
+    const host = this.#publicHost ?? exchange.header('host');
+    call.payer = {
+      ...{ client, method, path, url: `${scheme}://${host}${path}`, query: exchange.query() },
+      payment: exchange.header('payment-signature'),
+    };
+    call.caller = { id: PAY_PER_CALL_ACCOUNT, accountId: PAY_PER_CALL_ACCOUNT, permissions: PERMISSIONS };
+    if (route.rateClass !== null) call.subject = `address ${client}`;
   }
 
   #takeKey(call: Call, route: Route, authorization: string): void {
@@ -196,8 +215,8 @@ export class Admitter {
    *
    * @throws RATE_LIMITED if the limit is already exhausted; FORBIDDEN, after which the request is still counted
    */
-  authenticateBeforeBody(call: Call, route: Route): void {
-    this.authenticate(call, route);
+  authenticateBeforeBody(call: Call, route: Route, mayPay = false): void {
+    this.authenticate(call, route, mayPay);
     if (!call.isPermitted) throw lacksPermission(call, route);
     if (call.subject === null || route.rateClass === null) return;
     const rate = this.#access.gate.refuses(call.subject, route.rateClass, call.startedMs);

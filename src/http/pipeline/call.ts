@@ -19,6 +19,19 @@ export interface Caller {
   readonly receipts?: KeyReceipts;
 }
 
+/** A client without a key, which may pay for its request. */
+export interface Payer {
+  /** The client's address, or its network. */
+  readonly client: string;
+  /** The PAYMENT-SIGNATURE header; empty if there is none. */
+  readonly payment: string;
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  /** URL of the request, without the query. */
+  readonly url: string;
+}
+
 /** One request in the pipeline. */
 export class Call {
   readonly exchange: Exchange;
@@ -34,6 +47,8 @@ export class Call {
   /** The Accept-Encoding header, copied like `accept`; null if it can still be read. */
   acceptEncoding: string | null = null;
   caller: Caller | null = null;
+  /** The client, if it has no key and may pay; else null. */
+  payer: Payer | null = null;
   /** The balance that pays for the request: `dashboard` if it has a session. */
   pool: Pool = 'api';
   /** The client with its actor, if the operation asks for it or the request has a session. */

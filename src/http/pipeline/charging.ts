@@ -30,7 +30,7 @@ export const referenceOf = ({ path }: Pick<Route, 'path'>, subjects: readonly st
   [path.slice(1), ...subjects].filter((part) => part !== '').join(' ');
 
 /** Slot of the response, and the body that it answers. */
-interface KeptAnswer {
+export interface KeptAnswer {
   readonly slot: AnswerSlot;
   readonly bodyHash: Uint8Array;
   readonly bytes: Uint8Array;
@@ -59,7 +59,9 @@ export class Charging {
    * @throws INVALID_REQUEST
    */
   prepare(call: Call): void {
-    const { exchange, caller } = call;
+    const { exchange, caller, payer } = call;
+    // The payment takes the place of the key.
+    if (payer !== null) return;
     const key = exchange.optionalHeader('idempotency-key');
     if (key === null || caller === null) return;
     call.answerSlot = answerSlot(caller.accountId, exchange.method, exchange.path, key);
@@ -84,9 +86,9 @@ export class Charging {
     const bodyHash = slot === null ? null : hashBody(value);
     const body = read(value);
     if (slot === null || bodyHash === null)
-      return (await this.#charge(call, route, body, work, undefined)).body;
+      return (await this.charge(call, route, body, work, undefined)).body;
     const response = await this.#idempotency.run(slot, bodyHash, () =>
-      this.#charge(call, route, body, work, { slot, bodyHash, bytes }),
+      this.charge(call, route, body, work, { slot, bodyHash, bytes }),
     );
     // A request that waited for the response of another one with the same key counts as a request too.
     if (!call.isCounted) await this.#admitter.admitted(call, route);
@@ -111,7 +113,7 @@ export class Charging {
   }
 
   /** Gate → work → commit. The reservation is released in every case. */
-  async #charge<Body>(
+  async charge<Body>(
     call: Call,
     route: Route,
     body: Body,
@@ -154,8 +156,14 @@ export class Charging {
         amount: call.credits,
         reference,
         answer: (remaining) =>
-          work.bare ? withIgnored(data, call.ignored) : chargedEnvelope(data, remaining, call.ignored),
-        ...(keep === undefined ? {} : { keep: { slot: keep.slot, bodyHash: keep.bodyHash } }),
+          work.bare
+            ? withIgnored(data, call.ignored)
+            : // The balance of payers is that of many.
+              chargedEnvelope(data, call.payer === null ? remaining : 0, call.ignored),
+        // A payment that was worth nothing is good for another request, so its answer is not kept in its place.
+        ...(keep === undefined || (call.payer !== null && call.credits === 0)
+          ? {}
+          : { keep: { slot: keep.slot, bodyHash: keep.bodyHash } }),
       });
       call.chargedEntry = done.entry?.id ?? null;
       return { body: done.answer, replayed: done.replayed };

@@ -8,7 +8,7 @@ import { AssayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import type { HttpDeps } from '../ports.ts';
-import { hasOptionalBody, type Route } from '../routes.ts';
+import { hasOptionalBody, isPayable, type Route } from '../routes.ts';
 import type { ClientOrigin } from '../server/client-origin.ts';
 import {
   type BodyReceiver,
@@ -31,6 +31,7 @@ import {
 } from './json-body.ts';
 import type { HttpMetrics } from './metrics.ts';
 import { requireJson } from './negotiation.ts';
+import { PaidCalls } from './paid-calls.ts';
 import { queryNames } from './query.ts';
 import { linesOf, Responder } from './reply.ts';
 import type { ChargedWork, Endpoint, Page, PurchaseWork, Work } from './work.ts';
@@ -39,7 +40,7 @@ export interface PipelineOptions {
   readonly publicHost: string | null;
 }
 
-export interface PipelineDeps extends Pick<HttpDeps, 'clock' | 'log' | 'access'> {
+export interface PipelineDeps extends Pick<HttpDeps, 'clock' | 'log' | 'access' | 'payPerCall'> {
   readonly metrics: HttpMetrics;
   readonly requestIdFor: (clientSent: string) => string;
   readonly origin: ClientOrigin;
@@ -106,6 +107,7 @@ export class Pipeline {
   readonly #responder: Responder;
   readonly #admitter: Admitter;
   readonly #charging: Charging;
+  readonly #paidCalls: PaidCalls;
 
   constructor({ publicHost }: PipelineOptions, deps: PipelineDeps) {
     const { access, log, origin } = deps;
@@ -117,6 +119,11 @@ export class Pipeline {
     this.#responder = new Responder(deps);
     this.#admitter = new Admitter({ access, origin, publicHost, responder: this.#responder });
     this.#charging = new Charging({ access, log, admitter: this.#admitter });
+    this.#paidCalls = new PaidCalls({
+      payPerCall: deps.payPerCall ?? (() => null),
+      admitter: this.#admitter,
+      charging: this.#charging,
+    });
   }
 
   /**
@@ -366,6 +373,7 @@ export class Pipeline {
     const noteUnknown = unknownQuery(route);
     const needsHead = route.parameters.some(({ in: place }) => place !== 'path');
     const isOptional = hasOptionalBody(route);
+    const canBePaid = isPayable(route);
     const fail = (call: Call, error: unknown): void => this.#admitter.failCounted(call, endpoint, error);
 
     const onBody = (call: Call, body: Uint8Array | null): void => {
@@ -379,9 +387,11 @@ export class Pipeline {
 
     const run = (call: Call): void => {
       readNegotiation(call);
-      this.#admitter.authenticateBeforeBody(call, route);
+      this.#admitter.authenticateBeforeBody(call, route, canBePaid && this.#paidCalls.isOn);
       noteUnknown(call);
-      requireJson(call.exchange.header('content-type'));
+      // A client that only asks for the price may leave the body out.
+      if (call.payer === null || call.payer.payment !== '' || call.exchange.header('content-type') !== '')
+        requireJson(call.exchange.header('content-type'));
       if (route.credits > 0) this.#charging.prepare(call);
       if (needsHead) call.exchange.keep();
       call.exchange.readBody(HTTP_LIMITS.bodyBytesMax, (body) => onBody(call, body));
@@ -410,9 +420,14 @@ export class Pipeline {
   ): Handler {
     const { route } = endpoint;
     return this.#bodyHandler(endpoint, (call, bytes) => {
-      outlineBody(bytes);
-      this.#charging
-        .respond(call, route, bytes, (value) => readNoting(call, read, value), work)
+      // A payer that asks for the price may leave the body out.
+      if (call.payer === null || bytes.length > 0) outlineBody(bytes);
+      const parse = (value: unknown): Body => readNoting(call, read, value);
+      const responding =
+        call.payer === null || 'purchase' in work
+          ? this.#charging.respond(call, route, bytes, parse, work)
+          : this.#paidCalls.respond(call, call.payer, route, bytes, parse, work);
+      responding
         .then((json) => this.#responder.sendJson(call, endpoint, json))
         .catch((error: unknown) => {
           this.#charging.refund(call);

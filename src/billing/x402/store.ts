@@ -1,0 +1,140 @@
+/** The store of payments by a signed authorization, which nodes share. A record is durable before its transaction can be on the chain. */
+import type { ChainId } from '../../chains/registry.ts';
+import {
+  type Fence,
+  type LiveDatabase,
+  type LiveStore,
+  type OpenStore,
+  openLiveStore,
+} from '../../state/live-store.ts';
+import { type AuthorizedPayment, isOpen } from './records.ts';
+
+export const FORMAT_VERSION = 1;
+
+const PRESENT = '1';
+
+type IdentifierKey = [payer: string, identifier: string];
+
+export class AuthorizedPayments {
+  readonly #live: LiveStore;
+  readonly #payments: LiveDatabase<AuthorizedPayment, string>;
+  readonly #identifiers: LiveDatabase<string, IdentifierKey>;
+  readonly #open: LiveDatabase<string, [chain: string, key: string]>;
+  /** Calls that were paid and are not answered, or whose purchase must be booked or taken back. */
+  readonly #unserved: LiveDatabase<string, string>;
+  readonly #listeners = new Set<(key: string) => void>();
+
+  /** @throws STORE_VERSION, STORE_CORRUPT */
+  constructor(path: string, openStore: OpenStore = openLiveStore) {
+    this.#live = openStore(path, FORMAT_VERSION, { name: 'authorized-payments' });
+    const { root } = this.#live;
+    this.#payments = root.openDB({ name: 'payments', encoding: 'json' });
+    this.#identifiers = root.openDB({ name: 'identifiers', encoding: 'string' });
+    this.#open = root.openDB({ name: 'open', encoding: 'string' });
+    this.#unserved = root.openDB({ name: 'unserved', encoding: 'string' });
+    this.#live.onApplied((writes) => {
+      for (const { database, key } of writes) if (database === 'payments') this.#notify(String(key));
+    });
+  }
+
+  ready(): Promise<void> {
+    return this.#live.ready();
+  }
+
+  /** Throws NOT_READY if another node may have written something that this one does not see. */
+  requireCurrent(): void {
+    this.#live.requireCurrent();
+  }
+
+  /** Calls a listener with the key of each changed payment, of any node. Returns a function that removes it. */
+  onChange(listener: (key: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #notify(key: string): void {
+    for (const listener of this.#listeners) listener(key);
+  }
+
+  get(key: string): AuthorizedPayment | null {
+    this.#live.root.resetReadTxn();
+    return this.#payments.get(key) ?? null;
+  }
+
+  /** Returns the payment of a payer with an identifier. */
+  byIdentifier(payer: string, identifier: string): AuthorizedPayment | null {
+    this.#live.root.resetReadTxn();
+    const key = this.#identifiers.get([payer, identifier]);
+    return key === undefined ? null : (this.#payments.get(key) ?? null);
+  }
+
+  /**
+   * Changes the payments of one key in one step.
+   *
+   * @param change - returns the new record, or null to leave everything as it is; it may run several times
+   * @returns the stored record
+   */
+  async change(
+    key: string,
+    change: (
+      stored: AuthorizedPayment | null,
+      find: (payer: string, identifier: string) => AuthorizedPayment | null,
+    ) => AuthorizedPayment | null,
+    fence: Fence | null = null,
+  ): Promise<AuthorizedPayment | null> {
+    let isChanged = false;
+    const result = await this.#live.root.childTransaction(() => {
+      const before = this.#payments.get(key) ?? null;
+      const after = change(before, (payer, identifier) => {
+        const other = this.#identifiers.get([payer, identifier]);
+        return other === undefined ? null : (this.#payments.get(other) ?? null);
+      });
+      isChanged = after !== null && after !== before;
+      if (after === null || !isChanged) return before;
+      this.#put(after);
+      return after;
+    }, fence);
+    if (isChanged) this.#notify(key);
+    return result;
+  }
+
+  #put(payment: AuthorizedPayment): void {
+    const { key, chain } = payment;
+    this.#payments.putSync(key, payment);
+    if (isOpen(payment)) this.#open.putSync([chain, key], PRESENT);
+    else this.#open.removeSync([chain, key]);
+    if (payment.kind !== 'call') return;
+    const { identifier, authorization, transfer, served, purchase } = payment;
+    if (identifier !== null) this.#identifiers.putSync([authorization.from, identifier], key);
+    const isWaiting =
+      transfer.state === 'SETTLED'
+        ? served === null || purchase === null
+        : purchase !== null && served === null;
+    if (isWaiting) this.#unserved.putSync(key, PRESENT);
+    else this.#unserved.removeSync(key);
+  }
+
+  /** Returns the payments of a chain that may still change there, in the order of their creation. */
+  open(chain: ChainId): readonly AuthorizedPayment[] {
+    this.#live.root.resetReadTxn();
+    const keys = [...this.#open.getKeys({ start: [chain, ''], end: [chain, '￿'] })];
+    return keys
+      .flatMap(([, key]) => this.#payments.get(key) ?? [])
+      .toSorted((a, b) => a.createdAtMs - b.createdAtMs || (a.key < b.key ? -1 : 1));
+  }
+
+  /** Returns calls that are paid and not answered, or not booked. */
+  unserved(): readonly AuthorizedPayment[] {
+    this.#live.root.resetReadTxn();
+    return [...this.#unserved.getKeys()].flatMap((key) => this.#payments.get(key) ?? []);
+  }
+
+  *all(): Generator<AuthorizedPayment> {
+    this.#live.root.resetReadTxn();
+    for (const { value } of this.#payments.getRange()) yield value;
+  }
+
+  close(): Promise<void> {
+    return this.#live.root.close();
+  }
+}
