@@ -1,5 +1,5 @@
 /** A server that takes payments by x402, a real node with a token of EIP-3009 at the address of USDC on Base, and payers. */
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hexlify, type Interface, randomBytes, type Signer, Wallet } from 'ethers';
 import type { Access } from '../../../src/accounts/access.ts';
@@ -173,6 +173,7 @@ export async function openPayments({
   waitMs = 10_000,
   isIdle = false,
 }: PaymentsOptions): Promise<Payments> {
+  mkdirSync(folder, { recursive: true });
   const store = new AuthorizedPayments(join(folder, 'authorized-payments.mdb'), openStore);
   await store.ready();
   const tokens = [{ chain: 'BASE', asset: USDC }] as const;
