@@ -18,29 +18,29 @@ export const X402_LIMITS = {
   /** Retry-After of a payment that is not settled yet: a few blocks. */
   retrySeconds: 5,
   /** Interval between looks at the chain while a payment is open: a fraction of the fastest block. */
-  pollMs: 400,
+  settlePollMs: 400,
   /** Interval between looks at payments that a reorg may still remove. */
   deepPollMs: 15_000,
   /** Blocks on top of a payment after which it is not looked at again: four epochs of Ethereum are 128, and rollups have blocks of 2 s. */
   finalBlocks: 128,
   /** Time for one call of a node, with all attempts. */
-  rpcCallMs: 10_000,
+  nodeCallMs: 10_000,
   /** Characters of a result of a node: logs of one transaction. */
   resultCharsMax: 200_000,
   /** Logs of one transaction: a payment has two, and a bundle of another sender some hundred. */
   logsMax: 2_000,
   /** Gas limit of a transaction, in percent of the estimate. */
-  gasPercent: 120,
+  transferGasPercent: 120,
   /** Gas of a payment at most: USDC takes 60,000 to 90,000, and the check of a contract's signature some 100,000 more. */
   gasMax: 400_000,
   /** Time after which a pending transaction is sent again unchanged: a node may have dropped it. */
   resendMs: 15_000,
   /** Time after which it is sent again with a higher fee: several blocks. */
-  bumpMs: 45_000,
+  feeBumpMs: 45_000,
   /** Percent of the last fee: nodes accept a replacement from 10 % more on. */
   bumpPercent: 125,
   /** Attempts with rising fees: 25 % each time is 7 times the first fee at the tenth. */
-  attemptsMax: 10,
+  feeAttemptsMax: 10,
   /** Payments that wait for their settlement on one chain: a hundred transactions are in a few blocks. */
   openMax: 200,
   /** Transactions of the gas-paying account that are pending at the same time: nodes keep 16 of an account in their pool. */
@@ -55,9 +55,5 @@ export const X402_LIMITS = {
   /** Time after which it is no longer known whether an answer was charged: stored answers last for 24 hours. */
   answerMs: 23 * 3_600_000,
   /** Blocks that are searched for the use of an authorization by another sender: two days of a chain with blocks of 2 s would be 86,400; nodes limit a query to some thousand. */
-  logBlocksMax: 2_000,
-  /** Authorizations of one invoice: a person pays it in a few parts. */
-  partsMax: 20,
-  /** Records of one page of a list. */
-  pageMax: 500,
+  useBlocksMax: 2_000,
 } as const;

@@ -51,7 +51,7 @@ export interface PayableRequest {
 export class PaymentNeeded extends AssayError {
   /** How to pay; null if the client need not pay again. */
   readonly required: PaymentRequired | null;
-  /** What became of the payment; null if there was none, or if it was not stored. */
+  /** Outcome of the payment; null if there was none, or if it was not stored. */
   readonly response: SettleResponse | null;
 
   constructor(

@@ -109,7 +109,7 @@ export class Relay {
     };
     try {
       if (!signal.aborted)
-        await sleep(this.#options.pollMs ?? X402_LIMITS.pollMs, waking.signal).catch(() => {});
+        await sleep(this.#options.pollMs ?? X402_LIMITS.settlePollMs, waking.signal).catch(() => {});
     } finally {
       this.#wake = null;
       signal.removeEventListener('abort', end);
@@ -218,7 +218,7 @@ export class Relay {
     const from = await this.address();
     const call = { from, to: asset, data: await token.transferData(authorization) };
     const estimate = await rpc('eth_estimateGas', [call], (result) => asHexCount(result, 'gas'));
-    const gas = Math.ceil((estimate * X402_LIMITS.gasPercent) / 100);
+    const gas = Math.ceil((estimate * X402_LIMITS.transferGasPercent) / 100);
     if (gas > X402_LIMITS.gasMax)
       return `The transfer would take ${gas} gas, more than ${X402_LIMITS.gasMax}.`;
     const base = await rpc('eth_getBlockByNumber', ['latest', false], (result) => {
@@ -318,11 +318,11 @@ export class Relay {
 
   /** Sends a pending transaction again: unchanged, or after a longer time with a higher fee. */
   async #sendAgain(payment: AuthorizedPayment, sending: Sending, fence: Fence | null): Promise<void> {
-    const { feeMax, bumpMs = X402_LIMITS.bumpMs } = this.#options;
+    const { feeMax, bumpMs = X402_LIMITS.feeBumpMs } = this.#options;
     const raised = (text: string): bigint => (BigInt(text) * BigInt(X402_LIMITS.bumpPercent)) / 100n + 1n;
     const maxFee = raised(sending.maxFee);
     const isOld = this.#deps.clock.now() - sending.sentAtMs > bumpMs;
-    if (isOld && maxFee <= feeMax && sending.attempts.length < X402_LIMITS.attemptsMax) {
+    if (isOld && maxFee <= feeMax && sending.attempts.length < X402_LIMITS.feeAttemptsMax) {
       const next = await this.#sign(payment, {
         ...sending,
         ...{ maxFee: String(maxFee), tip: String(raised(sending.tip)), sentAtMs: this.#deps.clock.now() },

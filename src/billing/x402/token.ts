@@ -63,7 +63,7 @@ export function openChainNode(chain: ChainId, texts: string, deps: AdapterDeps):
       const { value } = await pool.ask(
         // Sending a signed transaction twice is harmless, but its second answer is an error.
         { ...rpcRequest({ method, params, read }), repeatable: method !== 'eth_sendRawTransaction' },
-        { signal: AbortSignal.timeout(X402_LIMITS.rpcCallMs), budgetMs: X402_LIMITS.rpcCallMs },
+        { signal: AbortSignal.timeout(X402_LIMITS.nodeCallMs), budgetMs: X402_LIMITS.nodeCallMs },
       );
       return value;
     },
@@ -350,8 +350,8 @@ export class Eip3009Token {
     const { from, nonce } = authorization;
     const topics = [abi.getEvent('AuthorizationUsed')?.topicHash ?? '', zeroPadValue(from, 32), nonce];
     const hex = (height: number): string => `0x${height.toString(16)}`;
-    for (let start = sinceHeight; start <= head; start += X402_LIMITS.logBlocksMax) {
-      const end = Math.min(head, start + X402_LIMITS.logBlocksMax - 1);
+    for (let start = sinceHeight; start <= head; start += X402_LIMITS.useBlocksMax) {
+      const end = Math.min(head, start + X402_LIMITS.useBlocksMax - 1);
       const filter = { address: this.asset, topics, fromBlock: hex(start), toBlock: hex(end) };
       const hash = await this.node.rpc('eth_getLogs', [filter], (result) => {
         const [log] = asArray(result, 'logs', X402_LIMITS.logsMax);

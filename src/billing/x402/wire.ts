@@ -56,7 +56,7 @@ export interface SettleResponse {
 
 /** A payment as a client sends it. */
 export interface SentPayment {
-  /** What the client has accepted. */
+  /** The requirements that the client has accepted. */
   readonly accepted: Pick<PaymentRequirements, 'network' | 'amount' | 'asset' | 'payTo'> & {
     readonly scheme: string;
   };
