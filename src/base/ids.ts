@@ -57,9 +57,8 @@ export function createIds(deps: { readonly clock: Clock; readonly random: Random
  * @param atMs - its time, by which the id is sorted
  */
 export function idOfName(atMs: number, name: string): string {
-  const hash = createHash('sha256')
-    .update(name)
-    .digest('hex')
-    .slice(0, 2 * RANDOM_BYTES);
-  return inBase32(BigInt(atMs), TIME_DIGITS) + inBase32(BigInt(`0x${hash}`), RANDOM_DIGITS);
+  const hash = createHash('sha256').update(name).digest();
+  const high = hash.readUIntBE(0, HALF_BYTES);
+  const low = hash.readUIntBE(HALF_BYTES, HALF_BYTES);
+  return inBase32(atMs, TIME_DIGITS) + inBase32(high, HALF_DIGITS) + inBase32(low, HALF_DIGITS);
 }
