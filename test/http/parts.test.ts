@@ -94,6 +94,35 @@ describe('parameters', () => {
     expect(queryValue('', 'address')).toBeUndefined();
     expect(() => queryValue('a=1&a=2', 'a')).toThrow(/only once/);
   });
+
+  it('finds the same value as a split of the query, in any query', () => {
+    const bySplit = (query: string, name: string): string | undefined => {
+      const values = query
+        .split('&')
+        .map((pair) => [...pair.split('='), ''] as const)
+        .filter(([key]) => key === name);
+      if (values.length > 1) throw new Error(`${name}: must be given only once.`);
+      return values[0]?.[1];
+    };
+    const outcome = (read: () => string | undefined): string | undefined => {
+      try {
+        return read();
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    const part = fc.constantFrom('', 'a', 'b', 'ab', 'aa');
+    const pair = fc.oneof(
+      part,
+      fc.tuple(part, part).map(([name, value]) => `${name}=${value}`),
+    );
+    fc.assert(
+      fc.property(fc.array(pair, { maxLength: 4 }), fc.constantFrom('a', 'ab'), (pairs, name) => {
+        const query = pairs.join('&');
+        expect(outcome(() => queryValue(query, name))).toBe(outcome(() => bySplit(query, name)));
+      }),
+    );
+  });
 });
 
 describe('the client origin', () => {

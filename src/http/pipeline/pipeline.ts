@@ -76,11 +76,14 @@ function unknownQuery(route: Route): (call: Call) => void {
   const known = new Set(
     route.parameters.filter(({ in: place }) => place === 'query').map(({ name }) => name),
   );
+  // Clients of a hot operation send the same query with each request.
+  let lastWithoutUnknown = '';
   return (call) => {
     const query = call.exchange.query();
-    if (query === '') return;
+    if (query === lastWithoutUnknown) return;
     const unknown = unknownFields(queryNames(query), known);
     if (unknown.length > 0) call.ignored = unknown;
+    else lastWithoutUnknown = query;
   };
 }
 

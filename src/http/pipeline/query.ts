@@ -49,14 +49,17 @@ export const queryNames = (query: string): string[] =>
  * @throws INVALID_REQUEST if the parameter is given twice
  */
 export function queryValue(query: string, name: string): string | undefined {
-  if (query === '') return undefined;
   let found: string | undefined;
-  for (const pair of query.split('&')) {
-    const equals = pair.indexOf('=');
-    if ((equals < 0 ? pair : pair.slice(0, equals)) !== name) continue;
+  // By offsets: hot operations ask for several parameters of each request, and a split would allocate for each.
+  for (let from = query.indexOf(name); from >= 0; from = query.indexOf(name, from + 1)) {
+    const behind = from + name.length;
+    if (from > 0 && query[from - 1] !== '&') continue;
+    if (behind < query.length && query[behind] !== '=' && query[behind] !== '&') continue;
     if (found !== undefined)
       throw new AssayError('INVALID_REQUEST', `${name}: must be given only once.`, { field: name });
-    found = equals < 0 ? '' : decodeParameter(pair.slice(equals + 1).replaceAll('+', ' '), name);
+    const next = query.indexOf('&', behind);
+    const value = query.slice(behind + 1, next < 0 ? query.length : next);
+    found = query[behind] === '=' ? decodeParameter(value.replaceAll('+', ' '), name) : '';
   }
   return found;
 }
