@@ -2565,7 +2565,7 @@ class ExchangeStatusData(Model):
 
     exchange: str
     matched: ExchangeStatusDataMatched
-    #: The entity of the labels; null if there is none.
+    #: The entity of the labels; null if absent.
     entity_id: Optional[str]
     aliases: List[str]
     legal_entities: List[ExchangeStatusDataLegalEntity]

@@ -370,7 +370,7 @@ export function auditKeys(keys: KeyStore, log: () => AuditLog, actor: Actor): Ke
 
 /** Pauses before further attempts to log a booking that is already in the ledger. */
 const BOOKED_PAUSES_MS = [250, 1_000] as const;
-/** Number of latest entries that are searched for an entry whose write may have succeeded despite an error. */
+/** Number of latest entries that are searched for an entry that may have been written despite an error. */
 const LOOKED_THROUGH = 100;
 
 /**

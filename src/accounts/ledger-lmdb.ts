@@ -120,7 +120,7 @@ class LmdbLedger implements EmbeddedLedger {
   constructor(path: string, { clock, log, freeCredits }: LedgerDeps) {
     this.#clock = clock;
     this.#log = log;
-    // The balance already contains charges of this process whose commit has not resolved yet: release their reservations, so that these
+    // The balance already contains charges of this process that are not committed yet: release their reservations, so that these
     // credits are not counted twice.
     this.#store = new LedgerStore(path, { onOwnCommitRead: () => this.#releaseBatch() });
     this.#changes = new LedgerChanges({

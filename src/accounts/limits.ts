@@ -72,7 +72,7 @@ export const ACCOUNT_LIMITS = {
   peoplePerAccountMax: 100,
   /** How exactly the last use of a session is known: a write of each session in five minutes is nothing beside its requests. */
   sessionUseMs: 5 * 60_000,
-  /** Sessions whose last write of a use is remembered in memory: about 100 bytes each, 1 MB. */
+  /** Sessions with a remembered last write of a use in memory: about 100 bytes each, 1 MB. */
   sessionUsesMax: 10_000,
   /** Sessions of one person that have not ended: one list holds them all. A further one ends the oldest. */
   sessionsPerPersonMax: 100,
@@ -93,7 +93,7 @@ export const ACCOUNT_LIMITS = {
   emailsPerAddressMax: 3,
   /** Emails that one client may request in the window, for any addresses: the new colleagues of an office behind one address need fewer. */
   emailsPerClientMax: 20,
-  /** Registrations, reset requests and refused logins whose work continues after their response: each takes milliseconds. */
+  /** Registrations, reset requests and refused logins with work after their response: each takes milliseconds. */
   requestsAfterAnswerMax: 32,
   /** Concurrent emails to the mail server: each holds a connection. */
   emailsInFlightMax: 32,

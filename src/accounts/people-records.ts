@@ -9,7 +9,7 @@ export interface SecondFactorRow {
   readonly secret: string;
   /** ISO 8601 UTC; null until the first code is confirmed. Until then, a login does not ask for a code. */
   readonly confirmedAt: string | null;
-  /** Number of the newest time step whose code was used: a code is accepted once. */
+  /** Number of the newest time step with a used code: a code is accepted once. */
   readonly lastStep: number;
   /** SHA-256 of the recovery codes that were not used, hex. */
   readonly recovery: readonly string[];
@@ -21,7 +21,7 @@ export interface Person {
   readonly id: string;
   /** Absent for the first person of an account: the account of their id. */
   readonly accountId?: string;
-  /** Absent in stores of an earlier version, whose accounts have one owner each. */
+  /** Absent in stores of an earlier version: their accounts have one owner each. */
   readonly role?: Role;
   /** Lower case. */
   readonly email: string;

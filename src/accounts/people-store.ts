@@ -126,9 +126,9 @@ export interface PeopleStore {
   invitations(accountId: string): readonly Invitation[];
   /** Returns the invitation of a token without consuming it; null if it is used, expired or unknown. */
   invitation(token: string): Invitation | null;
-  /** Changes the role of an invitation; returns null if there is none of this id. */
+  /** Changes the role of an invitation; returns null if no invitation has this id. */
   setInvitedRole(accountId: string, id: string, role: Role): Promise<Invitation | null>;
-  /** Ends an invitation; returns null if there is none of this id. */
+  /** Ends an invitation; returns null if no invitation has this id. */
   withdraw(accountId: string, id: string): Promise<Invitation | null>;
   /** Consumes the token of an invitation and adds the person that `make` returns, in place of an unconfirmed one of the address. */
   accept(token: string, make: (invitation: Invitation) => Person): Promise<Acceptance>;
@@ -177,7 +177,7 @@ class LmdbPeopleStore implements PeopleStore {
   readonly #tokens: LiveDatabase<TokenRow, string>;
   readonly #ends: LiveDatabase<true, EndKey>;
   readonly #invitations: LiveDatabase<Invitation, [accountId: string, id: string]>;
-  /** Accounts whose only person was replaced. */
+  /** Accounts after their only person was replaced. */
   readonly #replaced: LiveDatabase<true, string>;
   /** One row. */
   readonly #keyTrials: LiveDatabase<string, string>;

@@ -33,7 +33,7 @@ export class PeopleTasks {
   }
 
   /**
-   * Runs work whose duration depends on whether an address has an account, after the response of the current request. A failure is logged:
+   * Runs work that takes more or less time depending on whether an address has an account, after the response of the current request. A failure is logged:
    * the client asks again if no email arrives.
    *
    * @throws OVERLOADED if too much such work is in progress

@@ -129,7 +129,7 @@ export interface People {
   /** Creates an account on behalf of the operator; its email address counts as verified. */
   create(email: string, password: string, plan: PlanName): Promise<AccountView>;
   list(): readonly ListedAccount[];
-  /** Returns the person with an email address; null if there is none. */
+  /** Returns the person with an email address; null if absent. */
   byEmail(email: string): Person | null;
   /** The people of an account. */
   readonly members: Members;

@@ -53,7 +53,7 @@ export interface SecondFactor {
   renew(personId: string, password: string, code: string, from: string): Promise<readonly string[]>;
   /** Disables the second factor. Throws INVALID_REQUEST naming `password` or `code`. */
   disable(personId: string, password: string, code: string, from: string): Promise<void>;
-  /** Disables the second factor of a person who has lost it, on behalf of `actor`. Throws NOT_FOUND if there is none. */
+  /** Disables the second factor of a person who has lost it, on behalf of `actor`. Throws NOT_FOUND if there is no such factor. */
   discard(person: Person, actor: Actor): Promise<void>;
   /**
    * Consumes a code or recovery code of a person at login; returns false if it is wrong or was used.

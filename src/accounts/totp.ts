@@ -50,7 +50,7 @@ export function hotp(secret: Uint8Array, counter: number, digits: number = TOTP.
 /**
  * Finds the time step of a code.
  *
- * @param lastStep - newest step whose code was used: it and all earlier ones are not accepted. If it is later than any step that can be
+ * @param lastStep - newest step with a used code: it and all earlier ones are not accepted. If it is later than any step that can be
  * valid now, the clock was set back since, and it does not count
  * @returns the step, or null if the code is wrong or was used
  */

@@ -77,7 +77,7 @@ export class AccountServices {
   #links: EmailLinks;
   /** Set by `openStores`. */
   #opened: Access | null = null;
-  /** When the problem of the links was found; null if there is none. */
+  /** When the problem of the links was found; null if absent. */
   #linksSince: string | null = null;
 
   constructor(config: Config, deps: AccountServicesDeps) {
@@ -323,7 +323,7 @@ export class AccountServices {
     }
   }
 
-  /** Returns the plan of the operator's own account; null if there is none. Waits like `createFirstKey`. */
+  /** Returns the plan of the operator's own account; null if absent. Waits like `createFirstKey`. */
   async localPlan(): Promise<Plan | null> {
     const { keys } = this.access();
     const name = await this.#whenCurrent(() => keys.planOf(LOCAL_ACCOUNT));

@@ -20,7 +20,7 @@ export interface CaseServicesDeps {
   readonly log: Logger;
 }
 
-/** The services whose records cases link to. */
+/** The services with records that cases link to. */
 export interface LinkedServices {
   readonly monitoring: () => { readonly store: Pick<MonitoringService['store'], 'alert' | 'wallet'> };
   readonly savedScreenings: () => Pick<SavedScreenings, 'find' | 'answer'>;
@@ -66,7 +66,7 @@ export function casesOf(
   );
 }
 
-/** Starts deleting cases whose retention has ended; null if the settings have none. */
+/** Starts deleting cases past their retention; null if the settings have none. */
 export function retentionOf(
   { caseRetentionDays: days }: Pick<Config, 'caseRetentionDays'>,
   { accounts, clock, log }: CaseServicesDeps,

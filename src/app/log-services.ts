@@ -24,7 +24,7 @@ export interface LogServicesDeps {
   readonly log: Logger;
 }
 
-/** Bytes of the random name of a log whose installation has no public host. */
+/** Bytes of the random name of a log of an installation without a public host. */
 const NAME_BYTES = 8;
 
 /**

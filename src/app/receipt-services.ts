@@ -95,7 +95,7 @@ export function auditedReceipts(receipts: Receipts, audit: () => AuditLog): Rece
   };
 }
 
-/** Starts deleting receipts whose retention has ended. */
+/** Starts deleting receipts past their retention. */
 export const receiptRetentionOf = (
   { receiptRetentionDays: days }: Pick<Config, 'receiptRetentionDays'>,
   { accounts, clock, log }: ReceiptServicesDeps & { readonly log: Logger },

@@ -50,7 +50,7 @@ export function savedScreeningsOf(
   );
 }
 
-/** Starts deleting screenings whose retention has ended; null if the settings have none. */
+/** Starts deleting screenings past their retention; null if the settings have none. */
 export function screeningRetentionOf(
   { screeningRetentionDays: days }: Pick<Config, 'screeningRetentionDays'>,
   { accounts, clock, log }: SavedServicesDeps,

@@ -72,7 +72,7 @@ const ROUNDS_MAX = 20;
 /** Files that are useless elsewhere: locks, leases, unfinished work, deleted data, and data that is rebuilt automatically. */
 const LEFT_OUT =
   /^(?:.*-lock|.*-sums|LOCK|REFRESH_LOCK|build\.lock|opening-.*|building.*|waste-.*|leases|staged|.*\.next|.*\.tmp|.*\.partial|\.partial-.*|\.backup-.*|capture.*|\.room-.*|BACKUP\.json)$/;
-/** Rebuilt from other data (of `oracle`, also the journal of a push, whose transaction is over by a restore); and a secret that the operator moves elsewhere. */
+/** Rebuilt from other data (of `oracle`, also the journal of a push: its transaction is over by a restore); and a secret that the operator moves elsewhere. */
 const TOP_LEFT_OUT: ReadonlySet<string> = new Set([
   'travel',
   'snapshots',

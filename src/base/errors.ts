@@ -348,8 +348,8 @@ export class AssayError extends Error {
 }
 
 /**
- * Returns a thrown value whose message a client may see: the error is the client's own (below 500) or its kind is shown, and its code is
- * in the API's part of the table. Null for any other, whose message may name files, settings or commands of the operator and appears only in the log.
+ * Returns a thrown value with a message that a client may see: the error is the client's own (below 500) or its kind is shown, and its code is
+ * in the API's part of the table. Null for any other: its message may name files, settings or commands of the operator and appears only in the log.
  */
 export function clientError(error: unknown): AssayError | null {
   if (!(error instanceof AssayError)) return null;

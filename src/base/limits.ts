@@ -20,7 +20,7 @@ export const LIMITS = {
   poolSlotBytes: 256 * 1024,
   /** Seconds for which node:http keeps an idle connection open: longer than the 60 s after which common load balancers let go of theirs. */
   keepAliveSeconds: 75,
-  /** Interval at which records whose retention has ended are deleted: retention is in days. */
+  /** Interval at which records past their retention are deleted: retention is in days. */
   retentionLookMs: 3_600_000,
   /** A mail server that does not respond to one step for this long is down. */
   smtpStepMs: 15_000,

@@ -232,7 +232,7 @@ export function isConsistent(first: TreeHead, second: TreeHead, proof: readonly 
   return rootsMatch(firstRoot, first.size, second, path);
 }
 
-/** Rebuilds both roots along one path, whose first hash belongs to both trees. */
+/** Rebuilds both roots along one path; its first hash belongs to both trees. */
 function rootsMatch(
   firstRoot: Buffer,
   firstSize: number,

@@ -44,7 +44,7 @@ export function parseRate(
   return { from: CURRENCY, to, value, source: source.trim(), atMs };
 }
 
-/** Returns the current rate to a currency; null if there is none, or it is too old. */
+/** Returns the current rate to a currency; null if absent or too old. */
 export function currentRate(
   currency: Currency,
   { invoices, clock }: { readonly invoices: Pick<InvoiceStore, 'rate'>; readonly clock: Clock },

@@ -51,7 +51,7 @@ export interface Billing {
    */
   order(buyer: Buyer, order: InvoiceOrder): Promise<Invoice>;
   /**
-   * Ends unpaid invoices whose time has passed, completes interrupted bookings, and hands events to their receivers. Repeating it is a
+   * Ends unpaid invoices after their time to pay, completes interrupted bookings, and hands events to their receivers. Repeating it is a
    * no-op, on any number of nodes.
    *
    * @param deliver - stores a notice for its receivers, once by its id; omitted: no event is handed over

@@ -27,7 +27,7 @@ export const FORMAT_VERSION = 1;
 type InvoiceKey = [accountId: string, number: number];
 type EventKey = [accountId: string, number: number];
 
-/** Value of index entries, whose key says everything. */
+/** Value of index entries: the key says everything. */
 const PRESENT = '1';
 
 /** Key of the counter of receipts, one for all accounts. */

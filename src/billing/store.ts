@@ -94,7 +94,7 @@ export interface InvoiceStore {
   lastNumber(counter: string): number;
   /** Returns invoices with credits that wait to be booked. */
   unbooked(): readonly InvoicePlace[];
-  /** Returns unpaid invoices whose time to pay has passed, at most `limit`. */
+  /** Returns unpaid invoices after their time to pay, at most `limit`. */
   expired(nowMs: number, limit: number): readonly InvoicePlace[];
   /** Returns the events of an account after a number, oldest first. `first` is the oldest number that is kept, 0 if none is. */
   events(

@@ -189,7 +189,7 @@ export async function verifyBilling({ invoices, payments, ledger }: VerifyDeps):
       if (!listed.has(id) && reference !== null && isOfInvoice(reference, invoices))
         faults.push(`ledger entry ${id} of ${balance} (${reference}, ${amount} credits): is on no invoice.`);
     const bought = [...entries.values()].filter(({ id, type }) => type === 'PURCHASE' && !listed.has(id));
-    // Without Stripe, earlier card payments cannot be told from others.
+    // Without Stripe, earlier card payments look like others.
     if (payments !== null && bought.length > (unsettled.get(balance) ?? 0))
       faults.push(
         `ledger of ${balance}: ${bought.length} purchases are on no invoice (${bought.map(({ id }) => id).join(', ')}), and ${unsettled.get(balance) ?? 0} payments explain them.`,

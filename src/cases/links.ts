@@ -35,7 +35,7 @@ export interface PreparedLink {
   readonly answer: string | null;
 }
 
-/** Types whose record the service reads by its id. SCREENING may have an answer instead. */
+/** Types of records that the service reads by id. SCREENING may have an answer instead. */
 const READERS = { ALERT: 'alert', WALLET: 'wallet', SCREENING: 'screening' } as const;
 
 /** Field that each type requires. SCREENING without an id requires an answer. */

@@ -30,7 +30,7 @@ interface RepeatRow extends Pick<Written, 'answer' | 'caseId' | 'detail'> {
 type CaseKey = [accountId: string, number: number];
 type EventKey = [accountId: string, number: number, event: number];
 
-/** Value of index entries, whose key says everything. */
+/** Value of index entries: the key says everything. */
 const PRESENT = '1';
 
 function openTables(root: LiveRoot) {

@@ -1,5 +1,5 @@
 /**
- * Writes ZIP archives (APPNOTE 6.3) whose entries are stored without compression: the same entries give the same bytes. Names are UTF-8,
+ * Writes ZIP archives (APPNOTE 6.3) with entries that are stored without compression: the same entries give the same bytes. Names are UTF-8,
  * and all times are the first that the format has. An entry is read when its turn comes, so an archive needs the memory of one entry.
  */
 

@@ -15,7 +15,7 @@ export type PriceStatus = (typeof PRICE_STATUSES)[number];
 
 export interface AssetFacts {
   /**
-   * Returns true if transfers of the asset are evidence: it is the native coin of the chain, or a token whose (chain, contract) is in a
+   * Returns true if transfers of the asset are evidence: it is the native coin of the chain, or a token with its (chain, contract) in a
    * curated list. Anyone can deploy a contract that emits transfer events in the name of others.
    *
    * @param asset - the native symbol, or the canonical address of a token contract, as in a Transfer

@@ -77,7 +77,7 @@ async function agree(
   await services.audit().write({ ...OPERATOR, action: 'billing.agree', accountId, subject: null, detail });
 }
 
-/** Lines of a key: where it stands, and the command with which Bitcoin Core and its forks import its addresses. */
+/** Lines of a key: its place, and the command with which Bitcoin Core and its forks import its addresses. */
 function keyLines({ key, form, next, descriptor, range, firstPath }: KeyUse): readonly string[] {
   const given = range === null ? 'no address given yet' : `addresses ${range[0]} to ${range[1]} given`;
   const first = `${key}: ${form}, first path ${firstPath}, next index ${next}, ${given}`;

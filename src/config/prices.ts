@@ -1,4 +1,4 @@
-/** Settings: prices, and the tokens whose transfers are evidence. */
+/** Settings: prices, and the tokens with transfers that are evidence. */
 import { number, optionalFolder, optionalKey, optionalUrl } from './readers.ts';
 import { setting } from './setting.ts';
 

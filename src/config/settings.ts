@@ -36,7 +36,7 @@ export const SETTING_SUBJECTS: readonly SettingSubject[] = [
   },
   {
     title: 'Prices and tokens',
-    description: 'Prices, and the tokens whose transfers are evidence.',
+    description: 'Prices, and the tokens with transfers that are evidence.',
     settings: pricesSettings,
   },
   { title: 'Accounts', description: 'People and emails.', settings: accountsSettings },

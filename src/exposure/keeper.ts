@@ -35,7 +35,7 @@ const CHANGED_MIN = 10_000;
 /** An index is rebuilt if the pending entries would take longer than this. */
 const WAIT_MS_MAX = SCREENING_LIMITS.exposureWaitMsMax / 2;
 const MEASURED_MIN = 50;
-/** A chain whose update failed is looked at again after this: what is new is computed for each try, and a full disk stays full for minutes. */
+/** A chain is looked at again this long after its update failed: what is new is computed for each try, and a full disk stays full for minutes. */
 const FAILED_RETRY_MS = 5_000;
 
 export interface KeeperOptions {

@@ -181,7 +181,7 @@ export interface TransferGraph {
   /**
    * Sums of the transfers from one node to another, by asset, most transfers first. Empty if there are none.
    *
-   * @param side the node whose row is read: `out` (default) that of `from`, `in` that of `to`; cheaper if the other node is a hub
+   * @param side the node with the row that is read: `out` (default) that of `from`, `in` that of `to`; cheaper if the other node is a hub
    */
   edge(from: NodeId, to: NodeId, side?: Direction): readonly EdgeDetail[];
   /**

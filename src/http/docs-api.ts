@@ -46,7 +46,7 @@ interface Vendored {
 }
 
 const SCRIPT_TYPE = 'text/javascript; charset=utf-8';
-/** Hexadecimal digits of a hash in the name of a file: 48 bits tell versions apart. */
+/** Hexadecimal digits of a hash in the name of a file: 48 bits distinguish versions. */
 const HASH_DIGITS = 12;
 
 /** Options of the viewer: no request to another host, and the key of the reader stays in memory. */

@@ -242,7 +242,7 @@ export interface HttpOptions {
   readonly publicHost: string | null;
   /** Origins of pages that may send MCP requests, beside the server's own. Default: none. */
   readonly mcpOrigins?: readonly string[];
-  /** Addresses and CIDR ranges whose X-Forwarded-* headers are trusted. */
+  /** Addresses and CIDR ranges with trusted X-Forwarded-* headers. */
   readonly trustedProxies: readonly string[];
   /** Version of the program, for the OpenAPI document. */
   readonly version: string;

@@ -36,7 +36,7 @@ export interface Parameter {
 }
 
 /**
- * Authentication whose actor the operation needs, or that is not a key or session with a permission: a session, a session or an API key,
+ * Authentication with the actor that the operation needs, or that is not a key or session with a permission: a session, a session or an API key,
  * none, or a signed body. A permission beside `session or key` is required of the key.
  */
 export type PrincipalKind = 'session' | 'session or key' | 'anyone' | 'signature';
@@ -140,7 +140,7 @@ export function acceptsSession({ permission, principal, takesApiKeyHeader }: Adm
 export const acceptsKey = ({ permission, principal }: Admission): boolean =>
   principal === 'session or key' || (principal === null && permission !== null);
 
-/** Whether a request may leave the body out: a DELETE whose fields are all optional. Other methods always have a body if they declare one. */
+/** Whether a request may leave the body out: a DELETE with optional fields only. Other methods always have a body if they declare one. */
 export function hasOptionalBody({ method, body }: Pick<Route, 'method' | 'body'>): boolean {
   if (method !== 'DELETE' || body === null) return false;
   const { required = [] }: { readonly required?: readonly string[] } = body;

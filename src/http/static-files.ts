@@ -34,7 +34,7 @@ interface StaticFile {
 export interface StaticOptions {
   /** Header lines of every response, each preceded by its line break. */
   readonly securityLines: string;
-  /** Cache-Control of files whose path stays the same if their content changes. */
+  /** Cache-Control of files that keep their path if their content changes. */
   readonly cacheControl: string;
 }
 

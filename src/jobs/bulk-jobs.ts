@@ -55,7 +55,7 @@ export interface JobView {
   };
   /** A sentence that says why a FAILED job ended. */
   readonly error: string | null;
-  /** Only of a job whose results a receipt binds. */
+  /** Only of a job with results that a receipt binds. */
   readonly receipt?: JobReceipt;
 }
 

@@ -88,7 +88,7 @@ export class WindowReader {
   private readonly open: OpenWindow[] = [];
   private found = 0;
   private plain = true;
-  /** The column whose commas and quotes are text; -1 if there is none. */
+  /** The column whose commas and quotes are text; -1 if absent. */
   private readonly tail: number;
 
   constructor(columns: FastColumns) {

@@ -1,6 +1,6 @@
 /**
- * Restores base58 addresses whose capitals a publisher lost. A lower-cased text is not an address, and nothing matches it with an
- * address without regard to case, except this join: an address seen on chain, whose checksum holds, has exactly one lower-cased text.
+ * Restores base58 addresses with capitals that a publisher lost. A lower-cased text is not an address, and nothing matches it with an
+ * address without regard to case, except this join: an address seen on chain, with a valid checksum, has exactly one lower-cased text.
  * If its text is among those kept apart, the label holds for the address. If two addresses have the same text, neither gets it.
  */
 import { createHash } from 'node:crypto';

@@ -48,7 +48,7 @@ function fingerprintOfRules(sources: readonly Source[]): string {
  * Reads the rules that ship in data/.
  *
  * @param options.ownEntityParties Path of the operator's own links between entities and listed parties.
- * @param sources The sources whose sanctions lists exist.
+ * @param sources The sources with sanctions lists that exist.
  */
 export function loadRulebook(
   options: { readonly ownEntityParties?: string | null } = {},

@@ -15,7 +15,7 @@ export interface RejectReason {
 /** Example rows of a reason, and the characters of each: enough to find the fault in the file. */
 const EXAMPLES_MAX = 3;
 const EXAMPLE_CHARS = 120;
-/** The reason of all rows whose own reason is beyond `rejectReasonsMax`. */
+/** The reason of all rows with a reason beyond `rejectReasonsMax`. */
 const MORE_REASONS = 'Other reasons: see the rejects file.';
 
 /** Counts the reasons of rejected rows. Values that a reason quotes do not make it another reason. */

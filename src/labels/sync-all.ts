@@ -108,7 +108,7 @@ export async function syncAllLabels(
   return { ...report, resumed, restricted: plan.restricted, accounts: plan.accounts };
 }
 
-/** Returns the state of an interrupted run; null if there is none that can be continued. */
+/** Returns the state of an interrupted run; null if none can be continued. */
 function stateAt(path: string, nowMs: number): SyncState | null {
   if (!existsSync(path)) return null;
   try {
@@ -118,7 +118,7 @@ function stateAt(path: string, nowMs: number): SyncState | null {
       ? state
       : null;
   } catch (error) {
-    // A run that starts anew is complete too.
+    // A run from the beginning is complete too.
     if (error instanceof AssayError) return null;
     throw error;
   }

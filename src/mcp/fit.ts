@@ -49,7 +49,7 @@ function withValueAt(root: Json, path: readonly string[], value: Json): Json {
   return { ...root, [name]: withValueAt(root[name] ?? null, rest, value) };
 }
 
-/** Returns an object whose lists have at most `listRowsReadMax` rows, so that no work is done for rows that cannot be shown. */
+/** Returns an object with lists of at most `listRowsReadMax` rows, so that no work is done for rows that cannot be shown. */
 export function withReadRows(data: JsonObject): { readonly data: JsonObject; readonly cuts: readonly Cut[] } {
   const cuts: Cut[] = [];
   const fields = Object.entries(data).map(([field, value]) => {

@@ -1,4 +1,4 @@
-/** What the server tells a model about its data: how far each result can be trusted, and how to quote it. */
+/** Instructions of the server for a model about its data: how far each result can be trusted, and how to quote it. */
 
 /** Text for `instructions` of the server. */
 export const INSTRUCTIONS = `Assay screens blockchain addresses, payments and names, and traces funds. Use its results as evidence, with these rules.

@@ -33,7 +33,7 @@ function fieldsOf({ also }: Tool, operation: ToolOperation | null): TProperties 
   return also === undefined || schema === undefined ? {} : { [also.field]: schema };
 }
 
-/** Returns the tools whose operations the server has. */
+/** Returns the tools with operations that the server has. */
 export function boundTools(operations: readonly ToolOperation[]): readonly BoundTool[] {
   const byId = new Map(operations.map((one) => [one.id, one]));
   return TOOLS.flatMap((tool) => {

@@ -17,7 +17,7 @@ const broken = (reason: string): FollowReport => ({ following: false, reason });
 export const notConfigured = (chain: MonitoringChain): FollowReport =>
   broken(`No node of ${chain} is configured, so transfers on this chain are not seen.`);
 
-/** Returns the report of a chain whose node did not respond when a wallet was added. */
+/** Returns the report of a chain with a node that did not respond when a wallet was added. */
 export const notAnswering = (chain: MonitoringChain): FollowReport =>
   broken(`The node of ${chain} did not respond. Transfers are seen as soon as it does.`);
 

@@ -117,7 +117,7 @@ export function createStreamHub<Change extends { readonly number: number }>(deps
           return;
         }
       }
-      // A change whose record is gone is skipped, but its number counts as sent.
+      // A change without its record is skipped, but its number counts as sent.
       if (changes.length < MONITORING_LIMITS.streamBacklogPage) {
         subscription.sent = Math.max(subscription.sent, last);
         return;

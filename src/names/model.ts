@@ -189,7 +189,7 @@ function mostLogit(best: BestCase, { base, weights }: NameModel): number {
     weights.differences * Math.min(DIFFERENCES_MAX, best.differences) +
     (best.slip ? weights.slip : 0);
   const most = best.partial ? Math.max(logit, logOdds(PARTIAL_MOST)) : logit;
-  // Only names whose parts are all paired can be identical.
+  // Only names with all parts paired can be identical.
   return best.differences === 0 && best.coveredLess > IDENTICAL_COVERED ? Math.max(most, IDENTICAL) : most;
 }
 

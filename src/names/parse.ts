@@ -274,7 +274,7 @@ function splitArabic(words: readonly Written[], vocab: Vocabulary): Written[] {
   return out;
 }
 
-/** `عبد` alone or before an article, and `الدين` at the end, in letters whose forms are unified. */
+/** `عبد` alone or before an article, and `الدين` at the end, in letters with unified forms. */
 const ORIGIN_ABD = /^عبدال(?!له)(?=\p{L}{3})|^عبد(?=\p{L}{4})/u;
 const ORIGIN_DIN = /(?<=\p{L}{2})الدین$/u;
 

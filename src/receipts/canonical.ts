@@ -68,7 +68,7 @@ function shapeOf(names: readonly string[]): Shape {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** A member whose canonical text is known. */
+/** A member with a known canonical text. */
 interface KnownMember {
   readonly name: string;
   readonly text: string;

@@ -144,7 +144,7 @@ const factsTextOfRow = (row: NewStoredReceipt, parts: PartHashes): string =>
 const bytesOf = ({ row, content }: Pick<GroupItem, 'row' | 'content'>): number =>
   row.length + (content === null ? 0 : content.facts.length + content.evidence.length);
 
-/** Divides items into groups whose records are small enough, in their order. All of a group are of the same millisecond. */
+/** Divides items into groups with records that are small enough, in their order. All of a group are of the same millisecond. */
 export function groupsOf<Item extends { readonly item: GroupItem; readonly issuedAtMs: number }>(
   items: readonly Item[],
 ): Item[][] {

@@ -85,7 +85,7 @@ export class KeyRing implements SigningKeys {
 
   #open({ kid, encrypted }: KeyRow): readonly KeyObject[] {
     const encryption = this.#deps.encryption();
-    // A damaged text cannot be told from one of another key.
+    // A damaged text looks like one of another key.
     if (!decrypts(encryption, encrypted, contextOf(kid)))
       throw new AssayError(
         'NOT_READY',
@@ -113,7 +113,7 @@ export class KeyRing implements SigningKeys {
           `The installation has ${last.number + 1} signing keys, the maximum.`,
         );
       const nowMs = clock.now();
-      // Another node whose clock is behind signs with this key as soon as it sees the record, and with a time before `nowMs`. A receipt of a
+      // Another node with a clock that is behind signs with this key as soon as it sees the record, and with a time before `nowMs`. A receipt of a
       // time before `iat` is not valid, so the key is valid from as much earlier as a retired one is valid later.
       const iat = Math.floor(nowMs / 1000) - RECEIPT_LIMITS.retireGraceSeconds;
       if (last !== null) rows.putSync(last.number, retired(last, nowMs));

@@ -1,6 +1,6 @@
 /** Limits of receipts, each with the reason for its value. */
 export const RECEIPT_LIMITS = {
-  /** Life of a receipt whose verdict a contract or a service may act on: lists and labels are refreshed in minutes to hours. */
+  /** Life of a receipt with a verdict that a contract or a service may act on: lists and labels are refreshed in minutes to hours. */
   verdictSeconds: 900,
   /** A receipt as text, before it is parsed. The largest has two subjects, all lists and reasons: some 6 KB. */
   receiptBytesMax: 64 * 1024,
@@ -14,7 +14,7 @@ export const RECEIPT_LIMITS = {
   groupReceiptsMax: 64,
   /** Bytes of a receipt with its own evidence as JSON text that is stored in a record with others; larger ones have records of their own. */
   groupedBytesMax: 16 * 1024,
-  /** Labels of addresses, as text, whose stored part is kept: 8 MB with the 4 KB of most. */
+  /** Labels of addresses, as text, with their stored part: 8 MB with the 4 KB of most. */
   labelPartsMax: 2_048,
   /** JSON text of one stored record of many receipts: as much as one piece. */
   groupBytesMax: 64 * 1024,
@@ -38,7 +38,7 @@ export const RECEIPT_LIMITS = {
   reasonCodesMax: 100,
   /** Narrowed fields of a receipt: two exist. */
   narrowedMax: 8,
-  /** Chains whose graph an answer is based on. */
+  /** Chains with graphs that an answer is based on. */
   graphsMax: 64,
   /** Length of any text of a receipt. */
   textMax: 500,

@@ -37,7 +37,7 @@ export interface AnswerToAttest {
   readonly lines?: BoundLines;
 }
 
-/** A batch of answers whose tree is complete. */
+/** A batch of answers with a complete tree. */
 export interface ClosedBatch {
   readonly id: string;
   readonly lines: BoundLines;

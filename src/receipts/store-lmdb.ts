@@ -326,7 +326,7 @@ class LmdbReceiptStore implements ReceiptStore {
   }
 
   /**
-   * Returns the key and the items of the record of a grouped receipt, and its place there; null if there is none.
+   * Returns the key and the items of the record of a grouped receipt, and its place there; null if absent.
    *
    * @throws STORE_CORRUPT
    */

@@ -38,7 +38,7 @@ export interface VerdictKeyStore {
   /**
    * Returns the present key.
    *
-   * @throws NOT_READY if there is none, STORE_CORRUPT if it cannot be decrypted
+   * @throws NOT_READY if the file is absent, STORE_CORRUPT if it cannot be decrypted
    */
   open(): Promise<VerdictKey>;
   /**
@@ -79,7 +79,7 @@ const isStored = (value: unknown): value is StoredKey => {
   );
 };
 
-/** Reads the file; null if there is none. */
+/** Reads the file; null if absent. */
 function read(path: string): StoredKey | null {
   let value: unknown;
   try {

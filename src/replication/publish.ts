@@ -129,7 +129,7 @@ export function openPublisher({ dataDir, keys }: PublisherOptions, deps: Publish
   };
 }
 
-/** Returns the releases of an earlier run whose files all exist. */
+/** Returns the releases of an earlier run with all files present. */
 function readKept(path: string, blobs: Blobs): readonly Release[] {
   if (!existsSync(path)) return [];
   try {

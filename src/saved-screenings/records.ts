@@ -3,7 +3,7 @@ import type { StagedCharge } from '../base/staged-purchases.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { RiskLevel } from '../risk/policy.ts';
 
-/** The operation whose answer was saved: POST /screening or POST /kyt. */
+/** The operation of the saved answer: POST /screening or POST /kyt. */
 export const SAVED_KINDS = ['SCREENING', 'KYT'] as const;
 export type SavedKind = (typeof SAVED_KINDS)[number];
 
@@ -45,7 +45,7 @@ export interface SavedScreening {
   readonly storedBytes: number;
 }
 
-/** A saved screening whose charge is not booked yet. */
+/** A saved screening with a charge that is not booked yet. */
 export interface StagedScreening {
   readonly screening: SavedScreening;
   readonly charge: StagedCharge;

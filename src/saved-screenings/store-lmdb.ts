@@ -34,7 +34,7 @@ interface SlotRow {
   readonly pool?: NonNullable<StagedCharge['pool']>;
 }
 
-/** Value of index entries, whose key says everything. */
+/** Value of index entries: the key says everything. */
 const PRESENT = '1';
 
 function openTables(root: LiveRoot) {

@@ -2,7 +2,7 @@
 import type { ScreeningAnswer } from './answers.ts';
 import { SCREENING_SECTIONS, type ScreeningSection } from './choices.ts';
 
-/** Lists whose rows are ordered by weight or time, so that the first ones are the most useful. The points of a score are not cut. */
+/** Lists with rows ordered by weight or time, so that the first ones are the most useful. The points of a score are not cut. */
 const LISTS = [
   'entityLabels',
   'labelConflicts',

@@ -31,7 +31,7 @@ export interface HtmlTable {
 export interface HtmlPage {
   readonly tables: readonly HtmlTable[];
   readonly links: readonly { readonly href: string; readonly text: string; readonly line: number }[];
-  /** Attributes of all elements whose name begins with `data-`. */
+  /** Attributes of all elements with a name that begins with `data-`. */
   readonly data: ReadonlyMap<string, string>;
 }
 
@@ -81,7 +81,7 @@ function attributesOf(tag: string): Record<string, string> {
   return found;
 }
 
-/** Elements whose contents are not text of the page. */
+/** Elements with contents that are not text of the page. */
 const SKIPPED: ReadonlySet<string> = new Set(['script', 'style', 'noscript', 'template']);
 /** Elements that begin a new word or line. */
 const INLINE: ReadonlySet<string> = new Set([

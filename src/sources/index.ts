@@ -140,7 +140,7 @@ export type ListGroup = AnySource['lists'][number]['group'];
 /**
  * Finds the descriptor of a source.
  *
- * @throws Error if there is none: ids are parsed before they are used.
+ * @throws Error if no source has the id: ids are parsed before they are used.
  */
 export function sourceById(id: string, sources: readonly Source[] = SOURCES): Source {
   const found = sources.find((source) => source.id === id);

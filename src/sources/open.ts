@@ -26,7 +26,7 @@ export interface OpenTextOptions {
    */
   readonly legacyEncoding?: 'windows-1252' | 'iso-8859-1';
   /**
-   * Replaces invalid bytes with U+FFFD, for publishers whose files are known to contain them. Without this option they are an error.
+   * Replaces invalid bytes with U+FFFD, for publishers with files that are known to contain them. Without this option they are an error.
    */
   readonly lenient?: boolean;
 }

@@ -53,7 +53,7 @@ export interface FactsDefinition<Id extends string> {
   readonly name: string;
   /** Full name of the publishing body. */
   readonly publisher: string;
-  /** Web page for people. Default: null, there is none. */
+  /** Web page for people. Default: null, no page. */
   readonly homepage?: string | null;
   /** Licence or terms of the data, in a few words. Default: null, it is the operator's or varies. */
   readonly licence?: string | null;

@@ -40,7 +40,7 @@ function chainOf(token: JsonMap): string | null {
   return asset === null ? null : (SLIP44[asset.split('_')[0] ?? ''] ?? asset.split('_')[0] ?? null);
 }
 
-/** Returns a reader of token lists whose labels link to `page`. */
+/** Returns a reader of token lists with labels that link to `page`. */
 export const tokenListReader = (layout: string, page: string): SourceReader =>
   async function* (files) {
     let newest: string | null = null;

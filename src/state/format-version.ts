@@ -13,7 +13,7 @@ export const isFormat = (found: unknown, { name, version }: NamedFormat): boolea
   return stored?.name === name && stored.version === version;
 };
 
-/** Returns a format as text; 'unknown' if there is none. */
+/** Returns a format as text; 'unknown' if absent. */
 function shown(format: unknown): string {
   if (typeof format !== 'object' || format === null) return String(format ?? 'unknown');
   const { name, version } = format as Partial<NamedFormat>;

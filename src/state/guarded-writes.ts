@@ -26,7 +26,7 @@ type Settling = Promise<unknown> & { readonly isSync?: boolean };
  *
  * @param root - The library's root database.
  *
- * lmdb-js rejects a failed commit with a general error whose `commitError` is a promise of the real one, and the process ends if that
+ * lmdb-js rejects a failed commit with a general error, and a promise `commitError` of the real one; the process ends if that
  * promise is not handled. Its `flushed` never settles after a failed commit.
  */
 export function guardWrites(root: object, path: string): void {

@@ -141,7 +141,7 @@ export interface InstallationDeps {
   readonly random: Random;
 }
 
-/** Adds stores to the record, and creates the record if there is none. */
+/** Adds stores to the record, and creates the record if it is absent. */
 function addStores(
   dataDir: string,
   paths: readonly string[],

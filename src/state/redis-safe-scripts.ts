@@ -1,4 +1,4 @@
-/** Scripts whose writes must reach replicas before they are acknowledged: each is sent with a WAIT in the same round trip. */
+/** Scripts with writes that must reach replicas before they are acknowledged: each is sent with a WAIT in the same round trip. */
 import { createHash } from 'node:crypto';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { STATE_LIMITS } from './limits.ts';

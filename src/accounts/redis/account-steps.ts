@@ -126,7 +126,7 @@ export const bytesAt = (reply: Reply, position: number): Buffer => {
   return Buffer.isBuffer(value) ? value : Buffer.alloc(0);
 };
 
-/** Returns the list at a position of a reply; empty if there is none. */
+/** Returns the list at a position of a reply; empty if absent. */
 export const listAt = (reply: Reply, position: number): Reply => {
   const value = reply[position];
   return Array.isArray(value) ? (value as Reply) : [];

@@ -70,7 +70,7 @@ export function createRateWindows(deps: RedisRateDeps): RateWindows {
     slotOf,
     async uncount(subject, rateClass, countedSecond) {
       const name = nameOf(subject, rateClass);
-      // The undone count may allow requests whose rejection is cached.
+      // The undone count may allow requests with a cached rejection.
       refusals.delete(name);
       // If Redis is unavailable, the count expires within a minute.
       await steps.run('uncount', slotOf(subject), [countedSecond], { rate: name }).catch(() => undefined);

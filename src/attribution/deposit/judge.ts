@@ -20,7 +20,7 @@ export interface EventColumns {
   readonly ordinal: ArrayLike<number>;
   readonly timestampMs: ArrayLike<number>;
   readonly asset: ArrayLike<number>;
-  /** The other side; 0 if there is none. */
+  /** The other side; 0 if absent. */
   readonly party: ArrayLike<number>;
   readonly amount: ArrayLike<number>;
   readonly flags: ArrayLike<number>;
@@ -163,7 +163,7 @@ function judgeAsset(
   return { entity, forwardings };
 }
 
-/** Returns the oldest payment in that is no dust beside the payment out; -1 if there is none. */
+/** Returns the oldest payment in that is no dust beside the payment out; -1 if absent. */
 function firstWorthy(
   events: EventColumns,
   from: number,
@@ -215,7 +215,7 @@ function paysElsewhere(
   return false;
 }
 
-/** Returns the first payment of native coins by the entity that came before `untilOrdinalTime`; null if there is none. */
+/** Returns the first payment of native coins by the entity that came before `untilOrdinalTime`; null if absent. */
 function fundingOf(
   events: EventColumns,
   start: number,
@@ -236,7 +236,7 @@ function fundingOf(
 }
 
 /**
- * Judges the account whose transfers are in the rows `start` to `end - 1`.
+ * Judges the account with the transfers in the rows `start` to `end - 1`.
  *
  * @returns Null if the account is no deposit address, as far as these transfers show. `isSufficient` decides whether it is labelled.
  */
@@ -269,7 +269,7 @@ export function judgeAccount(
   };
 }
 
-/** Returns whether the evidence is enough for a label: two forwardings, or one by an account whose fees the entity paid. */
+/** Returns whether the evidence is enough for a label: two forwardings, or one by an account with fees that the entity paid. */
 export const isSufficient = (forwardings: number, isFunded: boolean): boolean =>
   forwardings >= 2 || (forwardings === 1 && isFunded);
 

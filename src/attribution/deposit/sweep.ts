@@ -142,7 +142,7 @@ class Sweep {
     rmSync(folder, { recursive: true, force: true });
   }
 
-  /** Returns the state of an interrupted sweep with the same inputs; null if there is none. */
+  /** Returns the state of an interrupted sweep with the same inputs; null if absent. */
   #resumed(): SweepState | null {
     const path = join(this.#options.folder, STATE_FILE);
     if (!existsSync(path)) return null;

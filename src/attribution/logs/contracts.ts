@@ -1,4 +1,4 @@
-/** The contracts whose logs prove facts about addresses: data/attribution.json. */
+/** The contracts with logs that prove facts about addresses: data/attribution.json. */
 import { readFileSync } from 'node:fs';
 import { AssayError } from '../../base/errors.ts';
 import { shippedData } from '../../base/paths.ts';

@@ -153,7 +153,7 @@ async function logsIn(
   }
 }
 
-/** Reads the times of blocks with freezes, which are few and whose date matters. */
+/** Reads the times of blocks with freezes, which are few; their date matters. */
 async function timesOf(
   contract: LogContract,
   logs: readonly LogEntry[],

@@ -8,7 +8,7 @@ import { CRYPTO_LIMITS } from './limits.ts';
 export interface ChainReport {
   /** Payments that were found on their chain as recorded. */
   readonly payments: number;
-  /** Addresses whose balance was compared. */
+  /** Addresses with a compared balance. */
   readonly addresses: number;
   /** Comparisons that were not possible, with the reason. */
   readonly skipped: readonly string[];
@@ -28,7 +28,7 @@ const call = (): Call => ({
   budgetMs: CRYPTO_LIMITS.requestBudgetMs,
 });
 
-/** Payments whose money the chain must have. */
+/** Payments with money that the chain must have. */
 const isOnChain = ({ state, facts }: InvoicePayment): boolean =>
   ['CONFIRMED', 'HELD', 'REFUSED', 'WRONG_ASSET'].includes(state) && typeof facts.height === 'number';
 

@@ -48,7 +48,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const CENTS = 100;
 
-/** Chains that are paid to an address of their own for each invoice, and Solana, whose invoices differ by a reference key. */
+/** Chains that are paid to an address of their own for each invoice, and Solana: its invoices differ by a reference key. */
 export const PAYMENT_CHAINS: readonly ChainId[] = [
   ...(['BTC', 'LTC', 'DOGE', 'BCH'] as const),
   ...([

@@ -82,7 +82,7 @@ export class WatchTable {
     return ((this.#filter[wordOf(hash)] as number) & bits) === bits;
   }
 
-  /** Returns the invoice of an address; null if there is none. */
+  /** Returns the invoice of an address; null if absent. */
   find(address: string | null): Watched | null {
     return address !== null && this.mayHave(address) ? (this.#byTarget.get(address) ?? null) : null;
   }

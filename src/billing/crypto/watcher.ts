@@ -132,7 +132,7 @@ export class PaymentWatcher {
       : new ReferencePayments(book, { adapter, table, clock, log, address: solanaAddress });
   }
 
-  /** Removes addresses whose time has passed and whose payments can no longer change. */
+  /** Removes addresses after their time, if their payments can no longer change. */
   async #prune(): Promise<void> {
     const { clock, store } = this.#deps;
     const nowMs = clock.now();

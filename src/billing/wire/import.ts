@@ -1,5 +1,5 @@
 /**
- * Books a bank statement: a credit whose reference names an invoice pays it, and a reversal undoes it. Anything else is suggested to the
+ * Books a bank statement: a credit with the reference of an invoice pays it, and a reversal undoes it. Anything else is suggested to the
  * operator and never booked. Repeating an import changes nothing: a payment is identified by the account and the bank's reference.
  */
 import { createHash } from 'node:crypto';

@@ -110,7 +110,7 @@ export class PayPerCall {
     this.#deps = deps;
   }
 
-  /** Returns the content of PAYMENT-REQUIRED. A chain whose node does not answer is left out. */
+  /** Returns the content of PAYMENT-REQUIRED. A chain without a node that answers is left out. */
   async required(
     { credits, url, description }: PayableRequest,
     error = NO_PAYMENT,
@@ -158,7 +158,7 @@ export class PayPerCall {
    * Checks the payment of a request and stores it. It may be one that is stored already: the same authorization, or another one with the
    * same identifier, which is then not used.
    *
-   * @param header - PAYMENT-SIGNATURE; empty if there is none
+   * @param header - PAYMENT-SIGNATURE; empty if absent
    * @throws PaymentNeeded; INVALID_REQUEST, FORBIDDEN, PAYMENT_UNAVAILABLE and the errors of the node. Nothing was taken then.
    */
   async take(header: string, request: PayableRequest): Promise<TakenPayment> {

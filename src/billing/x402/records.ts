@@ -16,7 +16,7 @@ export interface Authorization {
 
 /**
  * QUEUED: stored, in no transaction yet. SENT: a transaction is stored, and may be known to the chain. SETTLED: the money has arrived.
- * FAILED: it has not. A FAILED payment whose authorization was on the chain is watched until it can no longer be used.
+ * FAILED: it has not. A FAILED payment with an authorization that was on the chain is watched until it can no longer be used.
  */
 export const TRANSFER_STATES = ['QUEUED', 'SENT', 'SETTLED', 'FAILED'] as const;
 export type TransferState = (typeof TRANSFER_STATES)[number];

@@ -392,7 +392,7 @@ export class Relay {
     await this.#change(payment, failed(transfer, USED, { isFinal: isOver }), fence);
   }
 
-  /** Looks at a failed payment whose authorization may still be used by another sender. */
+  /** Looks at a failed payment with an authorization that may still be used by another sender. */
   async #watchFailed(payment: AuthorizedPayment, fence: Fence | null): Promise<void> {
     const { authorization, asset, transfer } = payment;
     const token = this.#deps.token(asset);

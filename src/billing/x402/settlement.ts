@@ -97,7 +97,7 @@ export class AuthorizationSettlement {
   /**
    * Checks an authorization before it is stored, except for its receiver and value.
    *
-   * @param client - whose failures are counted
+   * @param client - its failures are counted
    * @returns the authorization as the contract takes it, and the height of the chain before the check
    * @throws PaymentRefused; FORBIDDEN if the payer is sanctioned; PAYMENT_UNAVAILABLE if nothing can be taken now; the errors of the node
    */

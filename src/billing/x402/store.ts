@@ -20,7 +20,7 @@ export class AuthorizedPayments {
   readonly #payments: LiveDatabase<AuthorizedPayment, string>;
   readonly #identifiers: LiveDatabase<string, IdentifierKey>;
   readonly #open: LiveDatabase<string, [chain: string, key: string]>;
-  /** Calls that were paid and are not answered, or whose purchase must be booked or taken back. */
+  /** Calls that were paid and are not answered, or with a purchase that must be booked or taken back. */
   readonly #unserved: LiveDatabase<string, string>;
   readonly #listeners = new Set<(key: string) => void>();
 

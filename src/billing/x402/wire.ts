@@ -48,7 +48,7 @@ export interface SettleResponse {
   readonly success: boolean;
   readonly errorReason?: string;
   readonly payer: string;
-  /** Hash; empty if there is none. */
+  /** Hash; empty if absent. */
   readonly transaction: string;
   readonly network: string;
   readonly amount?: string;

@@ -38,7 +38,7 @@ function step(checksum: number, word: number): number {
 }
 
 /**
- * Decodes a text whose prefix (`hrpLength` bytes) has already been recognized; the checksum must be that of `constant`.
+ * Decodes a text after its prefix (`hrpLength` bytes) has already been recognized; the checksum must be that of `constant`.
  *
  * @returns the number of `words` without the checksum, or a fault code
  */

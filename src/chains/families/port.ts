@@ -106,7 +106,7 @@ export interface ContractCall {
   readonly to: string;
   /** Call data in hex. */
   readonly data: string;
-  /** The block whose state the call sees; absent for the newest block. */
+  /** The block with the state that the call sees; absent for the newest block. */
   readonly blockHash?: string;
 }
 

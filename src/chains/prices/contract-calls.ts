@@ -25,7 +25,7 @@ export interface ContractCalls {
    *
    * @param signature - as in `getPool(address,address,uint24)`
    * @param returns - types of the result
-   * @param blockHash - the block whose state the call sees; absent for the newest block
+   * @param blockHash - the block with the state that the call sees; absent for the newest block
    * @returns the decoded values; null if the contract reverts or its result does not decode
    * @throws SOURCE_UNAVAILABLE if no node answers; CHAIN_REFUSED if no node has the state of `blockHash`
    */

@@ -18,7 +18,7 @@ export interface LoggedTransaction {
   readonly transfers: readonly LoggedTransfer[];
   /** All that are stored, with those that are left out. */
   readonly total: number;
-  /** Transfers whose record was not found: an earlier version stored them, and they are older than the part of the log that is read. */
+  /** Transfers without their record: an earlier version stored them, and they are older than the part of the log that is read. */
   readonly unread: number;
 }
 

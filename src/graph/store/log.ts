@@ -151,7 +151,7 @@ export function* loggedTransfers(store: ChainStore, first: number, end: number):
     }
 }
 
-/** Sender and receiver of a record from `recordsIn`. 0 if there is none. */
+/** Sender and receiver of a record from `recordsIn`. 0 if absent. */
 export function partiesOf(record: Buffer): readonly [from: number, to: number] {
   if (record.length <= EMPTY_RECORD.length) return [0, 0];
   const { from, to } = unpackTransfer(reader.open(record, EMPTY_RECORD.length));

@@ -98,7 +98,7 @@ function dropCutOff(chain: ChainId, { outputs, transfers }: LiveUtxoDeps): void 
 }
 
 /**
- * Stores a live block as an adapter delivers it. Looks up inputs whose value the block does not give. After an interruption, delivering the
+ * Stores a live block as an adapter delivers it. Looks up inputs if the block does not give their value. After an interruption, delivering the
  * block again completes the work.
  *
  * @throws the errors of OutputsStore.put and TransferStore.appendBlock

@@ -35,7 +35,7 @@ export interface TaintOptions {
   readonly stopAt?: (address: number) => boolean;
   /** Transactions that the walk may enter. Default: all. */
   readonly isInside?: (tx: TxNumber) => boolean;
-  /** Called for each output that receives taint. Seeds are included, and so are outputs whose taint moves on later. */
+  /** Called for each output that receives taint. Seeds are included, and so are outputs with taint that moves on later. */
   readonly onTainted?: (output: OutputRef, tainted: bigint) => void;
 }
 

@@ -30,7 +30,7 @@ export interface McpEndpointDeps {
 
 export interface McpEndpoint {
   /**
-   * Answers the body of a request, whose headers can still be read.
+   * Answers the body of a request; its headers can still be read.
    *
    * @throws FORBIDDEN if the request comes from a page of another site
    */

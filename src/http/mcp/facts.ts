@@ -9,7 +9,7 @@ function dataOf(response: TSchema): TSchema {
   return properties?.success === undefined ? response : (properties.data ?? response);
 }
 
-/** Returns the operations that tools can call: those whose response is JSON, and not the MCP endpoint itself. */
+/** Returns the operations that tools can call: those with a JSON response, and not the MCP endpoint itself. */
 export const toolOperations = (routes: readonly Route[]): readonly ToolOperation[] =>
   routes.flatMap((route) => {
     const { id, method, parameters, body, response, credits, quota, isListed } = route;

@@ -23,7 +23,7 @@ export interface Caller {
 export interface Payer {
   /** The client's address, or its network. */
   readonly client: string;
-  /** The PAYMENT-SIGNATURE header; empty if there is none. */
+  /** The PAYMENT-SIGNATURE header; empty if absent. */
   readonly payment: string;
   readonly method: string;
   readonly path: string;

@@ -281,7 +281,7 @@ export class Pipeline {
     });
   }
 
-  /** Reads a body whose work parses it, and answers with a whole response. */
+  /** Reads a body that its work parses, and answers with a whole response. */
   #messageHandler(endpoint: RouteEndpoint, { answer }: WorkOf<'message'>): Handler {
     const { route } = endpoint;
     const fail = (call: Call, error: unknown): void => this.#admitter.failCounted(call, endpoint, error);
@@ -439,7 +439,7 @@ export class Pipeline {
     });
   }
 
-  /** Reads a body whose work parses it. */
+  /** Reads a body that its work parses. */
   #bytesHandler(endpoint: RouteEndpoint, { units, usualUnits, answer }: WorkOf<'bytes'>): Handler {
     const respond = (call: Call, body: Uint8Array): void =>
       this.#responder.sendAsync(call, endpoint, answer(call, body));

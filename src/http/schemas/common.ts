@@ -324,7 +324,7 @@ const receiptForm = () =>
     'Form of the signed receipt in the response; eip712 adds the verdict for a contract to the JWS. Default: that of the API key, or else `none`.',
   );
 
-/** The field or query parameter of operations whose responses may have a receipt. */
+/** The field or query parameter of operations with responses that may have a receipt. */
 export const receiptField = {
   receipt: Type.Optional(receiptForm()),
   verifier: Type.Optional(

@@ -102,7 +102,7 @@ export const ExchangeStatusData = Type.Object(
       exact: flag('False if the name was misspelt or had an additional word.'),
       similarity: Type.Number({ minimum: 0, maximum: 1 }),
     }),
-    entityId: nullable(Type.String(), 'The entity of the labels; null if there is none.'),
+    entityId: nullable(Type.String(), 'The entity of the labels; null if absent.'),
     aliases: listOf(Type.String()),
     legalEntities: listOf(
       Type.Object({

@@ -449,7 +449,7 @@ class NodeServer implements HttpServer {
   /** Answers bytes that node:http cannot parse as a request. */
   #answerMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
     const [open, another] = this.#openResponses.get(socket as Socket) ?? [];
-    // Only a request whose body is malformed gets the response. For any other open request, it would be the wrong one.
+    // Only a request with a malformed body gets the response. For any other open request, it would be the wrong one.
     const isWrong = open !== undefined && (open.headersSent || open.req.complete || another !== undefined);
     if (!socket.writable || isWrong) {
       socket.destroy();

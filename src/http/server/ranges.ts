@@ -23,7 +23,7 @@ export function rangeOf(header: string, length: number): ByteRange | 'whole' | '
   }
   const start = Number(first);
   const end = last === '' ? length : Math.min(Number(last) + 1, length);
-  // A range whose last byte comes before its first is invalid and is ignored.
+  // A range with its last byte before its first is invalid and is ignored.
   if (last !== '' && Number(last) < start) return 'whole';
   return start >= length ? 'none' : { start, end };
 }

@@ -122,7 +122,7 @@ class UwsExchange implements Exchange {
   #closeAfter: boolean;
   /**
    * The response is sent in a later turn of the event loop. If the client has sent more than this request, the binding then closes
-   * the connection, instead of reading a second request from bytes whose meaning is in doubt.
+   * the connection, instead of reading a second request from bytes with a meaning in doubt.
    */
   readonly #isDeferred: boolean;
   readonly #host: string;

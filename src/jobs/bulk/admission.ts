@@ -28,7 +28,7 @@ export function diskQuotaFor(job: JobRecord, writer: JobWriter): DiskQuota {
   };
 }
 
-/** Returns the error of an account whose jobs need too many bytes. */
+/** Returns the error of an account with jobs that need too many bytes. */
 export function diskQuotaExceeded({ kept, wanted, firstEndedAt }: DiskQuota): AssayError {
   const next =
     firstEndedAt === null

@@ -6,7 +6,7 @@ import type { JobPrice } from './billing.ts';
 import type { JobRecord } from './job-store.ts';
 
 /**
- * Returns the record of a job whose input is about to arrive.
+ * Returns the record of a job before its input arrives.
  *
  * @param createdAt - milliseconds since the epoch
  * @param secret - of the salts of the results, if a receipt binds them

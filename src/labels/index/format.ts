@@ -21,7 +21,7 @@ export const FORMAT_VERSION = 1;
 
 /**
  * Format of a snapshot with several partitions: `labels.mdb` has `meta` and `texts`, and `labels-N.mdb` the `records` and `lookup` of the
- * addresses whose place hash has N in its lowest bits. Each partition has the layout of a whole snapshot.
+ * addresses with a place hash that has N in its lowest bits. Each partition has the layout of a whole snapshot.
  */
 export const PARTITIONED_FORMAT = 2;
 

@@ -212,7 +212,7 @@ class OutboxDispatcher implements Dispatcher {
     }
   }
 
-  /** Starts attempts to every receiver whose next check is due. */
+  /** Starts attempts to every receiver with a due check. */
   #check(): void {
     if (!this.#mayBegin()) return;
     if (this.#clock.monotonic() - this.#listedMs >= SWEEP_MS) this.#listReceivers();

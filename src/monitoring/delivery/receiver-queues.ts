@@ -76,7 +76,7 @@ export class ReceiverQueues {
     if (delivery.walletId !== null) this.#byWallet.removeSync([delivery.walletId, delivery.id]);
   }
 
-  /** Removes the place of a delivery whose attempt has ended. Call it inside a transaction. */
+  /** Removes the place of a delivery after its attempt. Call it inside a transaction. */
   removePlace({ queue, dueMs, id }: Waiting): void {
     this.#rows.removeSync([queue, dueMs, id]);
   }

@@ -15,7 +15,7 @@ const FINALS = '_ k,g k ks n n n t,d l,r k m l l l p l m p,b p t,s t,s ng t t k 
   .split(' ')
   .map((all) => all.replace('_', '').split(','));
 
-/** Surnames whose usual spelling follows no rule. */
+/** Surnames with a usual spelling that follows no rule. */
 const SURNAMES: Readonly<Record<string, readonly string[]>> = {
   이: ['lee', 'ri', 'rhee', 'yi', 'li', 'rhi'],
   박: ['park', 'pak', 'bak'],

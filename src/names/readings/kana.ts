@@ -1,4 +1,4 @@
-/** Kana: the romaji of Japanese words, and the foreign sounds that katakana stand for. */
+/** Kana: the romaji of Japanese words, and the foreign sounds that katakana write. */
 import type { SoundUnit } from './letters.ts';
 
 const ROWS: Readonly<Record<string, string>> = {

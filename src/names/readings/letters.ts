@@ -14,7 +14,7 @@ interface Letter {
   readonly classes: string;
 }
 
-/** `spelled|spelled classes`; classes are those of `unvocalised`, and `_` stands for a silent letter. */
+/** `spelled|spelled classes`; classes are those of `unvocalised`, and `_` means a silent letter. */
 const CONSONANTS: Readonly<Record<string, string>> = {
   // Arabic, with the letters of Persian, Urdu and Pashto
   ب: 'b|p b',

@@ -1,4 +1,4 @@
-/** Foreign names in Han characters: each character stands for one foreign syllable or consonant by its Mandarin sound. */
+/** Foreign names in Han characters: each character is one foreign syllable or consonant by its Mandarin sound. */
 import { pinyinOf } from './han.ts';
 import type { SoundUnit } from './letters.ts';
 

@@ -101,7 +101,7 @@ export interface ReceiptLogDeps {
 /** Purpose of the encrypted key. */
 const KEY_CONTEXT = 'key of the transparency log';
 
-/** A damaged text cannot be told from one of another key. */
+/** A damaged text looks like one of another key. */
 const FOREIGN_KEY =
   'The installation.key of this node differs from the one with which the key of the transparency log is encrypted. Copy it from another node or a backup, and restart.';
 

@@ -19,7 +19,7 @@ export const CHECKPOINT = 'checkpoint';
 export interface LogSource {
   /** For messages. */
   readonly name: string;
-  /** Returns a file by its path below the prefix of the log; null if there is none. Throws SOURCE_UNAVAILABLE. */
+  /** Returns a file by its path below the prefix of the log; null if absent. Throws SOURCE_UNAVAILABLE. */
   read(path: string): Promise<Buffer | null>;
   close(): Promise<void>;
 }

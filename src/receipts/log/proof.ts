@@ -14,7 +14,7 @@ export interface LogProof {
   readonly hashes: readonly Buffer[];
   /** The checkpoint as the log signed it. */
   readonly checkpoint: string;
-  /** Not authenticated; null if there is none. */
+  /** Not authenticated; null if absent. */
   readonly extra: Buffer | null;
 }
 
@@ -65,7 +65,7 @@ export function parseProof(text: string): LogProof {
  *
  * @param entry the bytes of the entry; of a receipt, its SHA-256
  * @param log key of the log
- * @param witnesses keys of witnesses whose cosignatures are returned
+ * @param witnesses keys of witnesses with cosignatures that are returned
  * @returns the checkpoint that contains the entry
  * @throws INVALID_FILE if the proof does not show that
  */

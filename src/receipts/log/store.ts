@@ -49,13 +49,13 @@ export interface LogStore {
   sign(sign: SignHead): Promise<void>;
   /** Returns the last checkpoint; null before the log was created. */
   checkpoint(): string | null;
-  /** Returns the last checkpoint that witnesses were asked to sign, with their cosignatures; null if there is none. */
+  /** Returns the last checkpoint that witnesses were asked to sign, with their cosignatures; null if absent. */
   witnessed(): string | null;
   /** Stores a checkpoint with cosignatures. */
   putWitnessed(checkpoint: string): Promise<void>;
   /** Returns the index of a receipt; null if the log does not have it. */
   indexOf(id: string): number | null;
-  /** Returns the hash of the receipt at `index`; null if there is none. */
+  /** Returns the hash of the receipt at `index`; null if absent. */
   entry(index: number): Buffer | null;
   /** Returns the bytes of a tile or of an entry bundle; null if the log has fewer hashes there. */
   tile(tile: TileName): Buffer | null;

@@ -10,7 +10,7 @@ const PREFIXES = 65_536;
 const prefixOf = (address: Uint8Array): number => ((address[0] as number) << 8) | (address[1] as number);
 
 /**
- * Parses a chain whose list a contract can hold.
+ * Parses a chain with a list that a contract can hold.
  *
  * @throws UNKNOWN_CHAIN, INVALID_REQUEST
  */

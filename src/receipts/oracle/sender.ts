@@ -114,7 +114,7 @@ export class Sender {
   /**
    * Finishes the transaction that an earlier run has sent.
    *
-   * @returns null if there is none
+   * @returns null if absent
    * @throws STORE_BUSY if another account has sent it; as `send`
    */
   async settle(): Promise<Outcome | null> {

@@ -11,7 +11,7 @@ export interface SavedSide {
   readonly answer: JsonObject;
 }
 
-/** A sanctions list whose version differs. */
+/** A sanctions list with another version. */
 export interface ListChange {
   readonly list: string;
   /** Null if the list was not known. */

@@ -12,7 +12,7 @@ export interface Change {
 export interface RowChanges {
   readonly added: readonly JsonObject[];
   readonly removed: readonly JsonObject[];
-  /** Rows about the same fact whose other fields differ. */
+  /** Rows about the same fact that differ in other fields. */
   readonly changed: readonly {
     readonly before: JsonObject;
     readonly after: JsonObject;

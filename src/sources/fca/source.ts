@@ -1,6 +1,6 @@
 /**
  * The register of the FCA. Its API returns one firm per request and requires a key; it has no file of all cryptoasset firms. A sync
- * requests the firms whose reference numbers (FRN) ship in data/register-rows.json.
+ * requests the firms with reference numbers (FRN) that ship in data/register-rows.json.
  */
 import { readFileSync } from 'node:fs';
 import { shippedData } from '../../base/paths.ts';

@@ -1,4 +1,4 @@
-/** Every contract whose source Sourcify has verified. */
+/** Every contract with source code that Sourcify has verified. */
 import { source } from '../source.ts';
 
 export const sourcify = source({

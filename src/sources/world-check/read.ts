@@ -1,5 +1,5 @@
 /**
- * Reads the World-Check data file: a table with tabs, whose columns are `UID`, `LAST NAME`, `FIRST NAME`, `ALIASES`, `CATEGORY`, `E/I` and
+ * Reads the World-Check data file: a table with tabs and the columns `UID`, `LAST NAME`, `FIRST NAME`, `ALIASES`, `CATEGORY`, `E/I` and
  * others. Political categories are politically exposed persons, all others adverse media: the official sanctions lists are read from their
  * own publishers.
  */

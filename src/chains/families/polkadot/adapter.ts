@@ -1,6 +1,6 @@
 /**
  * Polkadot over the JSON-RPC of a node (`substrate`: head, blocks with the events that the metadata of their runtime describes, and
- * accounts from storage) and over the API of Subscan (`subscan`: support.subscan.io) for histories, and for blocks whose state the node
+ * accounts from storage) and over the API of Subscan (`subscan`: support.subscan.io) for histories, and for blocks with a state that the node
  * has pruned. Since November 2025 balances are on Polkadot Asset Hub. A node of either chain is accepted; a balance from the relay
  * chain has a note that says so.
  */

@@ -19,7 +19,7 @@ export const settingsAnswer = ({ webhookUrl, email, lowBalance, topUp }: Billing
 });
 
 /**
- * Rejects a purchase by an account whose email address is not confirmed: an invitation replaces an unconfirmed registration, and nobody
+ * Rejects a purchase by an account with an unconfirmed email address: an invitation replaces an unconfirmed registration, and nobody
  * could use the credits of its account.
  *
  * @throws FORBIDDEN

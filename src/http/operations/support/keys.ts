@@ -34,7 +34,7 @@ export function checkGrant({ key }: Principal, wanted: readonly Permission[]): v
 }
 
 /**
- * Checks that an API key changes only keys whose permissions it has, too: otherwise a weak key could switch off a stronger one.
+ * Checks that an API key changes only keys with permissions that it has, too: otherwise a weak key could switch off a stronger one.
  *
  * @throws FORBIDDEN
  */
@@ -48,6 +48,6 @@ export function checkManages({ key }: Principal, target: KeyRecord): void {
   );
 }
 
-/** Returns the key store, whose changes are recorded in the audit log. */
+/** Returns the key store; its changes are recorded in the audit log. */
 export const auditedKeys = ({ access }: Pick<Services, 'access'>, { actor }: Principal): KeyStore =>
   auditKeys(access.keys, () => access.audit(), actor);

@@ -2,7 +2,7 @@
 import { AssayError } from '../../../base/errors.ts';
 import { type Call, NO_STORE, principalOf } from '../../operation.ts';
 
-/** Columns of the operations for operators: a session, whose account is checked by `requireOperator`. */
+/** Columns of the operations for operators: a session; its account is checked by `requireOperator`. */
 export const OPERATOR_ONLY = {
   tag: 'Service',
   principal: 'session',
