@@ -6,6 +6,7 @@ import { type Plans, readPlans } from '../../src/accounts/plans.ts';
 import { linkedRecords } from '../../src/app/case-services.ts';
 import { walletBilling } from '../../src/app/wallet-billing.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { AssayError } from '../../src/base/errors.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { createCases } from '../../src/cases/cases.ts';
 import { openCaseStore } from '../../src/cases/store-lmdb.ts';
@@ -85,7 +86,14 @@ export async function openInboxWorld(plans: Plans = fastPlans()): Promise<InboxW
   const world = await openWorld({
     backend: 'uws',
     plans,
-    useCases: { monitoring: () => monitoring.service, cases: () => cases },
+    useCases: {
+      monitoring: () => monitoring.service,
+      cases: () => cases,
+      // The dashboard then shows screenings without a receipt.
+      receipts: () => {
+        throw new AssayError('NOT_READY', 'Receipts cannot be signed in this world.');
+      },
+    },
   });
   const people = world.access.people();
   const { id: accountId, email } = await people.create('ann@example.org', PASSWORD, 'FREE');

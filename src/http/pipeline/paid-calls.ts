@@ -26,6 +26,10 @@ export interface PaidCallsDeps {
   readonly charging: Charging;
 }
 
+/** Whether a body asks to keep the answer in the account of the caller. */
+const asksToSave = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && 'save' in body && body.save === true;
+
 /** Whether a request can never succeed as it is: its payment is then good for another one. */
 function isInvalid(error: unknown): boolean {
   const known = clientError(error);
@@ -99,7 +103,7 @@ export class PaidCalls {
       .update(`${method}\n${path}\n${query}\n${canonicalJson(value)}`)
       .digest('hex');
     const body = read(value);
-    if ((body as { readonly save?: boolean }).save === true)
+    if (asksToSave(body))
       throw new AssayError(
         'INVALID_REQUEST',
         'save: must be left out without an API key: answers are saved in an account.',
