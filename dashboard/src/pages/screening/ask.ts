@@ -31,17 +31,17 @@ export function optionsIn(search: Search): Options {
   };
 }
 
-/** Errors of a receipt, after which the screening is asked for without one: the answer matters more than its record. */
-const NO_RECEIPT: ReadonlySet<string> = new Set(['NOT_READY', 'OVERLOADED']);
-
-/** Asks for a screening with a receipt, which the printed report shows. A request that fails is not charged. */
+/**
+ * Asks for a screening with a receipt, which the printed report shows. If the server fails, which may be because it cannot sign or store
+ * one, it asks without: the answer matters more than its record. A request that fails is not charged.
+ */
 async function ask(body: Schemas['ScreeningBody']): Promise<Answer> {
   const send = (sent: Schemas['ScreeningBody']): Promise<Answer> =>
     callWhole('post', '/screening', { body: sent, idempotencyKey: keyFor('screening', sent) });
   try {
     return await send({ ...body, receipt: 'jws' });
   } catch (error) {
-    if (!(error instanceof ApiError) || !NO_RECEIPT.has(error.code)) throw error;
+    if (!(error instanceof ApiError) || !error.isOfServer || error.status < 500) throw error;
     return send(body);
   }
 }
