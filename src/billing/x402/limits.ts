@@ -5,8 +5,8 @@ export const X402_LIMITS = {
   /** Bytes of a signature: an account has 65; contracts with several owners have 65 for each. */
   signatureBytesMax: 2_048,
   /** Characters of a payment identifier, as the extension defines them. */
-  identifierCharsMin: 16,
-  identifierCharsMax: 128,
+  paymentIdCharsMin: 16,
+  paymentIdCharsMax: 128,
   /** Life of an authorization that clients are asked for: a few blocks of a slow chain, and a look by a person. */
   validSeconds: 300,
   /** Longest life that is accepted: until it ends, a payment that failed on chain is watched. */

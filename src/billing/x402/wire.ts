@@ -75,8 +75,8 @@ export const IDENTIFIER_EXTENSION = {
       required: { type: 'boolean' },
       id: {
         type: 'string',
-        minLength: X402_LIMITS.identifierCharsMin,
-        maxLength: X402_LIMITS.identifierCharsMax,
+        minLength: X402_LIMITS.paymentIdCharsMin,
+        maxLength: X402_LIMITS.paymentIdCharsMax,
         pattern: '^[a-zA-Z0-9_-]+$',
       },
     },
@@ -151,7 +151,7 @@ function identifierOf(extensions: unknown): string | null {
   if (extension === undefined || extension === null) return null;
   const { id } = rowOf(rowOf(extension, `extensions.${IDENTIFIER}`).info, `extensions.${IDENTIFIER}.info`);
   if (id === undefined || id === null) return null;
-  const { identifierCharsMin: min, identifierCharsMax: max } = X402_LIMITS;
+  const { paymentIdCharsMin: min, paymentIdCharsMax: max } = X402_LIMITS;
   return textOf(
     id,
     `extensions.${IDENTIFIER}.info.id`,
