@@ -13,7 +13,8 @@ function end(): void {
 
 /** Ends the process at a signal, with one sentence, until `leaveSignals` is called. */
 export function takeEarlySignals(): void {
-  for (const signal of SIGNALS) process.once(signal, end);
+  // Not `once`: a second signal, before the process has ended, would end it without a sentence.
+  for (const signal of SIGNALS) process.on(signal, end);
 }
 
 /** Ends the handling of signals by this module. The caller already has listeners of its own. */
