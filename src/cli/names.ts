@@ -4,20 +4,14 @@ import { AssayError } from '../base/errors.ts';
 import type { NameListRow } from '../names/lists.ts';
 import type { NameQuery } from '../names/name.ts';
 import { type NamesAnswer, requireName, type TopMatch } from '../names/screen-names.ts';
-import { IDENTIFIER_KINDS, identifierRule, normaliseIdentifier } from '../sources/identifiers.ts';
+import { type IdentifiersByKind, identifierRule, normaliseIdentifiers } from '../sources/identifiers.ts';
 import { answer, type Terminal, table } from './context.ts';
 import type { Services } from './services.ts';
 
-interface ScreenOptions {
+interface ScreenOptions extends IdentifiersByKind {
   readonly birthDate?: string;
   readonly country?: readonly string[];
   readonly schema?: string;
-  readonly imo?: string;
-  readonly tailNumber?: string;
-  readonly lei?: string;
-  readonly registrationNumber?: string;
-  readonly passport?: string;
-  readonly nationalId?: string;
   readonly json?: boolean;
 }
 
@@ -28,15 +22,10 @@ const optionOf = (kind: string): string =>
   `--${kind.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 function identifiersFrom(options: ScreenOptions): Pick<NameQuery, 'identifiers'> {
-  const identifiers: Record<string, string> = {};
-  for (const kind of IDENTIFIER_KINDS) {
-    const text = options[kind];
-    if (text === undefined) continue;
-    const value = normaliseIdentifier(kind, text);
-    if (value === null)
-      throw new AssayError('INVALID_REQUEST', `${optionOf(kind)}: must be ${identifierRule(kind)}.`);
-    identifiers[kind] = value;
-  }
+  const identifiers = normaliseIdentifiers(
+    options,
+    (kind) => new AssayError('INVALID_REQUEST', `${optionOf(kind)}: must be ${identifierRule(kind)}.`),
+  );
   return Object.keys(identifiers).length === 0 ? {} : { identifiers };
 }
 

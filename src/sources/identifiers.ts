@@ -131,6 +131,30 @@ export function identifierKindOf(words: string, schema: PartySchema): Identifier
   return schema === 'Person' ? 'nationalId' : 'registrationNumber';
 }
 
+/** Identifiers by their kinds, as a query has them. */
+export type IdentifiersByKind = Readonly<Partial<Record<IdentifierKind, string>>>;
+
+/**
+ * Returns the identifiers of a query in the form in which they are compared.
+ *
+ * @param refuse - returns the error of an invalid identifier; it must not repeat the value, which may be personal
+ * @throws what `refuse` returns
+ */
+export function normaliseIdentifiers(
+  asked: IdentifiersByKind,
+  refuse: (kind: IdentifierKind) => Error,
+): IdentifiersByKind {
+  const valid: Partial<Record<IdentifierKind, string>> = {};
+  for (const kind of IDENTIFIER_KINDS) {
+    const text = asked[kind];
+    if (text === undefined) continue;
+    const value = normaliseIdentifier(kind, text);
+    if (value === null) throw refuse(kind);
+    valid[kind] = value;
+  }
+  return valid;
+}
+
 /** Maximum number of identifiers of one party that are kept; real lists have at most 30. */
 const IDENTIFIERS_MAX = 50;
 

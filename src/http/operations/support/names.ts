@@ -3,7 +3,7 @@ import { AssayError } from '../../../base/errors.ts';
 import type { ClearedMatch } from '../../../names/cleared.ts';
 import type { NameQuery } from '../../../names/name.ts';
 import { requireName } from '../../../names/screen-names.ts';
-import { IDENTIFIER_KINDS, identifierRule, normaliseIdentifier } from '../../../sources/identifiers.ts';
+import { identifierRule, normaliseIdentifiers } from '../../../sources/identifiers.ts';
 
 /** Checks that a partial date exists: `1972-13` has the form of a date but is not one. */
 function requireDate(text: string | null, field: string): string | null {
@@ -26,17 +26,10 @@ function requireIdentifiers(
   asked: NonNullable<NameQuery['identifiers']>,
   prefix: string,
 ): NonNullable<NameQuery['identifiers']> {
-  const valid: Partial<Record<(typeof IDENTIFIER_KINDS)[number], string>> = {};
-  for (const kind of IDENTIFIER_KINDS) {
-    const text = asked[kind];
-    if (text === undefined) continue;
-    const value = normaliseIdentifier(kind, text);
+  return normaliseIdentifiers(asked, (kind) => {
     const field = `${prefix}identifiers.${kind}`;
-    if (value === null)
-      throw new AssayError('INVALID_REQUEST', `${field}: must be ${identifierRule(kind)}.`, { field });
-    valid[kind] = value;
-  }
-  return valid;
+    return new AssayError('INVALID_REQUEST', `${field}: must be ${identifierRule(kind)}.`, { field });
+  });
 }
 
 /**
