@@ -367,13 +367,7 @@ export class PayPerCall {
       reference: `x402 ${chain} ${transfer.arrival?.transaction ?? ''}`,
       once: `x402 ${key} ${bookings}`,
     });
-    await this.#deps
-      .store()
-      .change(key, (now) =>
-        now === null || now.kind !== 'call' || now.bookings !== bookings
-          ? now
-          : { ...now, purchase: entry.id, bookings: bookings + 1 },
-      );
+    await this.#recordBooking(payment, entry.id);
   }
 
   /** Takes the credits of a payment back that a reorg has removed before it was used. */
@@ -384,12 +378,17 @@ export class PayPerCall {
       reference: `x402 reversal ${purchase}`,
       once: `x402 ${key} ${bookings}`,
     });
+    await this.#recordBooking(payment, null);
+  }
+
+  /** Stores the entry that was booked, null if it was taken back, unless another node has stored a booking since. */
+  async #recordBooking({ key, bookings }: CallPayment, purchase: CallPayment['purchase']): Promise<void> {
     await this.#deps
       .store()
       .change(key, (now) =>
         now === null || now.kind !== 'call' || now.bookings !== bookings
           ? now
-          : { ...now, purchase: null, bookings: bookings + 1 },
+          : { ...now, purchase, bookings: bookings + 1 },
       );
   }
 

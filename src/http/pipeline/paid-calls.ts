@@ -36,6 +36,17 @@ function isInvalid(error: unknown): boolean {
   return known !== null && (known.status === 400 || known.status === 403 || known.status === 404);
 }
 
+/** A request of a client that pays for it. */
+interface PaidRequest<Body> {
+  readonly call: Call;
+  readonly payer: Payer;
+  readonly route: Route;
+  readonly bytes: Uint8Array;
+  /** Validates the parsed body. */
+  readonly read: (value: unknown) => Body;
+  readonly work: ChargedWork<Body>;
+}
+
 export class PaidCalls {
   readonly #deps: PaidCallsDeps;
   /** Requests with the same payment at the same time get one answer. */
@@ -52,17 +63,9 @@ export class PaidCalls {
   /**
    * Answers a request that is paid.
    *
-   * @param read - validates the parsed body
    * @throws PaymentNeeded and the errors of the steps
    */
-  async respond<Body>(
-    call: Call,
-    payer: Payer,
-    route: Route,
-    bytes: Uint8Array,
-    read: (value: unknown) => Body,
-    work: ChargedWork<Body>,
-  ): Promise<Uint8Array> {
+  async respond<Body>(paid: PaidRequest<Body>): Promise<Uint8Array> {
     const service = this.#deps.payPerCall();
     if (service === null)
       throw new AssayError(
@@ -70,8 +73,9 @@ export class PaidCalls {
         'The Authorization header is missing. It must be: Bearer <API key>.',
       );
     try {
-      return await this.#respond(call, payer, route, bytes, read, work, service);
+      return await this.#respond(paid, service);
     } catch (error) {
+      const { call } = paid;
       if (error instanceof PaymentNeeded) {
         if (error.required !== null) call.head += `\r\n${PAYMENT_REQUIRED}: ${encodeHeader(error.required)}`;
         if (error.response !== null) call.head += `\r\n${PAYMENT_RESPONSE}: ${encodeHeader(error.response)}`;
@@ -81,12 +85,7 @@ export class PaidCalls {
   }
 
   async #respond<Body>(
-    call: Call,
-    payer: Payer,
-    route: Route,
-    bytes: Uint8Array,
-    read: (value: unknown) => Body,
-    work: ChargedWork<Body>,
+    { call, payer, route, bytes, read, work }: PaidRequest<Body>,
     service: PayPerCall,
   ): Promise<Uint8Array> {
     const { method, path, query, client, url, payment } = payer;

@@ -429,7 +429,7 @@ export class Pipeline {
       const responding =
         call.payer === null || 'purchase' in work
           ? this.#charging.respond(call, route, bytes, parse, work)
-          : this.#paidCalls.respond(call, call.payer, route, bytes, parse, work);
+          : this.#paidCalls.respond({ call, payer: call.payer, route, bytes, read: parse, work });
       responding
         .then((json) => this.#responder.sendJson(call, endpoint, json))
         .catch((error: unknown) => {
