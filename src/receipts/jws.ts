@@ -38,7 +38,8 @@ export interface ReceiptSigner {
   sign(bytes: Uint8Array): Promise<Uint8Array>;
 }
 
-const base64url = (bytes: string | Uint8Array): string =>
+/** Returns bytes, or the bytes of a text in UTF-8, as base64url. */
+export const base64url = (bytes: string | Uint8Array): string =>
   (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes)).toString('base64url');
 
 /** The last header: that of the active key. */

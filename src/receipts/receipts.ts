@@ -19,7 +19,7 @@ import {
   type VerdictKey,
   type VerdictTarget,
 } from './eip712.ts';
-import { compactJws, signedPart } from './jws.ts';
+import { base64url, compactJws, signedPart } from './jws.ts';
 import type { SigningKeys } from './keys.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
 import type { ReceiptLog } from './log/log.ts';
@@ -184,9 +184,6 @@ function bytesIn(text: string, encoding: 'utf8' | 'latin1'): Buffer {
   const isFitting = text.length * UNIT_BYTES_MAX <= scratch.length;
   return isFitting ? scratch.subarray(0, scratch.write(text, encoding)) : Buffer.from(text, encoding);
 }
-
-const base64url = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64url');
 
 interface IssueOptions {
   readonly target?: VerdictTarget | null;

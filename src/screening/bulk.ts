@@ -234,7 +234,7 @@ export const countUsualAddresses = (body: Uint8Array): number | null =>
  * @throws the same errors as the query for an invalid body.
  */
 export function countBulkAddresses(body: Uint8Array): number {
-  return scanBody(body, counting) ? counting.count : parseBody(body).items.length;
+  return countUsualAddresses(body) ?? parseBody(body).items.length;
 }
 
 const CLOSE_RESULTS = 0x5d;
