@@ -345,7 +345,7 @@ async function deliveryRow(store: MonitoringStore): Promise<BenchRow> {
   });
   const senders = createSenders({
     channels: store.channels,
-    agent,
+    agent: () => agent,
     policy,
     mailer: null,
     clock: systemClock,

@@ -1,7 +1,6 @@
 /** The program of the `assay` command: creates the terminal, runs the program, and exits with its code. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { examine } from './app/doctor/doctor.ts';
 import { createServices } from './app/services.ts';
 import { systemClock } from './base/clock.ts';
 import { leaveSignals } from './base/early-signals.ts';
@@ -14,8 +13,7 @@ import { EXIT } from './cli/exit-codes.ts';
 import type { InstallationPlace } from './cli/installation.ts';
 import { runProgram } from './cli/program.ts';
 import { loadConfig } from './config/config.ts';
-import { toolOperations } from './http/mcp/facts.ts';
-import { OPERATIONS } from './http/operations/index.ts';
+import type { ToolOperation } from './mcp/operations.ts';
 
 /** An interrupted command ends by itself at its next safe point; a command with no safe point within this time is terminated. */
 const INTERRUPT_MS_MAX = 1_500;
@@ -110,16 +108,23 @@ const installationPlace = (): InstallationPlace => {
   return { dataDir, jobsDir, isShared: redis !== null };
 };
 
+/** Few commands need the operations of the API, which are a fifth of the program. */
+async function toolOperations(): Promise<readonly ToolOperation[]> {
+  const { toolOperations: toolsOf } = await import('./http/mcp/facts.ts');
+  const { OPERATIONS } = await import('./http/operations/index.ts');
+  return toolsOf(OPERATIONS);
+}
+
 const code = await runProgram(
   commandModules({
     apiKey: () => loadConfig().apiKey,
     place: installationPlace,
     mcp: {
       baseUrl: () => loadConfig().baseUrl,
-      operations: () => toolOperations(OPERATIONS),
+      operations: toolOperations,
       version,
     },
-    examine: (signal) => examine(loadConfig, signal),
+    examine: async (signal) => (await import('./app/doctor/doctor.ts')).examine(loadConfig, signal),
   }),
   process.argv.slice(2),
   terminal,

@@ -40,7 +40,7 @@ import { createLabelServices, type LabelServices } from './label-services.ts';
 import { createOracleServices } from './oracle-services.ts';
 import { auditedReceipts, receiptsOf } from './receipt-services.ts';
 import { createScreeningServices, type ScreeningServices } from './screening-services.ts';
-import { Server, type WorkerFolders } from './server.ts';
+import type { WorkerFolders } from './server.ts';
 import { walletBilling } from './wallet-billing.ts';
 
 const HOUR_MS = 3_600_000;
@@ -258,8 +258,10 @@ export function createServices(config: Config, version: string): Services {
     holdFolders: () => locks.hold(config),
     prepare: labels.prepare,
     ready: (of) => accounts.ready(of === 'monitoring' ? monitoring : undefined),
-    serve: (roles = config.roles) =>
-      new Server(config, roles, {
+    serve: async (roles = config.roles) => {
+      // The API is a fifth of the program, and other commands do not need it.
+      const { Server } = await import('./server.ts');
+      return new Server(config, roles, {
         clock,
         random: systemRandom,
         log,
@@ -272,7 +274,8 @@ export function createServices(config: Config, version: string): Services {
         workerFolders,
         openMonitoring: (screen, dutyOf) => monitoringOf(config, groups, screen, dutyOf),
         version,
-      }).start(),
+      }).start();
+    },
     close: () => endEach([() => opened.closeAll(), () => storeRecord.close(), () => locks.release()]),
   };
 }

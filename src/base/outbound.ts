@@ -4,9 +4,10 @@
  */
 import { type LookupAddress, type LookupAllOptions, lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { Agent, buildConnector } from 'undici';
+import type { Agent } from 'undici';
 import { AssayError } from './errors.ts';
 import { LIMITS } from './limits.ts';
+import { undici } from './undici.ts';
 
 /** IANA special-purpose registries (IPv4 and IPv6), with multicast and the reserved block: none of these is public. */
 const SPECIAL_IPV4: readonly (readonly [string, number])[] = [
@@ -123,11 +124,11 @@ export function createOutboundAgent(options: {
 }): Agent {
   const { policy, timeouts, resolveName = systemLookup } = options;
   const { connections = LIMITS.outboundConnectionsMax, messageBytesMax } = options;
-  const connect = buildConnector({
+  const connect = undici().buildConnector({
     lookup: guardedLookup(policy, resolveName),
     timeout: timeouts.connectMs,
   });
-  return new Agent({
+  return new (undici().Agent)({
     connect: (target, callback) => {
       // A literal address is never looked up, so the lookup cannot reject it.
       const literal = target.hostname.replace(/^\[|\]$/g, '');

@@ -19,7 +19,7 @@ export interface McpSettings {
   readonly baseUrl: () => string | null;
   readonly apiKey: () => string | null;
   /** The operations that this version of the program knows. */
-  readonly operations: () => readonly ToolOperation[];
+  readonly operations: () => Promise<readonly ToolOperation[]>;
   readonly version: string;
 }
 
@@ -172,7 +172,7 @@ async function serve(options: McpOptions, settings: McpSettings, { signal, err }
     await checkServer(remote, base.origin);
     const createToolServer = await loadToolServer({
       version: settings.version,
-      operations: settings.operations(),
+      operations: await settings.operations(),
     });
     const { serveStdio } = await import('@modelcontextprotocol/server/stdio');
     const end = ended(signal);

@@ -2,11 +2,11 @@
 import { constants, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Command } from 'commander';
-import { request } from 'undici';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { checkOutboundUrl, createOutboundAgent } from '../base/outbound.ts';
 import { systemRandom } from '../base/random.ts';
 import { sleep } from '../base/retry.ts';
+import { undici } from '../base/undici.ts';
 import { AddressError } from '../chains/address/address.ts';
 import { parseAddress } from '../chains/address/parse.ts';
 import { parseChainId } from '../chains/registry.ts';
@@ -272,7 +272,7 @@ async function post(
 ): Promise<string | null> {
   const timestamp = Math.floor(terminal.clock.now() / 1000);
   try {
-    const response = await request(url, {
+    const response = await undici().request(url, {
       method: 'POST',
       dispatcher: agent,
       signal: terminal.signal,

@@ -21,16 +21,23 @@ import type { Handler, HttpServer } from './server/port.ts';
 import { createRouter } from './server/router.ts';
 
 /**
- * Returns a page that does not change during the life of the process.
+ * Returns a page that does not change during the life of the process. Its text is made at the first request, because the pages of all
+ * operations cost a tenth of a second at every start.
  *
  * @param lines - additional header lines, each preceded by its line break
  */
-const documentPage = (contentType: string, text: string, lines = ''): Page => ({
-  status: 200,
-  contentType,
-  lines: `\r\nCache-Control: max-age=300${lines}`,
-  body: Buffer.from(text),
-});
+function documentPage(contentType: string, text: () => string, lines = ''): () => Page {
+  let page: Page | null = null;
+  return () => {
+    page ??= {
+      status: 200,
+      contentType,
+      lines: `\r\nCache-Control: max-age=300${lines}`,
+      body: Buffer.from(text()),
+    };
+    return page;
+  };
+}
 
 /** Creates the HTTP front end. It does not listen yet. */
 export function createHttpApp(
@@ -73,11 +80,10 @@ export function createHttpApp(
     guide: openGuide(options.guideFolder ?? builtGuide, deps.log),
     metrics,
     documents: {
-      openApi: documentPage(
-        'application/json',
+      openApi: documentPage('application/json', () =>
         JSON.stringify(openApiDocument(version, operations, codeSamplesOf)),
       ),
-      docs: documentPage('text/html; charset=utf-8', docsPage(version, operations), DOCS_HEADERS),
+      docs: documentPage('text/html; charset=utf-8', () => docsPage(version, operations), DOCS_HEADERS),
       viewer: createViewer(version),
     },
     mcp: createMcpEndpoint(

@@ -42,8 +42,8 @@ export interface Services extends HttpDeps {
   readonly metrics: Pick<HttpMetrics, 'contentType' | 'scrape'>;
   /** Documents that do not change during the life of the process. */
   readonly documents: {
-    readonly openApi: Page;
-    readonly docs: Page;
+    readonly openApi: () => Page;
+    readonly docs: () => Page;
     /** The page of /docs/api, and its files by their names. */
     readonly viewer: Viewer;
   };

@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Mailer } from '../base/mail.ts';
+import { createOpenedOnce } from '../base/opened-once.ts';
 import { createOutboundAgent, type OutboundPolicy } from '../base/outbound.ts';
 import { type Random, systemJitter } from '../base/random.ts';
 import { sleep } from '../base/retry.ts';
@@ -128,14 +129,19 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     { intervalMs: refreshIntervalMs },
     { ...deps, leases, store, jitter: systemJitter },
   );
-  const agent = createOutboundAgent({
-    policy: receivers,
-    timeouts: {
-      connectMs: DELIVERY_LIMITS.deliveryTimeoutMs,
-      headersMs: DELIVERY_LIMITS.deliveryTimeoutMs,
-      stallMs: DELIVERY_LIMITS.deliveryTimeoutMs,
-    },
-  });
+  const opened = createOpenedOnce();
+  const agent = opened.once(
+    () =>
+      createOutboundAgent({
+        policy: receivers,
+        timeouts: {
+          connectMs: DELIVERY_LIMITS.deliveryTimeoutMs,
+          headersMs: DELIVERY_LIMITS.deliveryTimeoutMs,
+          stallMs: DELIVERY_LIMITS.deliveryTimeoutMs,
+        },
+      }),
+    (made) => made.destroy(),
+  );
   const senders = createSenders({
     channels: store.channels,
     agent,
@@ -249,7 +255,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
       await finishing;
       await listener.stop();
       await dispatcher.stop();
-      await agent.destroy();
+      await opened.closeAll();
       await store.close();
     },
   };

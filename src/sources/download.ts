@@ -17,7 +17,7 @@ import {
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { type Dispatcher, request } from 'undici';
+import type { Dispatcher } from 'undici';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
@@ -29,6 +29,7 @@ import {
   PUBLIC_HTTPS,
 } from '../base/outbound.ts';
 import { sleep } from '../base/retry.ts';
+import { undici } from '../base/undici.ts';
 import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { asStorageFull } from '../state/storage.ts';
 import { SOURCE_LIMITS } from './limits.ts';
@@ -336,7 +337,7 @@ class FileFetch {
     for (let redirects = 0; ; redirects++) {
       checkOutboundUrl(url, policy);
       const posts = form !== null && redirects === 0;
-      const response = await request(url, {
+      const response = await undici().request(url, {
         dispatcher: agent,
         method: posts ? 'POST' : 'GET',
         body: posts ? form : null,

@@ -39,7 +39,7 @@ export async function runCommand(
     commandModules({
       apiKey: () => null,
       place: () => ({ dataDir, jobsDir: null, isShared: false }),
-      mcp: { baseUrl: () => null, operations: () => [], version: '0.0.0' },
+      mcp: { baseUrl: () => null, operations: async () => [], version: '0.0.0' },
       examine: (signal) => examine(read, signal),
     }),
     args,

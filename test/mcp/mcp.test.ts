@@ -524,7 +524,7 @@ describe('assay mcp', () => {
       const settings = {
         baseUrl: () => null,
         apiKey: () => apiKey,
-        operations: () => toolOperations(OPERATIONS),
+        operations: async () => toolOperations(OPERATIONS),
         version: '0.0.0',
       };
       const result = await runProgram(

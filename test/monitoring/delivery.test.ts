@@ -102,7 +102,7 @@ async function openWorld(
   const agent = createOutboundAgent({ policy, timeouts: { connectMs: 1_000, headersMs: 400, stallMs: 400 } });
   const senders = createSenders({
     channels,
-    agent,
+    agent: () => agent,
     policy,
     mailer:
       options.smtpUrl === undefined
@@ -448,7 +448,7 @@ overLiveStates((makeState) => {
       const outbox = world.openBox();
       const senders = createSenders({
         channels: world.channels,
-        agent: world.agent,
+        agent: () => world.agent,
         policy,
         mailer: null,
         clock: world.clock,

@@ -61,7 +61,14 @@ describe.skipIf(refusal !== null)(
       const timeouts = { connectMs: 1_000, headersMs: 5_000, stallMs: 5_000 };
       const agent = createOutboundAgent({ policy, timeouts });
       const telegramApi = 'http://127.0.0.1:9';
-      const senders = createSenders({ channels, agent, policy, mailer: null, clock, telegramApi });
+      const senders = createSenders({
+        channels,
+        agent: () => agent,
+        policy,
+        mailer: null,
+        clock,
+        telegramApi,
+      });
       const dispatcher = createDispatcher({ outbox, senders, clock, log: silentLogger });
       try {
         const wallet: MonitoredWallet = {

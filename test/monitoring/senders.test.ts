@@ -41,7 +41,7 @@ it('an email that the server rejects without a code is sent again', async () => 
 
 /** Posts to a receiver whose connection fails. */
 async function faultOf(fault: unknown) {
-  const agent = { request: () => Promise.reject(fault) };
+  const agent = () => ({ request: () => Promise.reject(fault) });
   const channels = { signingSecrets: () => [] };
   const policy = { trustedHosts: new Set(['hooks.example.org']) };
   const senders = createSenders({ clock: systemClock, agent, channels, policy } as unknown as Parameters<

@@ -36,7 +36,7 @@ export async function runHere(dataDir: string, args: readonly string[]): Promise
     commandModules({
       apiKey: () => null,
       place: () => ({ dataDir, jobsDir: null, isShared: false }),
-      mcp: { baseUrl: () => null, operations: () => [], version: '0.0.0' },
+      mcp: { baseUrl: () => null, operations: async () => [], version: '0.0.0' },
       examine: async () => [],
     }),
     args,

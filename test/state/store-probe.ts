@@ -1,19 +1,15 @@
 /**
  * A process that opens one store and reads all of it. Arguments: kind, path. Prints one line of JSON: a digest of every database and the
- * answers of the store's own reader, or the code and the message of the error.
+ * answers of the store's own reader, or the code and the message of the error. It loads that reader alone, because it is started hundreds of
+ * times.
  */
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { argv } from 'node:process';
-import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
-import { openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { openTransferStore } from '../../src/graph/store.ts';
-import { openSnapshotClosable } from '../../src/labels/index/snapshot.ts';
-import { openNameIndex } from '../../src/names/index/open.ts';
 import { openAsBytes, openEnvironment } from '../../src/state/lmdb.ts';
 
 const [kind, path] = [argv[2] as string, argv[3] as string];
@@ -22,30 +18,35 @@ const deps = { clock: systemClock, log: silentLogger, random: systemRandom };
 /** Opens the store as the program does, reads from it, and closes it. */
 const READERS: Readonly<Record<string, () => Promise<unknown>>> = {
   async ledger() {
+    const { openLedger } = await import('../../src/accounts/ledger-lmdb.ts');
     const ledger = openLedger({ path }, { ...deps, freeCredits: () => 10 });
     const found = [await ledger.verify(), ledger.balance('a1'), ledger.balance('a7')];
     await ledger.close();
     return found;
   },
   async keys() {
+    const { openKeyStore } = await import('../../src/accounts/keys-lmdb.ts');
     const keys = openKeyStore({ path }, deps);
     const found = keys.list();
     await keys.close();
     return found;
   },
   async transfers() {
+    const { openTransferStore } = await import('../../src/graph/store.ts');
     const store = openTransferStore({ path: dirname(path), readOnly: true });
     const found = store.coverage('ETH');
     await store.close();
     return found;
   },
   async labels() {
+    const { openSnapshotClosable } = await import('../../src/labels/index/snapshot.ts');
     const { reader, close } = openSnapshotClosable(dirname(path));
     const found = reader.meta;
     await close();
     return found;
   },
   async names() {
+    const { openNameIndex } = await import('../../src/names/index/open.ts');
     const index = openNameIndex(dirname(path));
     return [index.meta, index.match({ name: 'Person 17 Petrov' })];
   },

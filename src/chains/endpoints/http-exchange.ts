@@ -1,7 +1,8 @@
 /** Sends one HTTP request to an endpoint, reads the whole response, and converts faults of the transport to `AssayError`. */
-import { type Agent, request as httpRequest } from 'undici';
+import type { Agent } from 'undici';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { checkOutboundUrl, type OutboundPolicy } from '../../base/outbound.ts';
+import { undici } from '../../base/undici.ts';
 import type { EndpointSpec } from './endpoints.ts';
 import { parseExactJson } from './exact-json.ts';
 import { ENDPOINT_LIMITS } from './limits.ts';
@@ -61,7 +62,7 @@ async function receive<T>(
   request: EndpointRequest<T>,
   { agent, signal, leftMs }: HttpExchangeOptions,
 ): Promise<EndpointAnswer> {
-  const response = await httpRequest(url, {
+  const response = await undici().request(url, {
     dispatcher: agent,
     method: request.method ?? (request.body === undefined ? 'GET' : 'POST'),
     headers: {

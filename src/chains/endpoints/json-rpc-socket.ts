@@ -2,10 +2,11 @@
  * JSON-RPC 2.0 over one WebSocket: matches responses to requests by id, and restores subscriptions after a lost connection. It connects
  * when first needed. A lost connection fails the requests in flight, and the next request connects again.
  */
-import { type Agent, WebSocket } from 'undici';
+import type { Agent, WebSocket } from 'undici';
 import { AssayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { checkOutboundUrl, type OutboundPolicy } from '../../base/outbound.ts';
+import { undici } from '../../base/undici.ts';
 import { asObject, type Json, type JsonObject, parseExactJson } from './exact-json.ts';
 import { ENDPOINT_LIMITS } from './limits.ts';
 
@@ -102,7 +103,7 @@ class UndiciJsonRpcSocket implements JsonRpcSocket {
     if (this.#isClosed) throw this.#cut();
     if (this.#line !== null) return this.#line;
     checkOutboundUrl(new URL(this.#options.url.replace(/^ws/, 'http')), this.#options.policy);
-    const socket = new WebSocket(this.#options.url, {
+    const socket = new (undici().WebSocket)(this.#options.url, {
       dispatcher: this.#deps.agent,
       ...(this.#options.authorization === null
         ? {}

@@ -2,12 +2,12 @@
  * Requests to a price server with CoinGecko's API (docs.coingecko.com, read 2026-11-21), with a rate limit and the outbound policy.
  * Failures are returned, not thrown: the caller continues without a price.
  */
-import { request } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { checkOutboundUrl, createOutboundAgent, type OutboundPolicy } from '../../base/outbound.ts';
 import { sleep } from '../../base/retry.ts';
+import { undici } from '../../base/undici.ts';
 import type { ChainId } from '../registry.ts';
 import { PRICE_LIMITS } from './limits.ts';
 
@@ -141,7 +141,7 @@ export function openPriceServer(options: PriceServerOptions, deps: PriceServerDe
     if (!(await turn())) return { kind: 'failed', reason: 'the rate limit of the price server is used up' };
     const url = `${base}${path}?${new URLSearchParams(query)}`;
     try {
-      const response = await request(url, {
+      const response = await undici().request(url, {
         dispatcher: agent,
         headers: {
           accept: 'application/json',

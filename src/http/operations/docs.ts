@@ -11,5 +11,5 @@ export const docs = operation({
   responseHeaders: ['Cache-Control'],
   summary: 'API reference',
   description: 'The OpenAPI document as a page.',
-  page: ({ services }) => services.documents.docs,
+  page: ({ services }) => services.documents.docs(),
 });

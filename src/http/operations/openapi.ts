@@ -11,5 +11,5 @@ export const openapi = operation({
   responseHeaders: ['Cache-Control'],
   summary: 'OpenAPI 3.1 document',
   description: 'This interface, generated from the schemas that validate requests.',
-  page: ({ services }) => services.documents.openApi,
+  page: ({ services }) => services.documents.openApi(),
 });

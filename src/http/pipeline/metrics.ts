@@ -2,9 +2,13 @@
  * HTTP metrics for Prometheus. A request only adds to plain arrays, and the scrape converts them, so that counting adds no
  * measurable cost to a request.
  */
-import { type MetricValue, Gauge as PromGauge, Registry } from 'prom-client';
+import { createRequire } from 'node:module';
+import type { MetricValue, Gauge as PromGauge, Registry } from 'prom-client';
 import { processMemory } from '../../base/process-memory.ts';
 import type { Gauge } from '../ports.ts';
+
+/** Returns the library of the metrics. It is loaded at the first scrape, because few servers of a short life are scraped. */
+const promClient = (): typeof import('prom-client') => createRequire(import.meta.url)('prom-client');
 
 /** Upper bounds in seconds: label look-ups take microseconds, a screening milliseconds, a full queue a second. */
 const BUCKETS_SECONDS = [0.00005, 0.0001, 0.00025, 0.001, 0.0025, 0.01, 0.05, 0.25, 1, 5] as const;
@@ -120,61 +124,77 @@ export function createHttpMetrics(options: {
   const counts = new Float64Array(routes.length * width);
   const buckets = new Float64Array(routes.length * (BUCKETS_MS.length + 1));
   const sumsMs = new Float64Array(routes.length);
-  const registry = new Registry();
+  let registry: Registry | null = null;
+  const registered = (): Registry => {
+    registry ??= createRegistry();
+    return registry;
+  };
 
-  register(registry, {
-    name: 'assay_http_requests_total',
-    help: 'Answered requests by route and status; status 0 means that the client disconnected before the response.',
-    type: 'counter',
-    values: () =>
-      routes.flatMap((route, row) =>
-        STATUSES.flatMap((status, slot) => {
-          const value = counts[row * width + slot] as number;
-          return value === 0 ? [] : [{ value, labels: { route, status } }];
-        }),
-      ),
-  });
+  function createRegistry(): Registry {
+    const { Gauge: PromGauge, Registry } = promClient();
+    const registry = new Registry();
 
-  register(registry, {
-    name: 'assay_http_request_duration_seconds',
-    help: 'Time from the request headers until the response was passed to the socket.',
-    type: 'histogram',
-    values: () =>
-      routes.flatMap((route, row) => {
-        const name = 'assay_http_request_duration_seconds';
-        const values: (MetricValue<string> & { metricName: string })[] = [];
-        let total = 0;
-        for (let slot = 0; slot <= BUCKETS_MS.length; slot++) {
-          total += buckets[row * (BUCKETS_MS.length + 1) + slot] as number;
-          const le = BUCKETS_SECONDS[slot] ?? '+Inf';
-          values.push({ metricName: `${name}_bucket`, value: total, labels: { route, le } });
-        }
-        if (total === 0) return [];
-        values.push({ metricName: `${name}_sum`, value: (sumsMs[row] as number) / 1000, labels: { route } });
-        values.push({ metricName: `${name}_count`, value: total, labels: { route } });
-        return values;
-      }),
-  });
-
-  for (const { name, help, value, label } of [...PROCESS_GAUGES, ...options.gauges]) {
-    new PromGauge({
-      name,
-      help,
-      labelNames: label === undefined ? [] : [label],
-      registers: [registry],
-      collect() {
-        const now = value();
-        if (typeof now === 'number') return this.set(now);
-        // Reset first, so that a label which no longer has a value is not reported with its old one.
-        this.reset();
-        for (const [of, one] of now) this.set({ [label ?? name]: of }, one);
-      },
+    register(registry, {
+      name: 'assay_http_requests_total',
+      help: 'Answered requests by route and status; status 0 means that the client disconnected before the response.',
+      type: 'counter',
+      values: () =>
+        routes.flatMap((route, row) =>
+          STATUSES.flatMap((status, slot) => {
+            const value = counts[row * width + slot] as number;
+            return value === 0 ? [] : [{ value, labels: { route, status } }];
+          }),
+        ),
     });
+
+    register(registry, {
+      name: 'assay_http_request_duration_seconds',
+      help: 'Time from the request headers until the response was passed to the socket.',
+      type: 'histogram',
+      values: () =>
+        routes.flatMap((route, row) => {
+          const name = 'assay_http_request_duration_seconds';
+          const values: (MetricValue<string> & { metricName: string })[] = [];
+          let total = 0;
+          for (let slot = 0; slot <= BUCKETS_MS.length; slot++) {
+            total += buckets[row * (BUCKETS_MS.length + 1) + slot] as number;
+            const le = BUCKETS_SECONDS[slot] ?? '+Inf';
+            values.push({ metricName: `${name}_bucket`, value: total, labels: { route, le } });
+          }
+          if (total === 0) return [];
+          values.push({
+            metricName: `${name}_sum`,
+            value: (sumsMs[row] as number) / 1000,
+            labels: { route },
+          });
+          values.push({ metricName: `${name}_count`, value: total, labels: { route } });
+          return values;
+        }),
+    });
+
+    for (const { name, help, value, label } of [...PROCESS_GAUGES, ...options.gauges]) {
+      new PromGauge({
+        name,
+        help,
+        labelNames: label === undefined ? [] : [label],
+        registers: [registry],
+        collect() {
+          const now = value();
+          if (typeof now === 'number') return this.set(now);
+          // Reset first, so that a label which no longer has a value is not reported with its old one.
+          this.reset();
+          for (const [of, one] of now) this.set({ [label ?? name]: of }, one);
+        },
+      });
+    }
+    return registry;
   }
 
   return {
-    contentType: registry.contentType,
-    scrape: () => registry.metrics(),
+    get contentType() {
+      return registered().contentType;
+    },
+    scrape: () => registered().metrics(),
     record(route, status, durationMs) {
       const cell = route * width + (statusSlot.get(status) ?? width - 1);
       counts[cell] = (counts[cell] as number) + 1;

@@ -33,8 +33,8 @@ export type Send = (delivery: Delivery) => Promise<Outcome>;
 
 export interface SenderDeps {
   readonly channels: ChannelStore;
-  /** Created by createOutboundAgent; it refuses non-public addresses at each connection. */
-  readonly agent: Dispatcher;
+  /** Returns the agent of createOutboundAgent, which refuses non-public addresses at each connection. Called for each delivery. */
+  readonly agent: () => Dispatcher;
   readonly policy: OutboundPolicy;
   /** Null if no mail server is configured. */
   readonly mailer: Mailer | null;
@@ -165,7 +165,7 @@ export function createSenders(deps: SenderDeps): Readonly<Record<ChannelKind, Se
         ...(secrets.length > 0 && { 'webhook-signature': signWebhook(secrets, { id, timestamp, body }) }),
       };
       return attempt(
-        () => post(target, body, headers, agent),
+        () => post(target, body, headers, agent()),
         (answer) => {
           if (isSuccess(answer.status)) return done(answer);
           if (answer.status === 410)
@@ -185,7 +185,7 @@ export function createSenders(deps: SenderDeps): Readonly<Record<ChannelKind, Se
       if (url === null) return Promise.resolve(refused('The channel was removed.'));
       if (!isAllowed(url)) return Promise.resolve(refused('The URL is not allowed any more.'));
       return attempt(
-        () => post(url, delivery.body, {}, agent),
+        () => post(url, delivery.body, {}, agent()),
         (answer) => {
           if (isSuccess(answer.status)) return done(answer);
           // https://api.slack.com/messaging/webhooks#handling_errors: 403, 404 and 410 are about the hook itself.
@@ -207,7 +207,7 @@ export function createSenders(deps: SenderDeps): Readonly<Record<ChannelKind, Se
         ...(JSON.parse(delivery.body) as Record<string, unknown>),
       });
       return attempt(
-        () => post(`${deps.telegramApi}/bot${telegram.botToken}/sendMessage`, body, {}, agent),
+        () => post(`${deps.telegramApi}/bot${telegram.botToken}/sendMessage`, body, {}, agent()),
         (answer) => {
           if (isSuccess(answer.status)) return done(answer);
           // https://core.telegram.org/bots/api#making-requests: a wrong token, a blocked bot, or a chat that does not exist.

@@ -2,10 +2,10 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { request } from 'undici';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { checkOutboundUrl, createOutboundAgent, type OutboundPolicy } from '../../base/outbound.ts';
+import { undici } from '../../base/undici.ts';
 import { bodyUpTo, discard } from '../../replication/http/source.ts';
 import type { S3Client } from '../../replication/s3/client.ts';
 import { syncFolder } from '../../state/atomic-file.ts';
@@ -105,7 +105,7 @@ export function httpSource(text: string): LogSource {
       const url = new URL(path, prefix);
       checkOutboundUrl(url, policy);
       try {
-        const { statusCode, body } = await request(url, { dispatcher: agent });
+        const { statusCode, body } = await undici().request(url, { dispatcher: agent });
         if (statusCode === 200) return await bodyUpTo(body, LOG_LIMITS.tileBytesMax);
         discard(body);
         if (statusCode === 404) return null;

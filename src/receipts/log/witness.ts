@@ -1,9 +1,9 @@
 /** The client of witnesses (C2SP tlog-witness): sends checkpoints with their consistency proofs, and stores the cosignatures. */
-import { request } from 'undici';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { consistencyParts } from '../../base/merkle.ts';
 import { checkOutboundUrl, createOutboundAgent, type OutboundPolicy } from '../../base/outbound.ts';
+import { undici } from '../../base/undici.ts';
 import { bodyUpTo } from '../../replication/http/source.ts';
 import { type Checkpoint, parseCheckpoint } from './checkpoint.ts';
 import { LOG_LIMITS } from './limits.ts';
@@ -84,7 +84,7 @@ class Witness {
     const lines = [`old ${old}`, ...proof.map((hash) => hash.toString('base64')), '', text];
     checkOutboundUrl(this.#url, this.#policy);
     try {
-      const { statusCode, body } = await request(this.#url, {
+      const { statusCode, body } = await undici().request(this.#url, {
         dispatcher: this.#agent,
         method: 'POST',
         headers: { 'content-type': 'text/plain; charset=utf-8' },

@@ -1,8 +1,9 @@
 /** Pulls releases over HTTP from the listener of a publishing node, or from a proxy with TLS in front of it. */
-import { type Dispatcher, request } from 'undici';
+import type { Dispatcher } from 'undici';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { checkOutboundUrl, createOutboundAgent, type OutboundPolicy } from '../../base/outbound.ts';
+import { undici } from '../../base/undici.ts';
 import { REPLICATION_LIMITS } from '../limits.ts';
 import type { ClusterKeys } from '../release.ts';
 import { type Latest, type ReleaseSource, SourceFault } from '../source.ts';
@@ -40,7 +41,7 @@ export function openHttpSource({ url: text, keys }: HttpSourceOptions): ReleaseS
   ): Promise<Dispatcher.ResponseData> {
     checkOutboundUrl(url, policy);
     try {
-      return await request(url, {
+      return await undici().request(url, {
         dispatcher: agent,
         headers: {
           'user-agent': 'assay',

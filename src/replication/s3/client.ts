@@ -4,11 +4,12 @@
  */
 import { createHash } from 'node:crypto';
 import { AwsV4Signer } from 'aws4fetch';
-import { type Dispatcher, request } from 'undici';
+import type { Dispatcher } from 'undici';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { checkOutboundUrl, createOutboundAgent, type OutboundPolicy } from '../../base/outbound.ts';
+import { undici } from '../../base/undici.ts';
 import type { S3Place } from '../../state/snapshot-places.ts';
 import { bodyUpTo, discard } from '../http/source.ts';
 import { REPLICATION_LIMITS } from '../limits.ts';
@@ -92,7 +93,7 @@ export function openS3(place: S3Place, { clock }: { readonly clock: Clock }): S3
       datetime: isoTime(clock.now()).replace(/[:-]|\.\d{3}/g, ''),
     }).sign();
     try {
-      return await request(signed.url, {
+      return await undici().request(signed.url, {
         dispatcher: agent,
         method,
         headers: Object.fromEntries(signed.headers.entries()),

@@ -11,9 +11,9 @@ import {
   type JsonRpcResult,
   Network,
 } from 'ethers';
-import { request } from 'undici';
 import { AssayError, messageOf } from '../../../base/errors.ts';
 import { checkOutboundUrl, createOutboundAgent, PUBLIC_HTTPS } from '../../../base/outbound.ts';
+import { undici } from '../../../base/undici.ts';
 import { parseAddress } from '../../address/parse.ts';
 import type { EndpointPool } from '../../endpoints/endpoint-pool.ts';
 import type { Json } from '../../endpoints/exact-json.ts';
@@ -113,7 +113,7 @@ async function askGateway(
   const inPath = template.includes('{data}');
   const url = new URL(template.replaceAll('{sender}', sender).replaceAll('{data}', calldata));
   checkOutboundUrl(url, PUBLIC_HTTPS);
-  const { statusCode, body } = await request(url, {
+  const { statusCode, body } = await undici().request(url, {
     dispatcher: agent,
     method: inPath ? 'GET' : 'POST',
     headers: { 'content-type': 'application/json' },
