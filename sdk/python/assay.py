@@ -1115,6 +1115,35 @@ class AuditPage(Model):
 
 
 @dataclass
+class AuthorizationList(Model):
+    """AuthorizationList of the API."""
+
+    #: Oldest first.
+    authorizations: List[SignedAuthorization]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("authorizations", "authorizations", ["SignedAuthorization"], True),
+    )
+
+
+@dataclass
+class AuthorizationToSign(Model):
+    """AuthorizationToSign of the API."""
+
+    #: The next part of this payer.
+    part: int
+    authorization: TransferAuthorization
+    #: JSON text of EIP-712, as wallets take it for `eth_signTypedData_v4`.
+    typed_data: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("part", "part", None, True),
+        ("authorization", "authorization", "TransferAuthorization", True),
+        ("typedData", "typed_data", None, True),
+    )
+
+
+@dataclass
 class BatchedReceipt(Model):
     """Only with `receipt` batch."""
 
@@ -4198,6 +4227,17 @@ class OneAlert(Model):
 
 
 @dataclass
+class OneAuthorization(Model):
+    """OneAuthorization of the API."""
+
+    authorization: SignedAuthorization
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("authorization", "authorization", "SignedAuthorization", True),
+    )
+
+
+@dataclass
 class OneCase(Model):
     """OneCase of the API."""
 
@@ -6154,6 +6194,36 @@ class SessionView(Model):
 
 
 @dataclass
+class SignedAuthorization(Model):
+    """SignedAuthorization of the API."""
+
+    part: int
+    #: QUEUED: stored. SENT: in a transaction. SETTLED: in a block; the payments of the invoice have its confirmations.
+    #: FAILED: `reason` says why; it can be presented again, or a new one of the same part.
+    state: Literal["QUEUED", "SENT", "SETTLED", "FAILED"]
+    #: Null unless it is FAILED.
+    reason: Optional[str]
+    payer: str
+    #: In the smallest unit of USDC.
+    amount: str
+    #: Null while it is in none.
+    transaction: Optional[str]
+    valid_before: str
+    created_at: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("part", "part", None, True),
+        ("state", "state", None, True),
+        ("reason", "reason", None, True),
+        ("payer", "payer", None, True),
+        ("amount", "amount", None, True),
+        ("transaction", "transaction", None, True),
+        ("validBefore", "valid_before", None, True),
+        ("createdAt", "created_at", None, True),
+    )
+
+
+@dataclass
 class SignedVerdict(Model):
     """The verdict for a contract, as EIP-712 typed data. Only with `receipt` eip712."""
 
@@ -6856,6 +6926,33 @@ class TransactionTransfer(Model):
         ("evidence", "evidence", None, True),
         ("blockNumber", "block_number", None, True),
         ("timestamp", "timestamp", None, True),
+    )
+
+
+@dataclass
+class TransferAuthorization(Model):
+    """TransferAuthorization of the API."""
+
+    #: The payer.
+    from_: str
+    #: Address of the invoice.
+    to: str
+    #: In the smallest unit of USDC.
+    value: str
+    #: Seconds since 1970.
+    valid_after: str
+    #: Seconds since 1970.
+    valid_before: str
+    #: keccak256 of `assay:<invoice id>:<part>`.
+    nonce: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("from", "from_", None, True),
+        ("to", "to", None, True),
+        ("value", "value", None, True),
+        ("validAfter", "valid_after", None, True),
+        ("validBefore", "valid_before", None, True),
+        ("nonce", "nonce", None, True),
     )
 
 
@@ -8101,6 +8198,33 @@ _INVOICE_PRO_FORMA = _Operation(
     True,
     result="text",
 )
+_INVOICE_TYPED_DATA = _Operation(
+    "invoiceTypedData",
+    "GET",
+    "/billing/invoices/{id}/typed-data",
+    True,
+    "either",
+    True,
+    result="AuthorizationToSign",
+)
+_PAY_INVOICE = _Operation(
+    "payInvoice",
+    "POST",
+    "/billing/invoices/{id}/authorizations",
+    True,
+    "either",
+    False,
+    result="OneAuthorization",
+)
+_LIST_AUTHORIZATIONS = _Operation(
+    "listAuthorizations",
+    "GET",
+    "/billing/invoices/{id}/authorizations",
+    True,
+    "either",
+    True,
+    result="AuthorizationList",
+)
 _INVOICE_RECEIPT = _Operation(
     "invoiceReceipt",
     "GET",
@@ -9236,6 +9360,74 @@ class BillingResource(_Resource):
         :param id: Id of an invoice of the account.
         """
         return self._client._call(_INVOICE_PRO_FORMA, _Options(timeout, max_retries), path={"id": id})
+
+    def typed_data(
+        self,
+        id: str,
+        *,
+        payer: str,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AuthorizationToSign:
+        """Get the authorization that pays an invoice.
+
+        Returns the authorization (EIP-3009) of what is still due of an open invoice in USDC on an EVM chain. The
+        wallet of the payer signs it, and `POST /billing/invoices/{id}/authorizations` takes the signature: the payer
+        needs no gas. It is valid until the invoice expires. Refused while another authorization of the invoice is
+        being sent. Needs any API key, or a session. An error is never charged.
+
+        :param id: Id of an invoice of the account.
+        :param payer: Address that pays.
+        """
+        return self._client._call(
+            _INVOICE_TYPED_DATA,
+            _Options(timeout, max_retries),
+            path={"id": id},
+            query={"payer": payer},
+        )
+
+    def authorize(
+        self,
+        id: str,
+        *,
+        authorization: TransferAuthorization,
+        signature: str,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> OneAuthorization:
+        """Pay an invoice by a signature.
+
+        Takes a signed authorization of `GET /billing/invoices/{id}/typed-data`. It is checked (asset, amount,
+        receiver, time, signature, balance), its payer is screened, and it is stored; then the gas-paying account of
+        the operator sends it. Sending it again is a no-op. The credits are booked when the transfer has the
+        confirmations of the invoice: read the invoice until it is SETTLED, and `GET` of this path to see why an
+        authorization FAILED. Needs any API key, or a session of an owner or analyst. An error is never charged.
+
+        :param id: Id of an invoice of the account.
+        :param signature: Of an account (65 bytes), or of a wallet that is a contract (ERC-1271).
+        """
+        return self._client._call(
+            _PAY_INVOICE,
+            _Options(timeout, max_retries),
+            path={"id": id},
+            body={"authorization": authorization, "signature": signature},
+        )
+
+    def authorizations(
+        self,
+        id: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> AuthorizationList:
+        """List the signed authorizations of an invoice.
+
+        With their state on the chain. The payments of the invoice follow when the watcher has seen them. Needs any API
+        key, or a session. An error is never charged.
+
+        :param id: Id of an invoice of the account.
+        """
+        return self._client._call(_LIST_AUTHORIZATIONS, _Options(timeout, max_retries), path={"id": id})
 
     def receipt(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> str:
         """Receipt of an invoice.

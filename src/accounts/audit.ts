@@ -56,6 +56,7 @@ export type AuditAction =
   | 'screening.delete'
   | 'billing.checkout'
   | 'billing.order'
+  | 'billing.authorize'
   | 'billing.import'
   | 'billing.rate'
   | 'billing.refund'

@@ -1,4 +1,4 @@
-/** Creates payments by a signed authorization: pay per call, over the chains, lists and accounts of this installation. */
+/** Creates payments by a signed authorization: pay per call, and invoices without gas, over the chains, lists and accounts of this installation. */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Access } from '../accounts/access.ts';
@@ -10,6 +10,8 @@ import type { Logger } from '../base/log.ts';
 import { systemJitter } from '../base/random.ts';
 import { payerScreening, type ScreenPayers } from '../billing/crypto/payer.ts';
 import { readTerms } from '../billing/crypto/terms.ts';
+import type { Billing } from '../billing/service.ts';
+import { InvoiceAuthorizations } from '../billing/x402/invoice-authorizations.ts';
 import { PayPerCall } from '../billing/x402/pay-per-call.ts';
 import { addressOfKey, type RelayOptions } from '../billing/x402/relay.ts';
 import { AuthorizationSettlement, type TokenPlace } from '../billing/x402/settlement.ts';
@@ -86,24 +88,28 @@ function tokensOf(
 export class AuthorizedServices {
   readonly store: AuthorizedPayments;
   readonly settlement: AuthorizationSettlement;
-  readonly payPerCall: PayPerCall;
+  /** Null if single requests are not paid. */
+  readonly payPerCall: PayPerCall | null;
+  /** Null if invoices are not paid by a signature. */
+  readonly gasless: InvoiceAuthorizations | null;
 
-  constructor(parts: Pick<AuthorizedServices, 'store' | 'settlement' | 'payPerCall'>) {
+  constructor(parts: Pick<AuthorizedServices, 'store' | 'settlement' | 'payPerCall' | 'gasless'>) {
     this.store = parts.store;
     this.settlement = parts.settlement;
     this.payPerCall = parts.payPerCall;
+    this.gasless = parts.gasless;
   }
 
   /** Sends and follows payments, as soon as the store has the data of the other nodes. */
   async start(): Promise<void> {
     await this.store.ready();
     this.settlement.start();
-    this.payPerCall.start();
+    this.payPerCall?.start();
   }
 
   async stop(): Promise<void> {
     await this.settlement.stop();
-    await this.payPerCall.stop();
+    await this.payPerCall?.stop();
   }
 
   /** Ends the work, and closes the connections to nodes. The store has its own closer. */
@@ -117,6 +123,7 @@ export interface AuthorizedServicesDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly access: Access;
+  readonly billing: () => Billing;
   readonly shared: () => Shared;
   readonly screening: ScreeningServices;
   readonly store: () => AuthorizedPayments;
@@ -141,7 +148,7 @@ function screenOf(screening: ScreeningServices): ScreenPayers {
 
 /** Whether a setting asks for payments by a signed authorization. */
 export const hasAuthorizedPayments = ({ authorizedPayments }: Pick<Config, 'authorizedPayments'>): boolean =>
-  authorizedPayments.callChains.length > 0;
+  authorizedPayments.callChains.length > 0 || authorizedPayments.gaslessChains.length > 0;
 
 /**
  * Checks the settings, so that a mistake is reported at the start.
@@ -149,13 +156,22 @@ export const hasAuthorizedPayments = ({ authorizedPayments }: Pick<Config, 'auth
  * @throws INVALID_CONFIG naming the setting
  */
 export async function checkAuthorizedPayments(
-  config: Pick<Config, 'authorizedPayments' | 'chains'>,
+  config: Pick<Config, 'authorizedPayments' | 'chains' | 'paymentKeys'>,
 ): Promise<void> {
-  const { callChains, payTo } = config.authorizedPayments;
-  tokensOf(callChains, config.chains.endpoints.rpc, SETTINGS.x402Chains.variable);
+  const { callChains, gaslessChains, payTo } = config.authorizedPayments;
+  const { rpc } = config.chains.endpoints;
+  tokensOf(callChains, rpc, SETTINGS.x402Chains.variable);
+  tokensOf(gaslessChains, rpc, SETTINGS.gaslessChains.variable);
+  if (gaslessChains.length > 0 && config.paymentKeys.EVM === null)
+    throw refuse(
+      SETTINGS.gaslessChains.variable,
+      `needs ${SETTINGS.paymentKeyEvm.variable}: invoices are paid to addresses of that key.`,
+    );
+  const relay = await addressOfKey(readRelayKey(config.authorizedPayments));
+  if (callChains.length === 0) return;
   if (payTo === null)
     throw refuse(SETTINGS.x402Address.variable, `must be set: ${SETTINGS.x402Chains.variable} needs it.`);
-  if ((await addressOfKey(readRelayKey(config.authorizedPayments))) === payTo.toLowerCase())
+  if (relay === payTo.toLowerCase())
     throw refuse(
       SETTINGS.x402Address.variable,
       'must not be the gas-paying account: its key is on this server, and customers must not pay into it.',
@@ -165,12 +181,13 @@ export async function checkAuthorizedPayments(
 /** Creates the services; nothing is sent before `start`. */
 export function authorizedServicesOf(
   config: Pick<Config, 'authorizedPayments' | 'chains'>,
-  { clock, log, access, shared, screening, store }: AuthorizedServicesDeps,
+  { clock, log, access, billing, shared, screening, store }: AuthorizedServicesDeps,
 ): AuthorizedServices {
   const { authorizedPayments: of, chains } = config;
   const { rpc } = chains.endpoints;
-  const tokens = tokensOf(of.callChains, rpc, SETTINGS.x402Chains.variable);
-  if (of.payTo === null) throw refuse(SETTINGS.x402Address.variable, 'must be set.');
+  const ofCalls = tokensOf(of.callChains, rpc, SETTINGS.x402Chains.variable);
+  const ofInvoices = tokensOf(of.gaslessChains, rpc, SETTINGS.gaslessChains.variable);
+  const others = ofInvoices.filter(({ chain }) => !ofCalls.some((one) => one.chain === chain));
   const relay: RelayOptions = {
     privateKey: readRelayKey(of),
     confirmations: of.confirmations,
@@ -178,18 +195,26 @@ export function authorizedServicesOf(
     balanceMax: unitsOf(of.relayBalanceMax, chainOf('ETH').decimals),
   };
   const settlement = new AuthorizationSettlement(
-    { relay, tokens },
+    { relay, tokens: [...ofCalls, ...others] },
     {
       ...{ clock, log, store, leases: shared().leases, screen: screenOf(screening) },
       node: (chain: ChainId) => openChainNode(chain, rpc[chain] ?? '', { clock, log, jitter: systemJitter }),
     },
   );
-  const payPerCall = new PayPerCall(
-    { payTo: of.payTo, tokens },
-    {
-      ...{ clock, log, store, settlement, packages: readPackages() },
-      ledger: (actor) => auditBookings(access.ledger(), () => access.audit(), actor, { log }),
-    },
-  );
-  return new AuthorizedServices({ store: store(), settlement, payPerCall });
+  const { payTo } = of;
+  const payPerCall =
+    ofCalls.length === 0 || payTo === null
+      ? null
+      : new PayPerCall(
+          { payTo, tokens: ofCalls },
+          {
+            ...{ clock, log, store, settlement, packages: readPackages() },
+            ledger: (actor) => auditBookings(access.ledger(), () => access.audit(), actor, { log }),
+          },
+        );
+  const gasless =
+    ofInvoices.length === 0
+      ? null
+      : new InvoiceAuthorizations(ofInvoices, { clock, log, store, settlement, billing });
+  return new AuthorizedServices({ store: store(), settlement, payPerCall, gasless });
 }

@@ -371,6 +371,7 @@ export class Server {
         readiness: () => readinessOf(status),
         operator: this.#operatorViews(status),
         payPerCall: () => this.#authorized?.payPerCall ?? null,
+        gasless: () => this.#authorized?.gasless ?? null,
         gauges: metricsOf(status),
       },
     );
@@ -476,13 +477,14 @@ export class Server {
       );
   }
 
-  /** Creates the payments of single requests, if they are accepted. */
+  /** Creates the payments of single requests, and of invoices without gas, if they are accepted. */
   async #createAuthorized(): Promise<void> {
     if (!this.#answers || !hasAuthorizedPayments(this.#config)) return;
     await checkAuthorizedPayments(this.#config);
     const { accounts, clock, log, screening } = this.#deps;
     this.#authorized = authorizedServicesOf(this.#config, {
       ...{ clock, log, screening, access: accounts.access(), shared: accounts.shared },
+      billing: accounts.billing,
       store: () => accounts.authorizedPayments() as AuthorizedPayments,
     });
   }

@@ -43,6 +43,8 @@ export interface Config {
     /** Chains of pay per call; empty: off. */
     readonly callChains: readonly string[];
     readonly payTo: string | null;
+    /** Chains on which invoices are paid by a signature; empty: off. */
+    readonly gaslessChains: readonly string[];
     /** The key itself, or the file that has it. */
     readonly relayKey: string | null;
     readonly relayKeyFile: string | null;
@@ -376,6 +378,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     authorizedPayments: {
       callChains: value(SETTINGS.x402Chains),
       payTo: value(SETTINGS.x402Address),
+      gaslessChains: value(SETTINGS.gaslessChains),
       relayKey: value(SETTINGS.relayKey),
       relayKeyFile: value(SETTINGS.relayKeyFile),
       relayBalanceMax: value(SETTINGS.relayBalanceMax),

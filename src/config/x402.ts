@@ -22,6 +22,12 @@ export const x402Settings = {
     optionalEvmAddress,
     'Address that payments of single requests go to. It must belong to this installation alone, and not be the gas-paying account.',
   ),
+  gaslessChains: setting(
+    'ASSAY_GASLESS_CHAINS',
+    '',
+    chainList,
+    'Chains on which invoices in USDC can be paid by a signature, so that the payer needs no gas, separated by commas, such as BASE. Empty: off. Needs ASSAY_PAYMENT_KEY_EVM, a key of the gas-paying account, and ASSAY_RPC_<CHAIN> for each.',
+  ),
   relayKey: setting(
     'ASSAY_RELAY_KEY',
     '',

@@ -9,6 +9,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { Billing } from '../billing/service.ts';
+import type { InvoiceAuthorizations } from '../billing/x402/invoice-authorizations.ts';
 import type { PayPerCall } from '../billing/x402/pay-per-call.ts';
 import type { CaseService } from '../cases/service.ts';
 import type { BulkJobs } from '../jobs/bulk-jobs.ts';
@@ -229,6 +230,8 @@ export interface HttpDeps {
   readonly operator: OperatorViews;
   /** Payments for single requests; null if the operator accepts none. Default: none. */
   readonly payPerCall?: () => PayPerCall | null;
+  /** Payments of invoices by a signature; null if the operator pays no gas. Default: none. */
+  readonly gasless?: () => InvoiceAuthorizations | null;
   readonly gauges: readonly Gauge[];
 }
 

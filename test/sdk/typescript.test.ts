@@ -150,6 +150,15 @@ describe('every operation of the document', () => {
     return { owner, ...(await owner.billing.checkout({ package: 'Starter', pool: 'dashboard' })) };
   };
 
+  /** Expects that the operator pays no gas, and that the message says so. */
+  const refusedByWire = async (
+    work: (owner: Assay, invoiceId: string) => PromiseLike<unknown>,
+  ): Promise<void> => {
+    const owner = await colleague();
+    const { invoice } = await owner.billing.order({ package: 'Starter', method: 'WIRE' });
+    await expect(work(owner, invoice.id)).rejects.toThrow('has not configured payments by a signature');
+  };
+
   const query = { chain: 'ETH', address: EXCHANGE };
   const name = { name: 'Ann Listed', source: 'EU', entityId: '1' };
   const CALLS: Readonly<Record<Exclude<OperationId, 'stripeEvent'>, (context: Context) => Promise<unknown>>> =
@@ -221,6 +230,18 @@ describe('every operation of the document', () => {
         const { invoice } = await owner.billing.order({ package: 'Starter', method: 'WIRE' });
         expect(await owner.billing.proForma(invoice.id)).toContain('Pro-forma invoice');
       },
+      // Invoices are paid by a signature on a node of a chain: test/e2e/gasless.test.ts. This one is paid by wire.
+      invoiceTypedData: async () =>
+        refusedByWire((owner, id) => owner.billing.typedData(id, { payer: EXCHANGE })),
+      payInvoice: async () => {
+        const authorization = {
+          ...{ from: EXCHANGE, to: EXCHANGE, value: '1', validAfter: '0', validBefore: '1' },
+          nonce: `0x${'ab'.repeat(32)}`,
+        };
+        const body = { authorization, signature: `0x${'1b'.repeat(65)}` };
+        await refusedByWire((owner, id) => owner.billing.authorize(id, body));
+      },
+      listAuthorizations: async () => refusedByWire((owner, id) => owner.billing.authorizations(id)),
       billingSettings: async ({ assay }) =>
         expect((await assay.billing.settings()).settings.webhookUrl).toBeNull(),
       changeBillingSettings: async () => {

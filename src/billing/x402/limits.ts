@@ -56,4 +56,8 @@ export const X402_LIMITS = {
   answerMs: 23 * 3_600_000,
   /** Blocks that are searched for the use of an authorization by another sender: two days of a chain with blocks of 2 s would be 86,400; nodes limit a query to some thousand. */
   useBlocksMax: 2_000,
+  /** Authorizations of one payer for one invoice: a person pays in one or two parts, and each is one more look at the chain. */
+  partsMax: 20,
+  /** Records of one invoice that are listed: some parts of some payers. Each costs gas, so nobody makes more. */
+  shownMax: 100,
 } as const;

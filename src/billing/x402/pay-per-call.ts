@@ -284,7 +284,7 @@ export class PayPerCall {
       ...{ purchase: null, bookings: 0, servingAtMs: null, served: null },
     };
     let winner: AuthorizedPayment = payment;
-    await store().change(key, (stored, find) => {
+    await store().change(key, (stored, { find }) => {
       // Another request of this moment may have stored it, or its identifier.
       const other = stored ?? (identifier === null ? null : find(authorization.from, identifier));
       winner = isVoid(other) && stored === null ? payment : (other ?? payment);

@@ -7,13 +7,21 @@ import {
   type OpenStore,
   openLiveStore,
 } from '../../state/live-store.ts';
-import { type AuthorizedPayment, isOpen } from './records.ts';
+import { type AuthorizedPayment, type InvoicePaymentAuthorization, isOpen } from './records.ts';
 
 export const FORMAT_VERSION = 1;
 
 const PRESENT = '1';
 
 type IdentifierKey = [payer: string, identifier: string];
+
+/** What a change may read beside its own record. */
+export interface AuthorizedView {
+  /** Returns the payment of a payer with an identifier. */
+  readonly find: (payer: string, identifier: string) => AuthorizedPayment | null;
+  /** Returns the payments of an invoice. */
+  readonly ofInvoice: (invoiceId: string) => readonly InvoicePaymentAuthorization[];
+}
 
 export class AuthorizedPayments {
   readonly #live: LiveStore;
@@ -22,6 +30,7 @@ export class AuthorizedPayments {
   readonly #open: LiveDatabase<string, [chain: string, key: string]>;
   /** Calls that were paid and are not answered, or with a purchase that must be booked or taken back. */
   readonly #unserved: LiveDatabase<string, string>;
+  readonly #invoices: LiveDatabase<string, [invoiceId: string, key: string]>;
   readonly #listeners = new Set<(key: string) => void>();
 
   /** @throws STORE_VERSION, STORE_CORRUPT */
@@ -32,6 +41,7 @@ export class AuthorizedPayments {
     this.#identifiers = root.openDB({ name: 'identifiers', encoding: 'string' });
     this.#open = root.openDB({ name: 'open', encoding: 'string' });
     this.#unserved = root.openDB({ name: 'unserved', encoding: 'string' });
+    this.#invoices = root.openDB({ name: 'invoices', encoding: 'string' });
     this.#live.onApplied((writes) => {
       for (const { database, key } of writes) if (database === 'payments') this.#notify(String(key));
     });
@@ -76,18 +86,18 @@ export class AuthorizedPayments {
    */
   async change(
     key: string,
-    change: (
-      stored: AuthorizedPayment | null,
-      find: (payer: string, identifier: string) => AuthorizedPayment | null,
-    ) => AuthorizedPayment | null,
+    change: (stored: AuthorizedPayment | null, view: AuthorizedView) => AuthorizedPayment | null,
     fence: Fence | null = null,
   ): Promise<AuthorizedPayment | null> {
     let isChanged = false;
     const result = await this.#live.root.childTransaction(() => {
       const before = this.#payments.get(key) ?? null;
-      const after = change(before, (payer, identifier) => {
-        const other = this.#identifiers.get([payer, identifier]);
-        return other === undefined ? null : (this.#payments.get(other) ?? null);
+      const after = change(before, {
+        find: (payer, identifier) => {
+          const other = this.#identifiers.get([payer, identifier]);
+          return other === undefined ? null : (this.#payments.get(other) ?? null);
+        },
+        ofInvoice: (invoiceId) => this.#ofInvoice(invoiceId),
       });
       isChanged = after !== null && after !== before;
       if (after === null || !isChanged) return before;
@@ -103,7 +113,10 @@ export class AuthorizedPayments {
     this.#payments.putSync(key, payment);
     if (isOpen(payment)) this.#open.putSync([chain, key], PRESENT);
     else this.#open.removeSync([chain, key]);
-    if (payment.kind !== 'call') return;
+    if (payment.kind === 'invoice') {
+      this.#invoices.putSync([payment.invoiceId, key], PRESENT);
+      return;
+    }
     const { identifier, authorization, transfer, served, purchase } = payment;
     if (identifier !== null) this.#identifiers.putSync([authorization.from, identifier], key);
     const isWaiting =
@@ -121,6 +134,19 @@ export class AuthorizedPayments {
     return keys
       .flatMap(([, key]) => this.#payments.get(key) ?? [])
       .toSorted((a, b) => a.createdAtMs - b.createdAtMs || (a.key < b.key ? -1 : 1));
+  }
+
+  #ofInvoice(invoiceId: string): readonly InvoicePaymentAuthorization[] {
+    return [...this.#invoices.getKeys({ start: [invoiceId, ''], end: [invoiceId, '\uffff'] })]
+      .flatMap(([, key]) => this.#payments.get(key) ?? [])
+      .filter((payment) => payment.kind === 'invoice')
+      .toSorted((a, b) => a.createdAtMs - b.createdAtMs || (a.key < b.key ? -1 : 1));
+  }
+
+  /** Returns the payments of an invoice, oldest first. */
+  ofInvoice(invoiceId: string): readonly InvoicePaymentAuthorization[] {
+    this.#live.root.resetReadTxn();
+    return this.#ofInvoice(invoiceId);
   }
 
   /** Returns calls that are paid and not answered, or not booked. */

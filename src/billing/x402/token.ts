@@ -339,15 +339,14 @@ export class Eip3009Token {
     });
   }
 
-  /** Finds the transaction of any sender that used an authorization; null if it was cancelled, or is not found. */
-  async findUse(
-    authorization: Authorization,
+  /** Yields transactions that used an authorization, of any sender: reverted ones leave no trace, so there is one at most, except in a reorg. */
+  async *#uses(
+    { from, nonce }: Pick<Authorization, 'from' | 'nonce'>,
     sinceHeight: number,
     head: number,
-  ): Promise<TransactionReceipt | null> {
+  ): AsyncGenerator<string> {
     const abi = await this.#interface();
     const { zeroPadValue } = await ethers();
-    const { from, nonce } = authorization;
     const topics = [abi.getEvent('AuthorizationUsed')?.topicHash ?? '', zeroPadValue(from, 32), nonce];
     const hex = (height: number): string => `0x${height.toString(16)}`;
     for (let start = sinceHeight; start <= head; start += X402_LIMITS.useBlocksMax) {
@@ -357,10 +356,28 @@ export class Eip3009Token {
         const [log] = asArray(result, 'logs', X402_LIMITS.logsMax);
         return log === undefined ? null : asText(asObject(log, 'log').transactionHash, 'log.transactionHash');
       });
-      if (hash === null) continue;
+      if (hash !== null) yield hash;
+    }
+  }
+
+  /** Finds the transaction of any sender that used an authorization; null if it was cancelled, or is not found. */
+  async findUse(
+    authorization: Authorization,
+    sinceHeight: number,
+    head: number,
+  ): Promise<TransactionReceipt | null> {
+    for await (const hash of this.#uses(authorization, sinceHeight, head)) {
       const receipt = await this.receipt(hash, authorization);
       if (receipt?.isSuccess && receipt.hasTransfer) return receipt;
     }
+    return null;
+  }
+
+  /** Returns the hash of the transaction of the last blocks that used a nonce of a payer; null if there is none. */
+  async recentUse(authorization: Pick<Authorization, 'from' | 'nonce'>): Promise<string | null> {
+    const head = await this.height();
+    const since = Math.max(0, head - X402_LIMITS.useBlocksMax + 1);
+    for await (const hash of this.#uses(authorization, since, head)) return hash;
     return null;
   }
 

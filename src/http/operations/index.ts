@@ -50,12 +50,14 @@ import { health } from './health.ts';
 import { invitePerson } from './invite-person.ts';
 import { invoiceProForma } from './invoice-pro-forma.ts';
 import { invoiceReceipt } from './invoice-receipt.ts';
+import { invoiceTypedData } from './invoice-typed-data.ts';
 import { jobLine } from './job-line.ts';
 import { jobResult } from './job-result.ts';
 import { jwks } from './jwks.ts';
 import { kyt } from './kyt.ts';
 import { labels } from './labels.ts';
 import { listAlerts } from './list-alerts.ts';
+import { listAuthorizations } from './list-authorizations.ts';
 import { listCases } from './list-cases.ts';
 import { listInvoices } from './list-invoices.ts';
 import { listJobs } from './list-jobs.ts';
@@ -87,6 +89,7 @@ import { operatorStatus } from './operator-status.ts';
 import { oracle } from './oracle.ts';
 import { oracleProof } from './oracle-proof.ts';
 import { oracleRoot } from './oracle-root.ts';
+import { payInvoice } from './pay-invoice.ts';
 import { ready } from './ready.ts';
 import { receiptLine } from './receipt-line.ts';
 import { receiptProof } from './receipt-proof.ts';
@@ -164,6 +167,9 @@ export const OPERATIONS: readonly Operation[] = [
   listInvoices,
   oneInvoice,
   invoiceProForma,
+  invoiceTypedData,
+  payInvoice,
+  listAuthorizations,
   invoiceReceipt,
   names,
   clear,

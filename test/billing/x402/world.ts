@@ -9,6 +9,11 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { projectRoot } from '../../../src/base/paths.ts';
 import { payerScreening } from '../../../src/billing/crypto/payer.ts';
+import type { Billing } from '../../../src/billing/service.ts';
+import {
+  type AuthorizationToSign,
+  InvoiceAuthorizations,
+} from '../../../src/billing/x402/invoice-authorizations.ts';
 import { PayPerCall } from '../../../src/billing/x402/pay-per-call.ts';
 import type { RelayOptions } from '../../../src/billing/x402/relay.ts';
 import { AuthorizationSettlement } from '../../../src/billing/x402/settlement.ts';
@@ -16,6 +21,7 @@ import { AuthorizedPayments } from '../../../src/billing/x402/store.ts';
 import { openChainNode } from '../../../src/billing/x402/token.ts';
 import { verifyAuthorized } from '../../../src/billing/x402/verify.ts';
 import type { PaymentRequired } from '../../../src/billing/x402/wire.ts';
+import { createEmbeddedLeases, type Leases } from '../../../src/state/leases.ts';
 import { type OpenStore, openLiveStore } from '../../../src/state/live-store.ts';
 import { ACCOUNTS, type Anvil } from '../../setup/anvil.ts';
 import { type Compiled, compile } from '../../setup/solidity.ts';
@@ -145,6 +151,7 @@ export interface Payments {
   readonly store: AuthorizedPayments;
   readonly settlement: AuthorizationSettlement;
   readonly payPerCall: PayPerCall;
+  readonly gasless: InvoiceAuthorizations;
   faults(): Promise<readonly string[]>;
   /** Ends the work without a trace, like a kill: nothing of a request is completed. */
   stop(): Promise<void>;
@@ -157,6 +164,9 @@ export interface PaymentsOptions {
   readonly lists: { readonly sanctioned: Set<string>; stale: string | null };
   readonly relay?: Partial<RelayOptions>;
   readonly openStore?: OpenStore;
+  readonly leases?: Leases;
+  /** Of the invoices that are paid without gas. Default: there are none. */
+  readonly billing?: Billing;
   readonly waitMs?: number;
   /** Default: transactions are sent. */
   readonly isIdle?: boolean;
@@ -170,6 +180,8 @@ export async function openPayments({
   lists,
   relay = {},
   openStore = openLiveStore,
+  leases = createEmbeddedLeases(),
+  billing,
   waitMs = 10_000,
   isIdle = false,
 }: PaymentsOptions): Promise<Payments> {
@@ -181,7 +193,7 @@ export async function openPayments({
   const settlement = new AuthorizationSettlement(
     { relay: { ...RELAY_OPTIONS, ...relay }, tokens, waitMs },
     {
-      ...deps,
+      ...{ ...deps, leases },
       screen: payerScreening((_, address) => ({
         sanctioned: lists.sanctioned.has(address),
         lists: ['OFAC'],
@@ -198,12 +210,19 @@ export async function openPayments({
       ledger: (actor) => auditBookings(access.ledger(), () => access.audit(), actor, { log: silentLogger }),
     },
   );
+  const gasless = new InvoiceAuthorizations(tokens, {
+    ...{ ...deps, settlement },
+    billing: () => {
+      if (billing === undefined) throw new Error('There are no invoices.');
+      return billing;
+    },
+  });
   if (!isIdle) {
     settlement.start();
     payPerCall.start();
   }
   return {
-    ...{ store, settlement, payPerCall },
+    ...{ store, settlement, payPerCall, gasless },
     async faults() {
       await payPerCall.sweep();
       return (await verifyAuthorized(store, access.ledger())).faults;
@@ -222,3 +241,33 @@ export async function newPayer(token: Token, value = 100n * PRICE): Promise<Wall
   await token.mint(wallet.address, value);
   return wallet;
 }
+
+/** Signs typed data as a wallet does: from its JSON text. */
+export async function signTyped(
+  signer: Signer,
+  { typedData }: Pick<AuthorizationToSign, 'typedData'>,
+): Promise<string> {
+  const { domain, types, message } = JSON.parse(typedData) as {
+    readonly domain: object;
+    readonly types: Record<string, { name: string; type: string }[]>;
+    readonly message: object;
+  };
+  const { EIP712Domain: _, ...own } = types;
+  return signer.signTypedData(domain, own, message);
+}
+
+/** Returns the call by which any sender uses an authorization. */
+export const useData = (
+  { abi }: Pick<Token, 'abi'>,
+  { from, to, value, validAfter, validBefore, nonce }: Signed,
+  signature: string,
+): string =>
+  abi.encodeFunctionData('transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)', [
+    from,
+    to,
+    value,
+    validAfter,
+    validBefore,
+    nonce,
+    signature,
+  ]);

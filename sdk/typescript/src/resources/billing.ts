@@ -67,6 +67,46 @@ export class Billing extends Resource {
     });
   }
 
+  /**
+   * Returns the authorization that pays what is still due of an invoice in USDC, for the wallet of the payer to sign. It needs no gas.
+   *
+   * @example
+   * const { authorization, typedData } = await assay.billing.typedData(invoice.id, { payer });
+   * const signature = await ethereum.request({ method: 'eth_signTypedData_v4', params: [payer, typedData] });
+   * await assay.billing.authorize(invoice.id, { authorization, signature });
+   */
+  typedData(
+    id: string,
+    query: QueryOf<'invoiceTypedData'>,
+    options?: CallOptions,
+  ): ApiPromise<Data<'invoiceTypedData'>> {
+    return this.connection.json({
+      method: 'GET',
+      path: `/billing/invoices/${segment(id)}/typed-data`,
+      query,
+      options,
+    });
+  }
+
+  /** Pays an invoice by a signed authorization. Sending it again is a no-op. */
+  authorize(id: string, body: Body<'payInvoice'>, options?: CallOptions): ApiPromise<Data<'payInvoice'>> {
+    return this.connection.json({
+      method: 'POST',
+      path: `/billing/invoices/${segment(id)}/authorizations`,
+      body,
+      options,
+    });
+  }
+
+  /** Lists the signed authorizations of an invoice, with their state on the chain. */
+  authorizations(id: string, options?: CallOptions): ApiPromise<Data<'listAuthorizations'>> {
+    return this.connection.json({
+      method: 'GET',
+      path: `/billing/invoices/${segment(id)}/authorizations`,
+      options,
+    });
+  }
+
   /** Returns the statement of a month (`YYYY-MM`, UTC), as CSV or as a page to print. */
   statement(
     month: string,
