@@ -634,7 +634,7 @@ PlanUsageName = Literal[
 ]
 
 ReadyDataDegradedKind = Literal[
-    "STORAGE", "SECOND_FACTOR", "EMAIL_LINKS", "TRANSPARENCY_LOG",
+    "STORAGE", "SECOND_FACTOR", "EMAIL_LINKS", "TRANSPARENCY_LOG", "GAS_ACCOUNT",
 ]
 
 ReasonCode = Literal[
@@ -5061,7 +5061,8 @@ class ReadyDataDegraded(Model):
 
     #: STORAGE: a store refuses writes, for example because the disk is full; reads work, and writes respond with 500
     #: and the code STORAGE_FULL. SECOND_FACTOR: this node accepts no codes of authenticator apps. EMAIL_LINKS: people
-    #: cannot open the links in emails. TRANSPARENCY_LOG: the log of receipts appends and signs nothing.
+    #: cannot open the links in emails. TRANSPARENCY_LOG: the log of receipts appends and signs nothing. GAS_ACCOUNT:
+    #: the account that pays gas for payments by a signature is empty, low, or holds more than its maximum.
     kind: ReadyDataDegradedKind
     #: Store or folder that cannot be written; null for the other kinds.
     path: Optional[str]

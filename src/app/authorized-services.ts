@@ -8,10 +8,13 @@ import type { Clock } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { systemJitter } from '../base/random.ts';
+import { type Retention, startRetention } from '../base/retention.ts';
 import { payerScreening, type ScreenPayers } from '../billing/crypto/payer.ts';
 import { readTerms } from '../billing/crypto/terms.ts';
 import type { Billing } from '../billing/service.ts';
+import { GasAccounts } from '../billing/x402/gas-accounts.ts';
 import { InvoiceAuthorizations } from '../billing/x402/invoice-authorizations.ts';
+import { X402_LIMITS } from '../billing/x402/limits.ts';
 import { PayPerCall } from '../billing/x402/pay-per-call.ts';
 import { addressOfKey, type RelayOptions } from '../billing/x402/relay.ts';
 import { AuthorizationSettlement, type TokenPlace } from '../billing/x402/settlement.ts';
@@ -92,22 +95,42 @@ export class AuthorizedServices {
   readonly payPerCall: PayPerCall | null;
   /** Null if invoices are not paid by a signature. */
   readonly gasless: InvoiceAuthorizations | null;
+  readonly gasAccounts: GasAccounts;
+  readonly #deps: Pick<AuthorizedServicesDeps, 'clock' | 'log'>;
+  #retention: Retention | null = null;
 
-  constructor(parts: Pick<AuthorizedServices, 'store' | 'settlement' | 'payPerCall' | 'gasless'>) {
+  constructor(
+    parts: Pick<AuthorizedServices, 'store' | 'settlement' | 'payPerCall' | 'gasless' | 'gasAccounts'>,
+    deps: Pick<AuthorizedServicesDeps, 'clock' | 'log'>,
+  ) {
+    this.#deps = deps;
     this.store = parts.store;
     this.settlement = parts.settlement;
     this.payPerCall = parts.payPerCall;
     this.gasless = parts.gasless;
+    this.gasAccounts = parts.gasAccounts;
   }
 
   /** Sends and follows payments, as soon as the store has the data of the other nodes. */
   async start(): Promise<void> {
+    this.gasAccounts.start();
     await this.store.ready();
     this.settlement.start();
     this.payPerCall?.start();
+    this.#retention = startRetention(
+      { days: X402_LIMITS.keptDays, what: 'authorized payments', atOnce: X402_LIMITS.deletedAtOnce },
+      {
+        ...this.#deps,
+        deleteBefore: (beforeMs, limit) => this.store.deleteBefore(beforeMs, limit),
+        // Their purchases and charges stay in the ledger and in the audit log.
+        onDeleted: async () => {},
+      },
+    );
   }
 
   async stop(): Promise<void> {
+    await this.#retention?.stop();
+    await this.gasAccounts.stop();
     await this.settlement.stop();
     await this.payPerCall?.stop();
   }
@@ -216,5 +239,10 @@ export function authorizedServicesOf(
     ofInvoices.length === 0
       ? null
       : new InvoiceAuthorizations(ofInvoices, { clock, log, store, settlement, billing });
-  return new AuthorizedServices({ store: store(), settlement, payPerCall, gasless });
+  const chainIds = [...ofCalls, ...others].map(({ chain }) => chain);
+  const gasAccounts = new GasAccounts(chainIds, relay, { clock, log, settlement });
+  return new AuthorizedServices(
+    { store: store(), settlement, payPerCall, gasless, gasAccounts },
+    { clock, log },
+  );
 }

@@ -347,6 +347,7 @@ export class Server {
       replication: () => this.#replication,
       watching: () => this.#monitoring,
       jobs: () => this.#jobs,
+      gasAccounts: () => this.#authorized?.gasAccounts ?? null,
     };
     const operations = this.#answers ? 'all' : 'health';
     this.#app = createHttpApp(

@@ -1,5 +1,7 @@
 /** The status of a server: its readiness and its metrics. Reading them opens nothing. */
 import { type Clock, isoTime } from '../base/clock.ts';
+import type { GasAccount, GasAccounts } from '../billing/x402/gas-accounts.ts';
+import { chainOf } from '../chains/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { Degradation, FollowedChain, Gauge, Readiness } from '../http/ports.ts';
 import type { OpenBulkJobs } from '../jobs/bulk/open.ts';
@@ -36,6 +38,8 @@ export interface ServerStatus {
   readonly replication: () => Replication | null;
   readonly watching: () => Monitoring | null;
   readonly jobs: () => OpenBulkJobs | null;
+  /** The gas-paying account on each chain; null if payments by a signature are off. */
+  readonly gasAccounts: () => GasAccounts | null;
 }
 
 function followedChain(
@@ -150,6 +154,9 @@ export function readinessOf(status: ServerStatus): Readiness {
   const degraded: readonly Degradation[] = [
     ...refusedNow().map((refusal) => ({ kind: 'STORAGE', ...refusal }) as const),
     ...status.degradations(),
+    ...(status.gasAccounts()?.problems() ?? []).map(
+      ({ reason, since }) => ({ kind: 'GAS_ACCOUNT', path: null, reason, since }) as const,
+    ),
   ];
   const leases = status.leases();
   return {
@@ -234,6 +241,26 @@ function jobGauges(jobs: () => OpenBulkJobs | null): readonly Gauge[] {
       name: 'assay_job_chunks_running',
       help: 'Chunks of bulk jobs being processed.',
       value: () => jobs()?.scheduler.chunks ?? 0,
+    },
+  ];
+}
+
+/** Metrics of the account that pays gas for payments by a signature; empty if they are off. */
+function gasGauges({ gasAccounts }: ServerStatus): readonly Gauge[] {
+  const ofAccounts = (read: (account: GasAccount) => number) => (): ReadonlyMap<string, number> =>
+    new Map((gasAccounts()?.accounts() ?? []).map((account) => [account.chain, read(account)]));
+  return [
+    {
+      name: 'assay_relay_balance_coins',
+      help: 'Coins of the gas-paying account.',
+      label: 'chain',
+      value: ofAccounts(({ chain, balance }) => Number(balance) / 10 ** chainOf(chain).decimals),
+    },
+    {
+      name: 'assay_relay_payments_left',
+      help: 'Payments by a signature that the gas-paying account can send at the current price of gas.',
+      label: 'chain',
+      value: ofAccounts(({ paymentsLeft }) => paymentsLeft),
     },
   ];
 }
@@ -346,5 +373,6 @@ export function metricsOf(status: ServerStatus): readonly Gauge[] {
     ...storeGauges(status.stores),
     ...leaseGauges(status),
     ...jobGauges(status.jobs),
+    ...gasGauges(status),
   ];
 }

@@ -185,7 +185,10 @@ export function addBillingCommand(program: Command, terminal: Terminal, services
       if (chains && crypto === null) throw notConfigured();
       const ofChains = (await crypto?.compareWithChains()) ?? null;
       const authorized = services().authorizedPayments();
-      const ofCalls = authorized === null ? null : await verifyAuthorized(authorized, services().ledger());
+      const ofCalls =
+        authorized === null
+          ? null
+          : await verifyAuthorized(authorized, services().ledger(), services().billing().store());
       const faults = [...ofLedger.faults, ...(ofChains?.faults ?? []), ...(ofCalls?.faults ?? [])];
       const report = { ...ofLedger, faults, chains: ofChains, calls: ofCalls };
       answer(terminal, json, report, () => [
@@ -196,7 +199,7 @@ export function addBillingCommand(program: Command, terminal: Terminal, services
         ...(ofCalls === null
           ? []
           : [
-              `${ofCalls.calls} payments of calls, ${ofCalls.unanswered} of them not answered (${ofCalls.unansweredCredits} credits).`,
+              `${ofCalls.calls} payments of calls, ${ofCalls.unanswered} of them not answered (${ofCalls.unansweredCredits} credits), and ${ofCalls.deleted} older ones that were deleted; ${ofCalls.invoices} payments of invoices by a signature.`,
             ]),
         ...(ofChains === null
           ? []

@@ -126,8 +126,9 @@ export interface Degradation {
   /**
    * STORAGE: a store or folder refuses writes, for example because the disk is full. SECOND_FACTOR: codes of authenticator apps are not
    * accepted. EMAIL_LINKS: people cannot open the links in emails. TRANSPARENCY_LOG: the log of receipts appends and signs nothing.
+   * GAS_ACCOUNT: the account that pays gas for payments by a signature is empty, low, or holds too much.
    */
-  readonly kind: 'STORAGE' | 'SECOND_FACTOR' | 'EMAIL_LINKS' | 'TRANSPARENCY_LOG';
+  readonly kind: 'STORAGE' | 'SECOND_FACTOR' | 'EMAIL_LINKS' | 'TRANSPARENCY_LOG' | 'GAS_ACCOUNT';
   /** The store or folder; null for the other kinds. */
   readonly path: string | null;
   /** One sentence. */

@@ -37,9 +37,21 @@ export interface PaymentsWorld {
   end(): Promise<void>;
 }
 
-/** Opens the world. Nothing of the program runs yet. */
-export async function openPaymentsWorld(more: Record<string, string> = {}): Promise<PaymentsWorld> {
-  const [anvil, stripe, prices] = await Promise.all([startAnvil(), startStripe(), startPriceServer()]);
+/**
+ * Opens the world. Nothing of the program runs yet.
+ *
+ * @param more - further settings
+ * @param node - the chain of the EVM node; default: ETH
+ */
+export async function openPaymentsWorld(
+  more: Record<string, string> = {},
+  { chain = 'ETH', chainId = 1 }: { readonly chain?: string; readonly chainId?: number } = {},
+): Promise<PaymentsWorld> {
+  const [anvil, stripe, prices] = await Promise.all([
+    startAnvil({ chainId }),
+    startStripe(),
+    startPriceServer(),
+  ]);
   samples(prices);
   const world = newWorld();
   const environment: Record<string, string> = {
@@ -54,7 +66,7 @@ export async function openPaymentsWorld(more: Record<string, string> = {}): Prom
     ASSAY_SELLER_TOWN: 'Zürich',
     ASSAY_SELLER_COUNTRY: 'CH',
     ASSAY_PAYMENT_KEY_EVM: KEYS.EVM,
-    ASSAY_RPC_ETH: anvil.url,
+    [`ASSAY_RPC_${chain}`]: anvil.url,
     ASSAY_PRICE_URL: prices.url,
     ASSAY_WEBHOOK_TRUSTED_HOSTS: '127.0.0.1',
     ...more,

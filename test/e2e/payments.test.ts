@@ -40,6 +40,8 @@ describe.runIf(hasAnvil)('buying over HTTP', () => {
   const refused: string[] = [];
   /** Credits of all entries that were booked so far, by invoice. */
   const explained: Json[] = [];
+  /** Held payments that the operator has returned: each was an alert. */
+  let returned = 0;
 
   const get = (path: string): Promise<Json> => call(server, key, path);
   const command = async (...args: readonly string[]) => {
@@ -179,6 +181,89 @@ describe.runIf(hasAnvil)('buying over HTTP', () => {
     explained.push(refunded);
   });
 
+  it('takes a wire back that the bank reverses after a partial refund, and books the next one', async () => {
+    const before = await balance();
+    const { invoice } = await call(server, cookie, '/billing/invoices', {
+      body: { package: 'Starter', method: 'WIRE' },
+    });
+    const structured = invoice.wire.reference.replaceAll(' ', '');
+    const imported = (entry: object): Promise<string> =>
+      command(
+        ...['billing', 'import', 'camt053'],
+        statementFile(of.world.folder, IBAN, [{ amount: '199.00', structured, ...entry }]),
+      );
+    await imported({ bankReference: 'C-1' });
+    await command('billing', 'refund', 'local', invoice.id, '--amount', '4975', '--reason', 'a quarter');
+    expect(await balance()).toBe(before + 75);
+    await imported({ bankReference: 'C-2', direction: 'DBIT', reversal: true });
+    const { invoice: reversed } = await get(`/billing/invoices/${invoice.id}`);
+    expect([reversed.state, causes(reversed), await balance()]).toEqual([
+      'NEW',
+      [
+        ['PURCHASE', 100],
+        ['REFUND', -25],
+        ['REVERSAL', -75],
+      ],
+      before,
+    ]);
+    await imported({ bankReference: 'C-3' });
+    const again = await untilState(() => server, key, invoice.id, 'SETTLED');
+    expect([causes(again).at(-1), await balance()]).toEqual([['PURCHASE', 100], before + 100]);
+    const last = again.payments.at(-1).id;
+    await command('billing', 'refund', 'local', invoice.id, '--payment', last, '--reason', 'all of it');
+    const { invoice: refunded } = await get(`/billing/invoices/${invoice.id}`);
+    expect([causes(refunded).at(-1), await balance()]).toEqual([['REFUND', -100], before]);
+    explained.push(refunded);
+  });
+
+  it('takes a payment in cryptocurrency back that a reorg removes after a partial refund', async () => {
+    const before = await balance();
+    const invoice = await orderEth(server, cookie);
+    const due = BigInt(invoice.due.amount);
+    const pay = async (): Promise<void> => {
+      await of.anvil.send({ to: invoice.crypto.address, value: due });
+      await of.anvil.mine(DEPTH);
+    };
+    await pay();
+    await untilState(() => server, key, invoice.id, 'SETTLED');
+    const amount = String((due * 2n) / 5n);
+    await command('billing', 'refund', 'local', invoice.id, '--amount', amount, '--reason', 'two fifths');
+    await expect.poll(balance).toBe(before + 60);
+    await of.anvil.reorg(DEPTH);
+    await of.anvil.mine(DEPTH + 1);
+    const unpaid = await untilState(() => server, key, invoice.id, 'NEW');
+    expect([causes(unpaid), await balance()]).toEqual([
+      [
+        ['PURCHASE', 100],
+        ['REFUND', -40],
+        ['REVERSAL', -60],
+      ],
+      before,
+    ]);
+    await pay();
+    const again = await untilState(() => server, key, invoice.id, 'SETTLED');
+    expect([causes(again).at(-1), await balance()]).toEqual([['PURCHASE', 100], before + 100]);
+    const last = again.payments.at(-1).id;
+    await command('billing', 'refund', 'local', invoice.id, '--payment', last, '--reason', 'all of it');
+    const { invoice: refunded } = await get(`/billing/invoices/${invoice.id}`);
+    expect([causes(refunded).at(-1), await balance()]).toEqual([['REFUND', -100], before]);
+    explained.push(refunded);
+  });
+
+  it('books nothing for a held payment that the operator returns', async () => {
+    const before = await balance();
+    const invoice = await orderEth(server, cookie);
+    await of.anvil.rpc('anvil_impersonateAccount', LAZARUS);
+    await of.anvil.rpc('anvil_setBalance', LAZARUS, '0x56bc75e2d63100000');
+    await of.anvil.send({ from: LAZARUS, to: invoice.crypto.address, value: BigInt(invoice.due.amount) });
+    await of.anvil.mine(DEPTH);
+    const { payments } = await untilState(() => server, key, invoice.id, 'HELD');
+    await command('billing', 'refuse', 'local', invoice.id, payments[0].id, '--reason', 'returned');
+    const refused = await untilState(() => server, key, invoice.id, 'NEW');
+    expect([refused.payments[0].state, causes(refused), await balance()]).toEqual(['REFUSED', [], before]);
+    returned = 1;
+  });
+
   it('holds the payment of a sanctioned sender, and alerts the operator by webhook and email once', async () => {
     const before = await balance();
     const invoice = await orderEth(server, cookie);
@@ -188,15 +273,18 @@ describe.runIf(hasAnvil)('buying over HTTP', () => {
     await of.anvil.mine(DEPTH);
     const held = await untilState(() => server, key, invoice.id, 'HELD');
     expect(await balance()).toBe(before);
-    const alerts = () => received.filter(({ type }) => type === 'payment.held');
+    const alerts = () =>
+      received.filter(({ type, data }) => type === 'payment.held' && data.invoice.id === invoice.id);
     await expect.poll(() => alerts().length).toBe(1);
     const [payment] = held.payments;
     expect(alerts()[0].data).toMatchObject({
       ...{ accountId: 'local', paymentId: payment.id, reason: expect.stringContaining(LAZARUS) },
       invoice: { id: invoice.id, state: 'HELD' },
     });
-    await expect.poll(() => mail.letters.filter((letter) => letter.includes('payment held')).length).toBe(1);
-    expect(mail.letters.find((letter) => letter.includes('payment held'))).toContain(invoice.id);
+    await expect
+      .poll(() => mail.letters.filter((letter) => letter.includes('payment held')).length)
+      .toBe(returned + 1);
+    expect(mail.letters.findLast((letter) => letter.includes('payment held'))).toContain(invoice.id);
     await command('billing', 'release', 'local', invoice.id, payment.id, '--reason', 'cleared by counsel');
     const released = await untilState(() => server, key, invoice.id, 'SETTLED');
     expect(await balance()).toBe(before + 100);
@@ -224,7 +312,11 @@ describe.runIf(hasAnvil)('buying over HTTP', () => {
     for (const { id, entries } of explained)
       for (const entry of entries) expect(csv).toContain(`${entry.id},${id}`);
     const verified = await command('billing', 'verify', '--chains', '--json');
-    expect(JSON.parse(verified)).toMatchObject({ faults: [], settled: 4, chains: { faults: [] } });
+    expect(JSON.parse(verified)).toMatchObject({
+      faults: [],
+      settled: explained.length,
+      chains: { faults: [] },
+    });
   });
 
   it('delivers each event of an invoice to the webhook, with a signature that Standard Webhooks accepts', async () => {

@@ -60,4 +60,17 @@ export const X402_LIMITS = {
   partsMax: 20,
   /** Records of one invoice that are listed: some parts of some payers. Each costs gas, so nobody makes more. */
   shownMax: 100,
+  /** Interval between looks at the coins of the gas-paying account: it is refilled by a person. */
+  gasLookMs: 60_000,
+  /** Gas of a usual payment: USDC takes 60,000 to 90,000, and the limit of a transaction is 20 % more. */
+  gasUsual: 110_000,
+  /** With gas for fewer payments than this, the account is low: a busy hour, in which a person can refill it. */
+  gasLowPayments: 50,
+  /**
+   * Days for which the record of a finished payment is kept. An authorization lasts for one day at most and a stored answer for one, so after
+   * two days the chain alone refuses a repetition; the rest is for questions of payers, such as those of a monthly account.
+   */
+  keptDays: 90,
+  /** Records that one transaction deletes: some 50 ms. */
+  deletedAtOnce: 500,
 } as const;

@@ -134,3 +134,23 @@ export const queued = (sinceHeight: number): Transfer => ({
 
 /** Whether the gas-paying account, or a look at the chain, has work with a payment. */
 export const isOpen = ({ transfer: { isFinal } }: AuthorizedPayment): boolean => !isFinal;
+
+/**
+ * Whether nothing can happen to a payment any more: the chain has decided, and a call is booked and answered. A paid call that waits for its
+ * request is not finished, and neither is an answered one that a reorg has left unpaid: an operator should see it.
+ */
+export function isFinished(payment: AuthorizedPayment): boolean {
+  if (!payment.transfer.isFinal) return false;
+  if (payment.kind === 'invoice') return true;
+  const { transfer, served, purchase } = payment;
+  return transfer.state === 'SETTLED'
+    ? served !== null && purchase !== null
+    : served === null && purchase === null;
+}
+
+/** What is kept of the calls whose records were deleted: enough to tell their entries in the ledger from others. */
+export interface DeletedCalls {
+  readonly purchases: number;
+  /** Exclusive or of the SHA-256 of the ids of their purchases in the ledger, hex. */
+  readonly digest: string;
+}

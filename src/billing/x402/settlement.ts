@@ -186,7 +186,11 @@ export class AuthorizationSettlement {
       const payment = store.get(key);
       if (payment === null || payment.transfer.state !== 'FAILED' || payment.transfer.sending === null)
         return;
-      this.#failures.note(key, payment.kind === 'call' ? payment.client : payment.accountId);
+      // The same part of an invoice may fail again, with another authorization.
+      this.#failures.note(
+        `${key} ${payment.createdAtMs}`,
+        payment.kind === 'call' ? payment.client : payment.accountId,
+      );
     });
     const { leases = createEmbeddedLeases(), log } = this.#deps;
     this.#running = [...new Set(this.#options.tokens.map(({ chain }) => chain))].map((chain) =>

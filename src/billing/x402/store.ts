@@ -1,4 +1,5 @@
 /** The store of payments by a signed authorization, which nodes share. A record is durable before its transaction can be on the chain. */
+import { createHash } from 'node:crypto';
 import type { ChainId } from '../../chains/registry.ts';
 import {
   type Fence,
@@ -7,11 +8,28 @@ import {
   type OpenStore,
   openLiveStore,
 } from '../../state/live-store.ts';
-import { type AuthorizedPayment, type InvoicePaymentAuthorization, isOpen } from './records.ts';
+import {
+  type AuthorizedPayment,
+  type DeletedCalls,
+  type InvoicePaymentAuthorization,
+  isFinished,
+  isOpen,
+} from './records.ts';
 
 export const FORMAT_VERSION = 1;
 
 const PRESENT = '1';
+const SECOND_MS = 1_000;
+/** Key of what is kept of deleted calls. */
+const CALLS = 'calls';
+/** Digest of no ids. */
+export const NO_DIGEST = '0'.repeat(64);
+
+/** Adds an id to a digest, or removes it. The order does not matter. */
+export function digestWith(digest: string, id: string): string {
+  const of = createHash('sha256').update(id).digest('hex');
+  return (BigInt(`0x${digest}`) ^ BigInt(`0x${of}`)).toString(16).padStart(NO_DIGEST.length, '0');
+}
 
 type IdentifierKey = [payer: string, identifier: string];
 
@@ -31,6 +49,9 @@ export class AuthorizedPayments {
   /** Calls that were paid and are not answered, or with a purchase that must be booked or taken back. */
   readonly #unserved: LiveDatabase<string, string>;
   readonly #invoices: LiveDatabase<string, [invoiceId: string, key: string]>;
+  /** Finished payments by their age. */
+  readonly #finished: LiveDatabase<string, [createdAtMs: number, key: string]>;
+  readonly #deleted: LiveDatabase<DeletedCalls, string>;
   readonly #listeners = new Set<(key: string) => void>();
 
   /** @throws STORE_VERSION, STORE_CORRUPT */
@@ -42,6 +63,8 @@ export class AuthorizedPayments {
     this.#open = root.openDB({ name: 'open', encoding: 'string' });
     this.#unserved = root.openDB({ name: 'unserved', encoding: 'string' });
     this.#invoices = root.openDB({ name: 'invoices', encoding: 'string' });
+    this.#finished = root.openDB({ name: 'finished', encoding: 'string' });
+    this.#deleted = root.openDB({ name: 'deleted', encoding: 'json' });
     this.#live.onApplied((writes) => {
       for (const { database, key } of writes) if (database === 'payments') this.#notify(String(key));
     });
@@ -109,8 +132,14 @@ export class AuthorizedPayments {
   }
 
   #put(payment: AuthorizedPayment): void {
-    const { key, chain } = payment;
+    const { key, chain, createdAtMs } = payment;
+    const before = this.#payments.get(key);
+    // A part of an invoice that failed may be replaced by a new authorization.
+    if (before !== undefined && before.createdAtMs !== createdAtMs)
+      this.#finished.removeSync([before.createdAtMs, key]);
     this.#payments.putSync(key, payment);
+    if (isFinished(payment)) this.#finished.putSync([createdAtMs, key], PRESENT);
+    else this.#finished.removeSync([createdAtMs, key]);
     if (isOpen(payment)) this.#open.putSync([chain, key], PRESENT);
     else this.#open.removeSync([chain, key]);
     if (payment.kind === 'invoice') {
@@ -153,6 +182,56 @@ export class AuthorizedPayments {
   unserved(): readonly AuthorizedPayment[] {
     this.#live.root.resetReadTxn();
     return [...this.#unserved.getKeys()].flatMap((key) => this.#payments.get(key) ?? []);
+  }
+
+  /** Returns what is kept of the calls whose records were deleted. */
+  deletedCalls(): DeletedCalls {
+    this.#live.root.resetReadTxn();
+    return this.#deletedCalls();
+  }
+
+  #deletedCalls(): DeletedCalls {
+    return this.#deleted.get(CALLS) ?? { purchases: 0, digest: NO_DIGEST };
+  }
+
+  /**
+   * Deletes finished payments that were stored before a time, and whose authorization expired before it.
+   *
+   * @returns the deleted payments: fewer than `limit` only if no other is due
+   */
+  async deleteBefore(beforeMs: number, limit: number): Promise<readonly AuthorizedPayment[]> {
+    return this.#live.root.childTransaction(() => {
+      const deleted: AuthorizedPayment[] = [];
+      const due = [...this.#finished.getKeys({ start: [0, ''], end: [beforeMs, ''], limit })];
+      for (const place of due) {
+        const payment = this.#payments.get(place[1]);
+        if (payment === undefined || !isFinished(payment)) this.#finished.removeSync(place);
+        else if (Number(payment.authorization.validBefore) * SECOND_MS < beforeMs) {
+          this.#remove(payment);
+          deleted.push(payment);
+        }
+      }
+      return deleted;
+    });
+  }
+
+  #remove(payment: AuthorizedPayment): void {
+    const { key, chain, createdAtMs, authorization } = payment;
+    this.#payments.removeSync(key);
+    this.#finished.removeSync([createdAtMs, key]);
+    this.#open.removeSync([chain, key]);
+    if (payment.kind === 'invoice') {
+      this.#invoices.removeSync([payment.invoiceId, key]);
+      return;
+    }
+    this.#unserved.removeSync(key);
+    const { identifier, purchase } = payment;
+    // A payment that failed leaves its identifier to a later one.
+    if (identifier !== null && this.#identifiers.get([authorization.from, identifier]) === key)
+      this.#identifiers.removeSync([authorization.from, identifier]);
+    if (purchase === null) return;
+    const { purchases, digest } = this.#deletedCalls();
+    this.#deleted.putSync(CALLS, { purchases: purchases + 1, digest: digestWith(digest, purchase) });
   }
 
   *all(): Generator<AuthorizedPayment> {

@@ -2,8 +2,9 @@
 import { PAY_PER_CALL_ACCOUNT } from '../../accounts/keys.ts';
 import type { Ledger, LedgerEntry } from '../../accounts/ledger.ts';
 import { BILLING_LIMITS } from '../limits.ts';
-import type { CallPayment } from './records.ts';
-import type { AuthorizedPayments } from './store.ts';
+import type { InvoiceStore } from '../store.ts';
+import type { CallPayment, DeletedCalls, InvoicePaymentAuthorization } from './records.ts';
+import { type AuthorizedPayments, digestWith, NO_DIGEST } from './store.ts';
 
 export interface AuthorizedReport {
   /** Payments of calls, whatever became of them. */
@@ -12,6 +13,10 @@ export interface AuthorizedReport {
   readonly unanswered: number;
   /** Their credits: the balance of the account. */
   readonly unansweredCredits: number;
+  /** Purchases of calls whose records were deleted after their retention. */
+  readonly deleted: number;
+  /** Payments of invoices by a signature, whatever became of them. */
+  readonly invoices: number;
   /** Sentences; empty if everything agrees. */
   readonly faults: readonly string[];
 }
@@ -51,19 +56,54 @@ function faultsOf(payment: CallPayment, entries: ReadonlyMap<string, LedgerEntry
   return faults;
 }
 
+/** A transfer that no reorg can remove any more must be among the payments of its invoice. */
+function invoiceFaults(
+  { key, accountId, invoiceId, part, transfer }: InvoicePaymentAuthorization,
+  invoices: Pick<InvoiceStore, 'get'>,
+): readonly string[] {
+  const { state, isFinal, arrival } = transfer;
+  if (state !== 'SETTLED' || !isFinal || arrival === null) return [];
+  const payments = invoices.get(accountId, invoiceId)?.payments ?? [];
+  if (payments.some(({ facts }) => facts.transaction === arrival.transaction)) return [];
+  return [
+    `payment ${key}: part ${part} of invoice ${invoiceId} of ${accountId} arrived in ${arrival.transaction}, which is not among the payments of the invoice.`,
+  ];
+}
+
+/** Purchases without a record must be exactly those whose records were deleted. */
+function unnamedFaults(unnamed: readonly string[], { purchases, digest }: DeletedCalls): readonly string[] {
+  if (unnamed.length === purchases) {
+    if (unnamed.reduce(digestWith, NO_DIGEST) === digest) return [];
+    return [
+      `ledger of ${PAY_PER_CALL_ACCOUNT}: ${purchases} purchases have no payment, and they are not those of the payments that were deleted after their retention.`,
+    ];
+  }
+  if (purchases === 0)
+    return unnamed.map((id) => `ledger entry ${id} of ${PAY_PER_CALL_ACCOUNT}: is of no payment.`);
+  return [
+    `ledger of ${PAY_PER_CALL_ACCOUNT}: ${unnamed.length} purchases have no payment, and ${purchases} payments were deleted after their retention.`,
+  ];
+}
+
 /** Compares everything. Safe while servers are running: a payment that is being answered at this moment may be reported. */
 export async function verifyAuthorized(
-  store: Pick<AuthorizedPayments, 'all'>,
+  store: Pick<AuthorizedPayments, 'all' | 'deletedCalls'>,
   ledger: Pick<Ledger, 'usage'>,
+  invoices: Pick<InvoiceStore, 'get'>,
 ): Promise<AuthorizedReport> {
   const entries = await entriesOf(ledger);
   const faults: string[] = [];
   const named = new Set<string>();
   let calls = 0;
+  let ofInvoices = 0;
   let unanswered = 0;
   let unansweredCredits = 0;
   for (const payment of store.all()) {
-    if (payment.kind !== 'call') continue;
+    if (payment.kind === 'invoice') {
+      ofInvoices++;
+      faults.push(...invoiceFaults(payment, invoices));
+      continue;
+    }
     calls++;
     faults.push(...faultsOf(payment, entries));
     for (const id of [payment.purchase, payment.served?.entryId ?? null]) {
@@ -84,8 +124,16 @@ export async function verifyAuthorized(
     const reversed = /^x402 reversal (\S+)$/.exec(reference ?? '')?.[1];
     if (reversed !== undefined) named.add(reversed);
   }
-  for (const { id, type } of entries.values())
-    if (type === 'PURCHASE' && !named.has(id))
-      faults.push(`ledger entry ${id} of ${PAY_PER_CALL_ACCOUNT}: is of no payment.`);
-  return { calls, unanswered, unansweredCredits, faults };
+  const bought = [...entries.values()].filter(({ type }) => type === 'PURCHASE').map(({ id }) => id);
+  const deleted = store.deletedCalls();
+  faults.push(
+    ...unnamedFaults(
+      bought.filter((id) => !named.has(id)),
+      deleted,
+    ),
+  );
+  return {
+    ...{ calls, unanswered, unansweredCredits, deleted: deleted.purchases, invoices: ofInvoices },
+    faults,
+  };
 }

@@ -1,4 +1,5 @@
 /** Invoices in USDC that are paid by a signature, on a real node: the payer has no coins for gas. Each is settled once, whoever sends it. */
+import { join } from 'node:path';
 import type { Wallet } from 'ethers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Invoice } from '../../../src/billing/records.ts';
@@ -10,6 +11,8 @@ import type { ChainAdapter } from '../../../src/chains/families/port.ts';
 import { type TempFolder, tempFolder } from '../../accounts/temp-folder.ts';
 import { openFor } from '../../conformance/adapter.ts';
 import { type Anvil, hasAnvil, startAnvil } from '../../setup/anvil.ts';
+import { type LiveState, replicatedState } from '../../setup/live-state.ts';
+import { hasRedis, startRedis } from '../../setup/redis.ts';
 import { until } from '../../support/wait.ts';
 import { type CryptoWorld, openCryptoWorld } from '../crypto/world.ts';
 import {
@@ -20,6 +23,7 @@ import {
   openPayments,
   type Payments,
   RELAY,
+  redisLeases,
   signTyped,
   type Token,
   USDC,
@@ -371,7 +375,7 @@ describe.skipIf(!hasAnvil)('invoices that are paid by a signature', () => {
     payments = await openPayments({ folder: folder.path, anvil, access, billing, lists });
     await until(async () => (await received(invoice)) === DUE, 'the transfer is sent again', 30_000);
     await anvil.mine(DEPTH);
-    await until(async () => (await world.credits()) === 100, 'the credits are there', 30_000);
+    await until(() => state(invoice).entries.length === 3, 'the credits are there', 30_000);
     expect(causes(invoice)).toEqual([
       ['PURCHASE', 100],
       ['REVERSAL', -100],
@@ -393,6 +397,43 @@ describe.skipIf(!hasAnvil)('invoices that are paid by a signature', () => {
     ]);
     await refuses(() => toSign(invoice), 'INVALID_REQUEST', 'it is HELD');
   });
+
+  it.skipIf(!hasRedis)(
+    'are taken by one of two nodes that get one each at the same time',
+    async () => {
+      const redis = await startRedis();
+      const states = [replicatedState(redis, 'gasless'), replicatedState(redis, 'gasless')] as const;
+      const { access, billing } = world;
+      const nodes = await Promise.all(
+        states.map(({ openStore }, at) =>
+          openPayments({
+            ...{ folder: join(folder.path, `node${at}`), anvil, access, billing, lists, openStore },
+            leases: redisLeases(states[at] as LiveState, `node${at}`),
+          }),
+        ),
+      );
+      const before = await sent();
+      for (let round = 0; round < 3; round++) {
+        const invoice = await order();
+        const payers = [payer, await newPayer(token, DUE)] as const;
+        const authorizations = await Promise.all(payers.map((one) => signed(invoice, one)));
+        const outcomes = await Promise.allSettled(
+          nodes.map(({ gasless }, at) =>
+            gasless.pay('acc_1', invoice.id, authorizations[at] as Authorization),
+          ),
+        );
+        expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+        await until(() => nodes[0]?.store.ofInvoice(invoice.id)[0]?.transfer.state === 'SETTLED');
+        expect(await received(invoice)).toBe(DUE);
+        await settles(invoice);
+      }
+      expect((await sent()) - before).toBe(3);
+      await Promise.all(nodes.map((node) => node.stop()));
+      await Promise.all(states.map((one) => one.close()));
+      await redis.stop();
+    },
+    60_000,
+  );
 
   it('are not sent after the invoice has expired', async () => {
     await restart({ isIdle: true });

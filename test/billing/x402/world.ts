@@ -22,8 +22,11 @@ import { openChainNode } from '../../../src/billing/x402/token.ts';
 import { verifyAuthorized } from '../../../src/billing/x402/verify.ts';
 import type { PaymentRequired } from '../../../src/billing/x402/wire.ts';
 import { createEmbeddedLeases, type Leases } from '../../../src/state/leases.ts';
+import { createRedisLeases } from '../../../src/state/leases-redis.ts';
 import { type OpenStore, openLiveStore } from '../../../src/state/live-store.ts';
+import { openRedis, parseRedisUrl } from '../../../src/state/redis.ts';
 import { ACCOUNTS, type Anvil } from '../../setup/anvil.ts';
+import type { LiveState } from '../../setup/live-state.ts';
 import { type Compiled, compile } from '../../setup/solidity.ts';
 
 /** USDC on Base, as data/payments.json has it. */
@@ -225,7 +228,7 @@ export async function openPayments({
     ...{ store, settlement, payPerCall, gasless },
     async faults() {
       await payPerCall.sweep();
-      return (await verifyAuthorized(store, access.ledger())).faults;
+      return (await verifyAuthorized(store, access.ledger(), billing?.store() ?? { get: () => null })).faults;
     },
     async stop() {
       await payPerCall.stop();
@@ -241,6 +244,16 @@ export async function newPayer(token: Token, value = 100n * PRICE): Promise<Wall
   await token.mint(wallet.address, value);
   return wallet;
 }
+
+/** The leases of one node, in the Redis of its state. Its connection ends with the process. */
+export const redisLeases = ({ url }: LiveState, nodeId: string): Leases =>
+  createRedisLeases(
+    { nodeId },
+    {
+      ...{ clock: systemClock, log: silentLogger },
+      redis: openRedis(parseRedisUrl(url), { log: silentLogger }),
+    },
+  );
 
 /** Signs typed data as a wallet does: from its JSON text. */
 export async function signTyped(

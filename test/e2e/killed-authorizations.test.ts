@@ -1,0 +1,226 @@
+/**
+ * Kills a server during a payment by a signed authorization, on a real EVM node, on one machine and as one of two nodes over Redis: of a single
+ * request (x402), and of an invoice without gas. Nothing is paid, booked or answered twice, and nothing is lost.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Wallet } from 'ethers';
+import { afterEach, describe, expect, it } from 'vitest';
+import { seededUint32, systemRandom } from '../../src/base/random.ts';
+import {
+  CHAIN_ID,
+  deployToken,
+  newPayer,
+  PAY_TO,
+  PRICE,
+  paymentHeader,
+  RELAY_KEY,
+  sign,
+  signTyped,
+  type Token,
+} from '../billing/x402/world.ts';
+import { hasAnvil } from '../setup/anvil.ts';
+import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import { sleep } from '../support/wait.ts';
+import { call, openPaymentsWorld, type PaymentsWorld, untilState } from './payments-world.ts';
+import { newWorld, type RunningServer, until, type World } from './program.ts';
+
+const ROUNDS = process.env.ASSAY_TEST_LONG === '1' ? 12 : 4;
+/** When the process is killed; the last one is a random moment from the request on. */
+const MOMENTS = ['before the block', 'in the block', 'at the credits', 'anywhere'] as const;
+/** More blocks than anvil counts until a block is safe. */
+const SAFE = 80;
+const CREDIT_MS = 400;
+const ADDRESS = { chain: 'ETH', address: '0x00000000000000000000000000000000a55a0007' };
+
+// biome-ignore lint/suspicious/noExplicitAny: JSON of the program, read without a schema.
+type Json = any;
+
+describe.runIf(hasAnvil).each(['one machine', 'two nodes over Redis'])(
+  'payments by a signature: %s',
+  (kind) => {
+    const isShared = kind !== 'one machine';
+    let of: PaymentsWorld;
+    let token: Token;
+    let payer: Wallet;
+    let redis: RedisServer | null = null;
+    let worlds: World[] = [];
+    let servers: RunningServer[] = [];
+    let random: () => number;
+    let seed = 0;
+
+    async function open(): Promise<void> {
+      redis = isShared ? await startRedis() : null;
+      of = await openPaymentsWorld(
+        {
+          ...{ ASSAY_GASLESS_CHAINS: 'BASE', ASSAY_X402_CHAINS: 'BASE', ASSAY_X402_ADDRESS: PAY_TO },
+          ...{ ASSAY_RELAY_BALANCE_MAX: '1000000' },
+          ...(redis === null ? {} : { ASSAY_REDIS_URL: redis.url }),
+        },
+        { chain: 'BASE', chainId: CHAIN_ID },
+      );
+      const { world, anvil, environment } = of;
+      environment.ASSAY_RELAY_KEY_FILE = join(world.folder, 'relay.key');
+      writeFileSync(environment.ASSAY_RELAY_KEY_FILE, RELAY_KEY, { mode: 0o600 });
+      token = await deployToken(anvil);
+      payer = await newPayer(token, 10n ** 12n);
+      if (isShared) expect((await world.run(['redis', 'found'], { environment })).code).toBe(0);
+      worlds = isShared ? [world, newWorld()] : [world];
+      servers = [];
+      for (const node of worlds) servers.push(await of.serve(node));
+      seed = new DataView(systemRandom.bytes(4).buffer).getUint32(0);
+      random = seededUint32(seed);
+    }
+    afterEach(async () => {
+      await worlds[1]?.end();
+      await of.end();
+      await redis?.stop();
+    });
+    /** Kills a node, runs `work` meanwhile, and starts the node again. */
+    async function killed(victim: number, work: () => Promise<void> = async () => {}): Promise<void> {
+      await servers[victim]?.stop('SIGKILL');
+      await work();
+      servers[victim] = await of.serve(worlds[victim] as World);
+    }
+    const pooled = async (): Promise<boolean> => {
+      const { pending } = await of.anvil.rpc<{ pending: object }>('txpool_status');
+      return Number(pending) > 0;
+    };
+    const automine = (isOn: boolean): Promise<unknown> => of.anvil.rpc('evm_setAutomine', isOn);
+    async function verify(more: object): Promise<void> {
+      const { world, environment } = of;
+      const verified = await world.run(['billing', 'verify', '--chains', '--json'], { environment });
+      expect(verified.code, verified.err + verified.out).toBe(0);
+      expect(JSON.parse(verified.out)).toMatchObject({ faults: [], ...more });
+      for (const server of servers) expect(await server.stop()).toBe(0);
+      const ledger = await world.run(['ledger', 'verify'], { environment });
+      expect(ledger.code, ledger.err).toBe(0);
+    }
+
+    it.skipIf(isShared && !hasRedis)(
+      'an invoice is paid once, and its credits are booked once',
+      async () => {
+        await open();
+        const { anvil } = of;
+        const { firstKey } = servers[0] as RunningServer;
+        const cookie = await of.login(servers[0] as RunningServer);
+        for (let round = 0; round < ROUNDS; round++) {
+          const moment = MOMENTS[round % MOMENTS.length];
+          const said = `seed ${seed}, round ${round}, killed ${moment}`;
+          const victim = round % servers.length;
+          const running = (): RunningServer => servers[victim] as RunningServer;
+          const order = { package: 'Starter', method: 'CRYPTO', currency: 'BASE:USDC' };
+          const { invoice } = await call(running(), cookie, '/billing/invoices', { body: order });
+          const path = `/billing/invoices/${invoice.id}`;
+          const asked = await call(running(), firstKey, `${path}/typed-data?payer=${payer.address}`);
+          const body = {
+            authorization: asked.authorization,
+            signature: await signTyped(payer, asked),
+          };
+          const post = (): Promise<Json> => call(running(), firstKey, `${path}/authorizations`, { body });
+          const states = async (): Promise<string[]> => {
+            const { authorizations } = await call(running(), firstKey, `${path}/authorizations`);
+            return authorizations.map(({ state }: Json) => state);
+          };
+          if (moment === 'before the block') {
+            await automine(false);
+            await post();
+            await until(pooled);
+            await killed(victim, async () => {
+              await anvil.mine();
+              await automine(true);
+            });
+          } else if (moment === 'in the block') {
+            await post();
+            await until(async () => (await states())[0] === 'SETTLED');
+            await killed(victim);
+          } else if (moment === 'at the credits') {
+            await post();
+            await until(async () => (await states())[0] === 'SETTLED');
+            await anvil.mine(SAFE);
+            await sleep(random() % CREDIT_MS);
+            await killed(victim);
+          } else {
+            const posted = post().catch(() => null);
+            await sleep(random() % 1_000);
+            await killed(victim);
+            // A client that got no answer sends the same again.
+            if ((await posted) === null) await post();
+          }
+          await until(async () => (await states())[0] === 'SETTLED');
+          await anvil.mine(SAFE);
+          const settled = await untilState(running, firstKey, invoice.id, 'SETTLED');
+          const entries = settled.entries.map(({ cause, credits }: Json) => [cause, credits]);
+          expect([said, entries]).toEqual([said, [['PURCHASE', 100]]]);
+          expect([said, await token.balance(invoice.crypto.address)]).toEqual([
+            said,
+            BigInt(invoice.due.amount),
+          ]);
+          expect([said, await states()]).toEqual([said, ['SETTLED']]);
+        }
+        await verify({ settled: ROUNDS, chains: { payments: ROUNDS, faults: [] } });
+      },
+      600_000,
+    );
+
+    it.skipIf(isShared && !hasRedis)(
+      'a request is paid once, charged once, and always answered in the same way',
+      async () => {
+        await open();
+        for (let round = 0; round < ROUNDS; round++) {
+          const moment = MOMENTS[round % MOMENTS.length];
+          const said = `seed ${seed}, round ${round}, killed ${moment}`;
+          const victim = round % servers.length;
+          const header = paymentHeader(await sign(payer));
+          const before = await token.balance(PAY_TO);
+          const post = async (at = victim): Promise<Response> =>
+            fetch(`${servers[at]?.url}/api/v1/screening`, {
+              method: 'POST',
+              headers: { 'content-type': 'application/json', 'PAYMENT-SIGNATURE': header },
+              body: JSON.stringify(ADDRESS),
+            });
+          const lost = (): Promise<string | null> =>
+            post().then(
+              (response) => response.text(),
+              () => null,
+            );
+          let early: string | null = null;
+          if (moment === 'before the block') {
+            await automine(false);
+            const answer = lost();
+            await until(pooled);
+            await killed(victim, async () => {
+              await of.anvil.mine();
+              await automine(true);
+            });
+            early = await answer;
+          } else {
+            const answer = lost();
+            if (moment === 'anywhere') await sleep(random() % 1_500);
+            else await until(async () => (await token.balance(PAY_TO)) > before);
+            if (moment === 'at the credits') await sleep(random() % CREDIT_MS);
+            await killed(victim);
+            early = await answer;
+          }
+          // The client sends the same request again until it is answered.
+          let response = await post();
+          await until(async () => {
+            if (response.status === 200) return true;
+            expect([said, [402, 429, 500, 503]]).toEqual([said, expect.arrayContaining([response.status])]);
+            await sleep(2_000);
+            response = await post();
+            return response.status === 200;
+          });
+          const text = await response.text();
+          if (early?.startsWith('{"success":true')) expect([said, text]).toEqual([said, early]);
+          // The other node has the same answer.
+          const again = await post((victim + 1) % servers.length);
+          expect([said, again.status, await again.text()]).toEqual([said, 200, text]);
+          expect([said, await token.balance(PAY_TO)]).toEqual([said, before + PRICE]);
+        }
+        await verify({ calls: { calls: ROUNDS, unanswered: 0, unansweredCredits: 0, faults: [] } });
+      },
+      600_000,
+    );
+  },
+);
