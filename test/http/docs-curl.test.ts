@@ -280,7 +280,10 @@ describe.runIf(hasCurl)('the curl commands of /docs', () => {
     await dataOf('billingSettings');
     expect((await tryOut('billingStatement', { month: '2026-11' })).status).toBe(200);
     expect((await tryOut('billingStream')).status).toBe(200);
-    for (const operation of ['oneInvoice', 'invoiceReceipt', 'invoiceProForma'])
+    for (const operation of [
+      ...['oneInvoice', 'invoiceReceipt', 'invoiceProForma', 'invoiceTypedData', 'payInvoice'],
+      'listAuthorizations',
+    ])
       expect((await tryOut(operation, { id: 'inv_1' })).status).toBe(404);
     // Without the session, which an earlier command may have ended, it is not found out whether payments are configured.
     expect([401, 503]).toContain((await tryOut('createCheckout')).status);

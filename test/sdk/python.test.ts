@@ -192,9 +192,12 @@ describe.skipIf(found === null)('the Python client', () => {
       const { called, succeeded } = JSON.parse(out) as { called: string[]; succeeded: string[] };
       const all = [...pythonNames(operationsOf(apiDocument())).keys()];
       expect(called).toEqual(all.toSorted());
-      // A receipt needs a payment. An alert needs a chain; the test of broken streams changes one. Anybody can register here, so people are invited.
+      // A receipt needs a payment, and a signature an invoice in USDC. An alert needs a chain; the test of broken streams changes one. Anybody can register here, so people are invited.
       const failed = all.filter((id) => !succeeded.includes(id));
-      expect(failed.toSorted()).toEqual(['addPerson', 'invoiceReceipt', 'moveAlert']);
+      expect(failed.toSorted()).toEqual([
+        ...['addPerson', 'invoiceReceipt', 'invoiceTypedData', 'listAuthorizations', 'moveAlert'],
+        'payInvoice',
+      ]);
     });
 
     it('runs the recipes of the README', async () => {

@@ -350,6 +350,13 @@ def check_billing(client):
     invoice = client.billing.order(package="Starter", method="WIRE").invoice
     assert invoice.state == "NEW" and invoice.wire.reference.startswith("RF") and invoice.due.amount == "19900"
     assert "Pro-forma invoice" in client.billing.pro_forma(invoice.id)
+    # Paid by wire, and this operator pays no gas: test/e2e/gasless.test.ts pays through the client.
+    payer = "0x" + "28" * 20
+    authorization = {"from": payer, "to": payer, "value": "1", "validAfter": "0", "validBefore": "1", "nonce": "0x" + "ab" * 32}
+    refused(assay.InvalidRequestError, client.billing.typed_data, invoice.id, payer=payer)
+    signature = "0x" + "1b" * 65
+    refused(assay.InvalidRequestError, client.billing.authorize, invoice.id, authorization=authorization, signature=signature)
+    refused(assay.InvalidRequestError, client.billing.authorizations, invoice.id)
     assert client.billing.settings().settings.top_up == []
     changed = client.billing.change_settings(low_balance={"api": 5, "dashboard": None}).settings
     assert changed.low_balance.api == 5 and changed.webhook_url is None
