@@ -2112,10 +2112,13 @@ class CreditPackagesMethod(Model):
     method: Literal["CRYPTO", "WIRE"]
     #: Currencies or assets to pay in; the first is the default.
     currencies: List[str]
+    #: Those of them in which an invoice can be paid by a signature: the payer needs no gas.
+    gasless: List[str]
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("method", "method", None, True),
         ("currencies", "currencies", None, True),
+        ("gasless", "gasless", None, True),
     )
 
 

@@ -98,6 +98,11 @@ describe.runIf(hasAnvil)('invoices that are paid by a signature', () => {
 
   it('are paid through the TypeScript SDK', async () => {
     await serve('base');
+    const { methods } = await client.billing.packages();
+    expect(methods.map(({ method, gasless }) => [method, gasless])).toEqual([
+      ['CRYPTO', ['BASE:USDC']],
+      ['WIRE', []],
+    ]);
     const { invoice } = await owner.billing.order(ORDER);
     const asked = await client.billing.typedData(invoice.id, { payer: payer.address });
     const signature = await signTyped(payer, asked);
@@ -146,8 +151,8 @@ describe.runIf(hasAnvil)('invoices that are paid by a signature', () => {
       return Number(new RegExp(`^${name}\\{chain="BASE"\\} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
     };
     const degraded = async (): Promise<string> => {
-      const ready = (await (await fetch(`${server.url}/ready`)).json()) as {
-        readonly degraded?: readonly { readonly kind: string; readonly reason: string }[];
+      const { data: ready } = (await (await fetch(`${server.url}/ready`)).json()) as {
+        readonly data: { readonly degraded?: readonly { readonly kind: string; readonly reason: string }[] };
       };
       return (ready.degraded ?? []).map(({ kind, reason }) => `${kind} ${reason}`).join();
     };

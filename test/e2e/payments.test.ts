@@ -97,8 +97,8 @@ describe.runIf(hasAnvil)('buying over HTTP', () => {
     const { checkout, methods } = await get('/billing/packages');
     expect(checkout).toBe('available');
     expect(methods).toEqual([
-      { method: 'CRYPTO', currencies: expect.arrayContaining(['ETH', 'ETH:USDC']) },
-      { method: 'WIRE', currencies: ['USD'] },
+      { method: 'CRYPTO', currencies: expect.arrayContaining(['ETH', 'ETH:USDC']), gasless: [] },
+      { method: 'WIRE', currencies: ['USD'], gasless: [] },
     ]);
   });
 

@@ -10,7 +10,6 @@ import { keccak_256 } from '@noble/hashes/sha3.js';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import type { ChainId } from '../../chains/registry.ts';
 import type { CryptoDetails } from '../crypto/details.ts';
 import { stateAt } from '../invoice.ts';
 import type { Invoice } from '../records.ts';
@@ -38,6 +37,8 @@ export interface InvoiceAuthorizationsDeps {
   readonly billing: () => Pick<Billing, 'invoice'>;
 }
 
+/** The only token that is paid by a signature. */
+const SYMBOL = 'USDC';
 const SECOND_MS = 1_000;
 
 const invalid = (field: string, text: string): AssayError =>
@@ -109,9 +110,9 @@ export class InvoiceAuthorizations {
     this.#deps = deps;
   }
 
-  /** Chains on which invoices can be paid by a signature. */
-  chains(): readonly ChainId[] {
-    return this.#tokens.map(({ chain }) => chain);
+  /** Assets in which an invoice can be paid by a signature, as in its amount due. */
+  currencies(): readonly string[] {
+    return this.#tokens.map(({ chain }) => `${chain}:${SYMBOL}`);
   }
 
   /**
@@ -172,7 +173,7 @@ export class InvoiceAuthorizations {
     const { billing, clock, settlement } = this.#deps;
     const invoice = billing().invoice(accountId, id);
     const details = invoice.details.crypto;
-    if (details === undefined || details.symbol !== 'USDC')
+    if (details === undefined || details.symbol !== SYMBOL)
       throw invalid(
         'id',
         `only invoices in USDC are paid by a signature (this one is in ${invoice.due.asset}).`,

@@ -44,6 +44,10 @@ export const OfferedPackages = Type.Object(
       Type.Object({
         method: oneOf([...ORDER_METHODS]),
         currencies: listOf(Type.String(), 'Currencies or assets to pay in; the first is the default.'),
+        gasless: listOf(
+          Type.String(),
+          'Those of them in which an invoice can be paid by a signature: the payer needs no gas.',
+        ),
       }),
       'Methods of payment for `POST /billing/invoices` that the operator has configured.',
     ),

@@ -12,11 +12,14 @@ import { useUrlState } from '../../ui/url-state.ts';
 import { Time } from '../../ui/values.tsx';
 import { useRole } from '../manage/parts.tsx';
 import { INVOICES_KEY, type Invoice, isWaiting } from './invoices.ts';
+import { Signature } from './Signature.tsx';
 
 type Offer = DataOf<'/billing/packages', 'get'>;
 
 /** Each look is one request of the 100 that a minute allows; payments are seen within seconds. */
 const LOOK_EVERY_MS = 3_000;
+const NONE = { currencies: [], gasless: [] };
+
 /** The section; it is missing if the operator sells nothing for cryptocurrency, and for people who may not buy. */
 export function Crypto(): ReactNode {
   const offer = useQuery({
@@ -24,17 +27,19 @@ export function Crypto(): ReactNode {
     queryFn: ({ signal }) => call('get', '/billing/packages', { signal }),
   });
   const isOwner = useRole() === 'owner';
-  const currencies = offer.data?.methods.find(({ method }) => method === 'CRYPTO')?.currencies ?? [];
+  const { currencies, gasless } = offer.data?.methods.find(({ method }) => method === 'CRYPTO') ?? NONE;
   if (!isOwner || offer.data === undefined || currencies.length === 0) return null;
-  return <Order packages={offer.data.packages} currencies={currencies} />;
+  return <Order packages={offer.data.packages} currencies={currencies} gasless={gasless} />;
 }
 
 interface OrderProps {
   readonly packages: Offer['packages'];
   readonly currencies: readonly string[];
+  /** Those that can be paid by a signature. */
+  readonly gasless: readonly string[];
 }
 
-function Order({ packages, currencies }: OrderProps): ReactNode {
+function Order({ packages, currencies, gasless }: OrderProps): ReactNode {
   const { t } = useI18n();
   const client = useQueryClient();
   const [{ pool: asked }] = useUrlState();
@@ -63,13 +68,13 @@ function Order({ packages, currencies }: OrderProps): ReactNode {
         </Button>
       </div>
       {ordering.error === null ? null : <Failure error={ordering.error} />}
-      {ordering.data === undefined ? null : <Payment id={ordering.data.invoice.id} />}
+      {ordering.data === undefined ? null : <Payment id={ordering.data.invoice.id} gasless={gasless} />}
     </Section>
   );
 }
 
 /** The invoice that was ordered last, until it is settled. */
-function Payment({ id }: { readonly id: string }): ReactNode {
+function Payment({ id, gasless }: { readonly id: string; readonly gasless: readonly string[] }): ReactNode {
   const invoice = useQuery({
     queryKey: ['billing', 'invoice', id],
     queryFn: ({ signal }) => call('get', '/billing/invoices/{id}', { path: { id }, signal }),
@@ -78,10 +83,17 @@ function Payment({ id }: { readonly id: string }): ReactNode {
       data === undefined || isWaiting(data.invoice) ? LOOK_EVERY_MS : false,
   });
   if (invoice.error !== null) return <Failure error={invoice.error} onRetry={() => void invoice.refetch()} />;
-  return invoice.data === undefined ? null : <Instructions invoice={invoice.data.invoice} />;
+  return invoice.data === undefined ? null : (
+    <Instructions invoice={invoice.data.invoice} gasless={gasless} />
+  );
 }
 
-function Instructions({ invoice }: { readonly invoice: Invoice }): ReactNode {
+interface InstructionsProps {
+  readonly invoice: Invoice;
+  readonly gasless: readonly string[];
+}
+
+function Instructions({ invoice, gasless }: InstructionsProps): ReactNode {
   const { t, word } = useI18n();
   const { crypto, state, expiresAt } = invoice;
   if (crypto === null) return null;
@@ -112,6 +124,7 @@ function Instructions({ invoice }: { readonly invoice: Invoice }): ReactNode {
           {t('billing.cryptoOpen')}
         </a>
       ) : null}
+      {gasless.includes(invoice.due.asset) && isWaiting(invoice) ? <Signature invoice={invoice} /> : null}
     </div>
   );
 }
