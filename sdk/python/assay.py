@@ -9405,7 +9405,7 @@ class BillingResource(_Resource):
         receiver, time, signature, balance), its payer is screened, and it is stored; then the gas-paying account of
         the operator sends it. Sending it again is a no-op. The credits are booked when the transfer has the
         confirmations of the invoice: read the invoice until it is SETTLED, and `GET` of this path to see why an
-        authorization FAILED. Needs any API key, or a session of an owner or analyst. An error is never charged.
+        authorization FAILED. Needs any API key, or a session of an owner. An error is never charged.
 
         :param id: Id of an invoice of the account.
         :param signature: Of an account (65 bytes), or of a wallet that is a contract (ERC-1271).

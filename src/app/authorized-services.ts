@@ -11,6 +11,7 @@ import { systemJitter } from '../base/random.ts';
 import { type Retention, startRetention } from '../base/retention.ts';
 import { payerScreening, type ScreenPayers } from '../billing/crypto/payer.ts';
 import { readTerms } from '../billing/crypto/terms.ts';
+import { deriveAddress, readWatchOnlyKey } from '../billing/crypto/watch-only-key.ts';
 import type { Billing } from '../billing/service.ts';
 import { GasAccounts } from '../billing/x402/gas-accounts.ts';
 import { InvoiceAuthorizations } from '../billing/x402/invoice-authorizations.ts';
@@ -174,6 +175,26 @@ export const hasAuthorizedPayments = ({ authorizedPayments }: Pick<Config, 'auth
   authorizedPayments.callChains.length > 0 || authorizedPayments.gaslessChains.length > 0;
 
 /**
+ * Checks that invoices are not paid to the gas-paying account: with the first account of the same wallet, the money of customers would lie at
+ * an address whose key is on this server.
+ *
+ * @param relay - address, lower case
+ * @param paymentKey - ASSAY_PAYMENT_KEY_EVM; null if it is not set
+ * @throws INVALID_CONFIG
+ */
+function refuseInvoiceAddress(relay: string, paymentKey: string | null): void {
+  if (paymentKey === null) return;
+  const { variable } = SETTINGS.paymentKeyEvm;
+  const key = readWatchOnlyKey('ETH', paymentKey, variable);
+  for (let index = 0; index < X402_LIMITS.relayIndexesMax; index++)
+    if (deriveAddress('ETH', key, index).toLowerCase() === relay)
+      throw refuse(
+        variable,
+        `must not be of the same account as the gas-paying account, which is its address ${index}. Its key is on this server: use a key of another wallet.`,
+      );
+}
+
+/**
  * Checks the settings, so that a mistake is reported at the start.
  *
  * @throws INVALID_CONFIG naming the setting
@@ -191,6 +212,7 @@ export async function checkAuthorizedPayments(
       `needs ${SETTINGS.paymentKeyEvm.variable}: invoices are paid to addresses of that key.`,
     );
   const relay = await addressOfKey(readRelayKey(config.authorizedPayments));
+  refuseInvoiceAddress(relay, config.paymentKeys.EVM);
   if (callChains.length === 0) return;
   if (payTo === null)
     throw refuse(SETTINGS.x402Address.variable, `must be set: ${SETTINGS.x402Chains.variable} needs it.`);

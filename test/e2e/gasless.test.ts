@@ -1,7 +1,7 @@
 /** Invoices in USDC that are paid by a signature on the built program, through both SDKs, and the account that pays the gas. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Wallet } from 'ethers';
+import { HDNodeWallet, type Wallet } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Assay, InvalidRequestError } from '../../sdk/typescript/src/index.ts';
 import { projectRoot } from '../../src/base/paths.ts';
@@ -84,6 +84,10 @@ describe.runIf(hasAnvil)('invoices that are paid by a signature', () => {
       ).err;
     expect(await run({ ASSAY_RELAY_KEY_FILE: '' })).toContain('payments need an account that pays gas');
     expect(await run({ ASSAY_PAYMENT_KEY_EVM: '' })).toContain('needs ASSAY_PAYMENT_KEY_EVM');
+    // The gas-paying account is the second address of this key: the mnemonic of anvil.
+    const own = HDNodeWallet.fromPhrase(`${'test '.repeat(11)}junk`, undefined, "m/44'/60'/0'").neuter()
+      .extendedKey;
+    expect(await run({ ASSAY_PAYMENT_KEY_EVM: own })).toContain('which is its address 1');
     expect(await run({ ASSAY_GASLESS_CHAINS: 'POLYGON' })).toContain('needs ASSAY_RPC_POLYGON');
     expect(await run({ ASSAY_GASLESS_CHAINS: 'TRON' })).toContain('must be one of ETH');
     await serve('');

@@ -22,7 +22,7 @@ import { openApiDocument } from '../../src/http/openapi.ts';
 import type { Operation } from '../../src/http/operation.ts';
 import { OPERATIONS } from '../../src/http/operations/index.ts';
 import { compileBody, parseJson } from '../../src/http/pipeline/json-body.ts';
-import type { HttpApp, HttpOptions, Readiness, UseCases } from '../../src/http/ports.ts';
+import type { HttpApp, HttpDeps, HttpOptions, Readiness, UseCases } from '../../src/http/ports.ts';
 import { BulkBody } from '../../src/http/schemas/labels.ts';
 import type { SanctionsEntry } from '../../src/labels/label.ts';
 import type { StreamHub } from '../../src/monitoring/stream.ts';
@@ -554,6 +554,7 @@ export interface WorldOptions extends Partial<HttpOptions> {
   readonly derive?: DeriveKey;
   /** Payments of single requests, over the accounts of the world. Default: none. */
   readonly payPerCall?: (access: Access) => PayPerCall | null;
+  readonly gasless?: HttpDeps['gasless'];
   /** The gate answers in a later turn, like a gate behind a network. */
   readonly isGateLate?: boolean;
 }
@@ -622,6 +623,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
         },
       operator: worldOperator,
       payPerCall: () => options.payPerCall?.(access) ?? null,
+      gasless: () => options.gasless?.() ?? null,
       gauges: [{ name: 'assay_test_gauge', help: 'A gauge of another room.', value: () => 7 }],
     },
     options.list,

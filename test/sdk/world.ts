@@ -10,6 +10,8 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { Email } from '../../src/base/mail.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import type { InvoiceAuthorizations } from '../../src/billing/x402/invoice-authorizations.ts';
+import { type InvoicePaymentAuthorization, queued } from '../../src/billing/x402/records.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
 import type { MonitoredWallet } from '../../src/monitoring/records.ts';
 import { ReceiptBatches } from '../../src/receipts/batches.ts';
@@ -37,6 +39,32 @@ import { until } from '../support/wait.ts';
 
 /** Rate limits that no test reaches. */
 const GENEROUS = Object.fromEntries(RATE_CLASSES.map((name) => [name, 1_000_000]));
+
+/** A signed authorization that is kept, without a chain: test/e2e/gasless.test.ts pays through the SDKs. */
+function keptAuthorizations(): InvoiceAuthorizations {
+  const kept: InvoicePaymentAuthorization[] = [];
+  const authorization = {
+    ...{ from: addressOf(1), to: addressOf(2), value: '1', validAfter: '0', validBefore: '1' },
+    nonce: `0x${'ab'.repeat(32)}`,
+  };
+  const port: Pick<InvoiceAuthorizations, 'currencies' | 'toSign' | 'pay' | 'list'> = {
+    currencies: () => [],
+    toSign: async (_, __, payer) => ({
+      ...{ part: 1, typedData: '{}' },
+      authorization: { ...authorization, from: payer },
+    }),
+    async pay(accountId, invoiceId, signed) {
+      const payment: InvoicePaymentAuthorization = {
+        ...{ kind: 'invoice', key: invoiceId, chain: 'BASE', asset: addressOf(3), createdAtMs: 0, part: 1 },
+        ...{ accountId, invoiceId, authorization: signed, transfer: queued(1) },
+      };
+      kept.push(payment);
+      return payment;
+    },
+    list: (_, id) => kept.filter(({ invoiceId }) => invoiceId === id),
+  };
+  return port as InvoiceAuthorizations;
+}
 
 /** A webhook as it arrived. */
 export interface ReceivedHook {
@@ -89,8 +117,10 @@ export async function openSdkWorld() {
     receipts: () => receipts,
     ...{ clock: systemClock, random: systemRandom, log: silentLogger },
   });
+  const authorizations = keptAuthorizations();
   const world = await openWorld({
     backend: 'uws',
+    gasless: () => authorizations,
     billing: { stripeSecret: WEBHOOK_SECRET, apiUrl: stripe.url, methods: testWire },
     people: { registration: 'open', mailer: { send: async (letter) => void letters.push(letter) } },
     useCases: {

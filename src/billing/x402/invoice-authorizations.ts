@@ -162,9 +162,13 @@ export class InvoiceAuthorizations {
     return this.#deps.store().ofInvoice(id).slice(-X402_LIMITS.shownMax);
   }
 
-  /** Returns the stored payment of an authorization that is presented again, unless it failed. */
+  /** Returns the stored payment of an authorization that is presented again, unless it failed. Throws NOT_FOUND. */
   #known(accountId: string, id: string, authorization: Authorization): InvoicePaymentAuthorization | null {
-    const known = this.list(accountId, id).find((one) => isSameMessage(one.authorization, authorization));
+    const { billing, store } = this.#deps;
+    billing().invoice(accountId, id);
+    const known = store()
+      .ofInvoice(id)
+      .find((one) => isSameMessage(one.authorization, authorization));
     return known === undefined || known.transfer.state === 'FAILED' ? null : known;
   }
 

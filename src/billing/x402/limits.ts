@@ -58,8 +58,10 @@ export const X402_LIMITS = {
   useBlocksMax: 2_000,
   /** Authorizations of one payer for one invoice: a person pays in one or two parts, and each is one more look at the chain. */
   partsMax: 20,
-  /** Records of one invoice that are listed: some parts of some payers. Each costs gas, so nobody makes more. */
+  /** Records of one invoice that are listed: some parts of some payers. Each costs gas, so there are few. */
   shownMax: 100,
+  /** Addresses of the payment key that the gas-paying account must not be one of: wallets show the first few, and people choose among them. */
+  relayIndexesMax: 100,
   /** Interval between looks at the coins of the gas-paying account: it is refilled by a person. */
   gasLookMs: 60_000,
   /** Gas of a usual payment: USDC takes 60,000 to 90,000, and the limit of a transaction is 20 % more. */

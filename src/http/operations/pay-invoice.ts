@@ -12,6 +12,7 @@ export const payInvoice = operation({
   method: 'POST',
   path: '/billing/invoices/{id}/authorizations',
   principal: 'session or key',
+  role: 'owner',
   // Each request is several calls of a node.
   rateClass: 'keys',
   pathParameters: invoicePath,

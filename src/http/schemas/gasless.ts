@@ -4,19 +4,30 @@ import { X402_LIMITS } from '../../billing/x402/limits.ts';
 import { TRANSFER_STATES } from '../../billing/x402/records.ts';
 import { listOf, nullable, oneOf, text, time } from './common.ts';
 
+const PAYER = '0x28c6c06298d514db089934071355e5743bf21d60';
+const PAYEE = '0x9858effd232b4033e47d90003d41ec34ecaeda94';
 const ADDRESS = '^0x[0-9a-fA-F]{40}$';
 const WHOLE = '^(?:0|[1-9][0-9]{0,77})$';
 
 const AuthorizationSchema = Type.Object(
   {
-    from: Type.String({ pattern: ADDRESS, description: 'The payer.' }),
-    to: Type.String({ pattern: ADDRESS, description: 'Address of the invoice.' }),
-    value: Type.String({ pattern: WHOLE, description: 'In the smallest unit of USDC.' }),
-    validAfter: Type.String({ pattern: WHOLE, description: 'Seconds since 1970.' }),
-    validBefore: Type.String({ pattern: WHOLE, description: 'Seconds since 1970.' }),
+    from: Type.String({ pattern: ADDRESS, description: 'The payer.', examples: [PAYER] }),
+    to: Type.String({ pattern: ADDRESS, description: 'Address of the invoice.', examples: [PAYEE] }),
+    value: Type.String({
+      pattern: WHOLE,
+      description: 'In the smallest unit of USDC.',
+      examples: ['199000000'],
+    }),
+    validAfter: Type.String({ pattern: WHOLE, description: 'Seconds since 1970.', examples: ['0'] }),
+    validBefore: Type.String({
+      pattern: WHOLE,
+      description: 'Seconds since 1970.',
+      examples: ['1795768500'],
+    }),
     nonce: Type.String({
       pattern: '^0x[0-9a-fA-F]{64}$',
       description: 'keccak256 of `assay:<invoice id>:<part>`.',
+      examples: [`0x${'5a'.repeat(32)}`],
     }),
   },
   { title: 'TransferAuthorization' },
@@ -38,6 +49,7 @@ export const SignedAuthorizationBody = Type.Object(
       pattern: '^0x(?:[0-9a-fA-F]{2})+$',
       maxLength: 2 + 2 * X402_LIMITS.signatureBytesMax,
       description: 'Of an account (65 bytes), or of a wallet that is a contract (ERC-1271).',
+      examples: [`0x${'1b'.repeat(65)}`],
     }),
   },
   { title: 'SignedAuthorizationBody' },
