@@ -126,7 +126,8 @@ function matchRows(options: MonitoringBenchOptions): BenchRow[] {
   const table: WatchTable = buildWatchTable(watchedWallets(options.watched));
   const buildMs = systemClock.monotonic() - startedMs;
   const tableBytes = held() - empty;
-  const tableRate = perSecond((block) => matchBlock('ETH', block, table).length);
+  // A copy, because a block that was read before is not read again.
+  const tableRate = perSecond((block) => matchBlock('ETH', { ...block }, table).length);
   const last = {
     ...[...watchedWallets(1)][0],
     walletAddress: addressOf(-2),

@@ -9,6 +9,7 @@ import { systemJitter } from '../base/random.ts';
 import { type ChainAdapters, createChainAdapters } from '../chains/families/adapters.ts';
 import { priced } from '../chains/prices/priced.ts';
 import { CHAINS, type ChainId } from '../chains/registry.ts';
+import { WatchedAddresses } from '../chains/watched-addresses.ts';
 import type { PushRequest } from '../cli/services.ts';
 import type { Config } from '../config/config.ts';
 import { type ClusterReader, clustersFolderOf, openClusters } from '../graph/cluster/store.ts';
@@ -165,6 +166,8 @@ export function createChainServices(config: Config, { once, clock, log }: ChainS
     outputsStores,
     ...priceServices,
     clusters,
+    /** The addresses that the followers of chains in this process look for. */
+    watchedAddresses: new WatchedAddresses(),
     liveIngest,
     watchedIngest,
     onDemand,

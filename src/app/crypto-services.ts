@@ -35,7 +35,7 @@ export function cryptoPaymentsOf(
   return new CryptoPayments(
     { path: join(dataDir, 'payment-watch.mdb'), keys },
     {
-      ...{ clock, random, log, openStore, leases, prices },
+      ...{ clock, random, log, openStore, leases, prices, addresses: chains.watchedAddresses },
       invoices: () => billing().store(),
       settlement: () => billing().settlement(),
       screen: payerScreening((chain, address) => {

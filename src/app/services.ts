@@ -91,6 +91,7 @@ function monitoringOf(
       billing: walletBilling(() => accounts.access().ledger()),
       leases: shared.leases,
       openStore: shared.openStore,
+      addresses: chains.watchedAddresses,
       ...(dutyOf === undefined ? {} : { dutyOf }),
       walletsMax: (accountId) => plans()[accounts.access().keys.planOf(accountId) ?? 'FREE'].walletsMax,
     },

@@ -16,4 +16,9 @@ export const CHAIN_LIMITS = {
   reorgBlocksMax: 512,
   /** Blocks fetched ahead while a follower catches up: hides the latency of the node, and holds at most a few full blocks. */
   followAheadBlocks: 4,
+  /**
+   * Blocks of a chain that are kept for a second follower: two that are at the head differ by the blocks fetched ahead, and one that waits
+   * for a price by two more. Some MB of the largest blocks.
+   */
+  sharedBlocksMax: 8,
 } as const;

@@ -75,12 +75,20 @@ const UNKNOWN_PARTY: Party = {
   suspectedOwner: null,
   behind: [],
 };
+
 /**
  * Returns the transfers of watched wallets, in the order of the block. A transfer between two watched wallets is a match of each.
+ *
+ * @param transfers - those with a watched address, if they are known
  */
-export function matchBlock(chain: MonitoringChain, block: Block, table: WatchTable): Match[] {
+export function matchBlock(
+  chain: MonitoringChain,
+  block: Block,
+  table: WatchTable,
+  transfers: readonly Transfer[] = table.found(block),
+): Match[] {
   const matches: Match[] = [];
-  for (const transfer of block.transfers) {
+  for (const transfer of transfers) {
     const { from, to } = transfer;
     if (from !== null)
       for (const watcher of table.watchers(chain, from))

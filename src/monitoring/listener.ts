@@ -11,6 +11,7 @@ import { sleep } from '../base/retry.ts';
 import type { ChainAdapter, ChainEvent } from '../chains/families/port.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
+import { WatchedAddresses } from '../chains/watched-addresses.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../state/leases.ts';
 import type { Fence } from '../state/live-store.ts';
 import { notConfigured, reportElsewhere, reportOf } from './following.ts';
@@ -40,6 +41,8 @@ export interface ListenerDeps {
   readonly log: Logger;
   /** Decides which node follows a chain. Default: this one. */
   readonly leases?: Leases;
+  /** The addresses that all parts of the program watch. Default: only watched wallets. */
+  readonly addresses?: WatchedAddresses;
   /** Returns the current owner of each chain; a chain that is missing has no node. Default: this node owns all chains. */
   readonly dutyOf?: (chains: readonly MonitoringChain[]) => ReadonlyMap<MonitoringChain, Duty>;
 }
@@ -93,23 +96,19 @@ interface Following {
 }
 
 /**
- * Fills in the USD values of watched wallets' transfers only: a block has thousands of others, of tokens that are not needed. If a
- * price does not arrive in time, it stays unknown, because the alert matters more than its value.
+ * Returns the transfers of watched wallets with their USD values, for those whose price arrives in time: the alert matters more than its
+ * value. A block has thousands of others, of tokens that are not needed.
  */
-async function withPrices(
+async function priced(
   chain: MonitoringChain,
-  transfers: readonly Transfer[],
-  table: WatchTable,
+  wanted: readonly Transfer[],
   { price, log }: Pick<ListenerDeps, 'price' | 'log'>,
-): Promise<readonly Transfer[]> {
-  const isWatched = (address: string | null): boolean =>
-    address !== null && table.watchers(chain, address).length > 0;
-  const wanted = transfers.filter(({ from, to }) => isWatched(from) || isWatched(to));
-  if (wanted.length === 0) return transfers;
+): Promise<ReadonlyMap<Transfer, Transfer>> {
   const worth = new Map<Transfer, Transfer>();
+  if (wanted.length === 0) return worth;
   async function readPrices(): Promise<void> {
     let at = 0;
-    for await (const priced of price(wanted)) worth.set(wanted[at++] as Transfer, priced);
+    for await (const each of price(wanted)) worth.set(wanted[at++] as Transfer, each);
   }
   const reading = readPrices().catch((error: unknown) => {
     log.warn({ chain, error: messageOf(error) }, 'pricing transfers failed');
@@ -122,7 +121,8 @@ async function withPrices(
     }),
   ]);
   clearTimeout(timer);
-  return transfers.map((transfer) => worth.get(transfer) ?? transfer);
+  // A price that arrives later is not of this result.
+  return new Map(worth);
 }
 
 /** Position of the last valid block. */
@@ -149,10 +149,14 @@ export async function takeEvent(
     log.warn({ chain, blocks: event.dropped.length, height }, 'blocks reverted');
     return { height: event.ancestor?.height ?? null, blockTimeMs: null };
   }
-  const transfers = await withPrices(chain, event.block.transfers, table, deps);
-  const block = { ...event.block, transfers };
+  // The block as the adapter returned it, which other followers of the chain have, too: it is read once for all of them.
+  const found = table.found(event.block);
+  const worth = await priced(chain, found, deps);
+  const withPrices = (transfers: readonly Transfer[]): readonly Transfer[] =>
+    worth.size === 0 ? transfers : transfers.map((transfer) => worth.get(transfer) ?? transfer);
+  const block = { ...event.block, transfers: withPrices(event.block.transfers) };
   await ingest?.apply(chain, { ...event, block });
-  await processor.block(chain, block, table, fence);
+  await processor.block(chain, block, table, fence, withPrices(found));
   return { height: block.height, blockTimeMs: block.timestampMs };
 }
 
@@ -169,7 +173,8 @@ class ChainListener implements Listener {
   /** Chains that are being stopped. They are not started again before that has ended. */
   readonly #leaving = new Map<MonitoringChain, Promise<void>>();
   readonly #stopped = new AbortController();
-  #table: WatchTable = buildWatchTable([]);
+  readonly #addresses: WatchedAddresses;
+  #table: WatchTable;
   /** Generation of the table. */
   #generation = -1;
   #duties: ReadonlyMap<MonitoringChain, Duty> = new Map();
@@ -178,6 +183,8 @@ class ChainListener implements Listener {
   constructor(deps: ListenerDeps) {
     this.#deps = deps;
     this.#leases = deps.leases ?? createEmbeddedLeases();
+    this.#addresses = deps.addresses ?? new WatchedAddresses();
+    this.#table = buildWatchTable([], this.#addresses);
     this.#dutyOf = deps.dutyOf ?? ((chains) => new Map(chains.map((chain) => [chain, 'MINE'])));
   }
 
@@ -187,8 +194,11 @@ class ChainListener implements Listener {
     if (now === this.#generation) return;
     const changes = this.#deps.store.watchChanges(this.#generation);
     // Reading a million wallets takes seconds; applying single changes is one step each.
-    if (changes === null) this.#table = buildWatchTable(this.#deps.store.watched());
-    else for (const change of changes) this.#table.apply(change);
+    if (changes === null) {
+      const former = this.#table;
+      this.#table = buildWatchTable(this.#deps.store.watched(), this.#addresses);
+      former.release();
+    } else for (const change of changes) this.#table.apply(change);
     this.#generation = changes === null ? now : this.#generation + changes.length;
   }
 
@@ -399,5 +409,6 @@ class ChainListener implements Listener {
       ...[...this.#following.values()].map(({ ended }) => ended),
       ...this.#leaving.values(),
     ]);
+    this.#table.release();
   }
 }

@@ -6,6 +6,7 @@
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { Block } from '../chains/block.ts';
 import { nativeUnits } from '../chains/native-units.ts';
+import type { Transfer } from '../chains/transfer.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import { type Attribution, attribute, attributionAt } from '../screening/attribution.ts';
 import type { Fence } from '../state/live-store.ts';
@@ -26,8 +27,18 @@ export interface ProcessorDeps extends EvidenceDeps {
 
 /** All writes carry the `fence` of the lease holder; a write by a previous holder is rejected. */
 export interface Processor {
-  /** Stores the transfers and alerts of a block. Durable when it resolves. A block that was processed before changes nothing. */
-  block(chain: MonitoringChain, block: Block, table: WatchTable, fence?: Fence | null): Promise<BlockCounts>;
+  /**
+   * Stores the transfers and alerts of a block. Durable when it resolves. A block that was processed before changes nothing.
+   *
+   * @param transfers - its transfers with a watched address, if they are known
+   */
+  block(
+    chain: MonitoringChain,
+    block: Block,
+    table: WatchTable,
+    fence?: Fence | null,
+    transfers?: readonly Transfer[],
+  ): Promise<BlockCounts>;
   /** Reverts all blocks above `height`. */
   revert(chain: MonitoringChain, height: number, fence?: Fence | null): Promise<void>;
   /**
@@ -242,8 +253,9 @@ class BlockProcessor implements Processor {
     block: Block,
     table: WatchTable,
     fence: Fence | null = null,
+    transfers: readonly Transfer[] = table.found(block),
   ): Promise<BlockCounts> {
-    const matches = matchBlock(chain, block, table);
+    const matches = matchBlock(chain, block, table, transfers);
     const reader = matches.length === 0 ? null : this.#deps.labels();
     // Read before the transaction: reading the graph must not block the writer.
     const judged = this.#evidence.judge(chain, block, matches, reader);

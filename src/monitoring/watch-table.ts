@@ -2,6 +2,10 @@
  * Maps addresses to watched wallets, for a million wallets and every transfer of a chain: an open-addressing table over packed
  * 20-byte addresses. It is built from the store once, then updated as wallets are added and removed.
  */
+import { READ_CHARACTERS } from '../chains/address-filter.ts';
+import type { Block } from '../chains/block.ts';
+import type { Transfer } from '../chains/transfer.ts';
+import { type AddressOwner, WatchedAddresses } from '../chains/watched-addresses.ts';
 import type { MonitoringChain, WatchChange, WatchedAddress } from './records.ts';
 
 /** A wallet that watches an address. Several accounts may watch the same address. */
@@ -10,15 +14,19 @@ export interface Watcher {
   readonly walletId: string;
 }
 
-export interface WatchTable {
+export interface WatchTable extends AddressOwner {
   /** Number of wallets on all chains. */
   readonly size: number;
   /** Chains with watched wallets. */
   readonly chains: ReadonlySet<MonitoringChain>;
   /** Returns the watchers of an address (canonical or in any letter case); may be empty. */
   watchers(chain: MonitoringChain, address: string): readonly Watcher[];
+  /** Returns the transfers of a block that concern a watched address, in the order of the block. */
+  found(block: Block): readonly Transfer[];
   /** Applies a change; applying it again is a no-op. */
   apply(change: WatchChange): void;
+  /** Ends the use of the table. */
+  release(): void;
 }
 
 const ADDRESS_BYTES = 20;
@@ -150,6 +158,13 @@ class ChainTable {
     this.live--;
   }
 
+  /** Whether somebody watches the address. */
+  has(address: string): boolean {
+    if (!writeAddress(address, this.#probe, 0)) return false;
+    const number = this.#find();
+    return number !== 0 && this.#last[number - 1] !== 0;
+  }
+
   watchers(address: string): readonly Watcher[] {
     if (!writeAddress(address, this.#probe, 0)) return NOBODY;
     const number = this.#find();
@@ -165,6 +180,15 @@ class ChainTable {
         walletId: this.#idOf(wallet),
       });
     return found.reverse();
+  }
+
+  /** Returns the ends of the watched addresses. */
+  *ends(): Generator<string> {
+    const bytes = READ_CHARACTERS / 2;
+    const addresses = Buffer.from(this.#addresses.buffer);
+    for (let number = 1; number <= this.#count; number++)
+      if (this.#last[number - 1] !== 0)
+        yield addresses.toString('hex', number * ADDRESS_BYTES - bytes, number * ADDRESS_BYTES);
   }
 
   /** Number of the address in the probe, from 1; 0 if the table does not contain it. */
@@ -208,8 +232,15 @@ function grown(array: Uint32Array): Uint32Array<ArrayBuffer> {
   return more;
 }
 
-/** Builds the table of the watched addresses. */
-export function buildWatchTable(watched: Iterable<WatchedAddress>): WatchTable {
+/**
+ * Builds the table of the watched addresses.
+ *
+ * @param addresses - those of all parts of the program; default: only of this table
+ */
+export function buildWatchTable(
+  watched: Iterable<WatchedAddress>,
+  addresses = new WatchedAddresses(),
+): WatchTable {
   const tables = new Map<MonitoringChain, ChainTable>();
   const accountNames = createAccountNames();
 
@@ -221,9 +252,18 @@ export function buildWatchTable(watched: Iterable<WatchedAddress>): WatchTable {
     }
     table.add(walletAddress, { accountId, walletId });
   }
-  for (const one of watched) add(one);
 
-  return {
+  const built: WatchTable = {
+    watchesSenders: true,
+    *ends() {
+      for (const table of tables.values()) yield* table.ends();
+    },
+    watches: ({ from, to }, chain) => {
+      const table = tables.get(chain as MonitoringChain);
+      return table !== undefined && ((from !== null && table.has(from)) || (to !== null && table.has(to)));
+    },
+    found: (block) => addresses.found(built, block),
+    release: () => addresses.release(built),
     get size() {
       return [...tables.values()].reduce((sum, { live }) => sum + live, 0);
     },
@@ -235,8 +275,20 @@ export function buildWatchTable(watched: Iterable<WatchedAddress>): WatchTable {
       const { chain, walletAddress, walletId, isActive } = change;
       const table = tables.get(chain);
       const isThere = table?.watchers(walletAddress).some((one) => one.walletId === walletId) ?? false;
-      if (isActive && !isThere) add(change);
-      if (!isActive) table?.remove(walletAddress, walletId);
+      if (isActive && !isThere) {
+        add(change);
+        addresses.added(built, walletAddress);
+      }
+      if (!isActive && isThere) {
+        table?.remove(walletAddress, walletId);
+        addresses.removed();
+      }
     },
   };
+  addresses.register(built);
+  for (const one of watched) {
+    add(one);
+    addresses.added(built, one.walletAddress);
+  }
+  return built;
 }

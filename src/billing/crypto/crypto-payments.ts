@@ -7,6 +7,7 @@ import { parseAddress } from '../../chains/address/parse.ts';
 import type { ChainAdapter } from '../../chains/families/port.ts';
 import type { PriceSource } from '../../chains/prices/price.ts';
 import type { ChainId } from '../../chains/registry.ts';
+import type { WatchedAddresses } from '../../chains/watched-addresses.ts';
 import type { Leases } from '../../state/leases.ts';
 import type { OpenStore } from '../../state/live-store.ts';
 import type { Settlement } from '../settlement.ts';
@@ -60,6 +61,8 @@ export interface CryptoPaymentsDeps {
   readonly isConfigured: (chain: ChainId) => boolean;
   readonly isOwn: (chain: ChainId) => boolean;
   readonly leases?: Leases;
+  /** The addresses that all parts of the program watch. Default: only those of invoices. */
+  readonly addresses?: WatchedAddresses;
   /** Default: on this machine. */
   readonly openStore?: OpenStore;
   /** Default: data/payments.json. */

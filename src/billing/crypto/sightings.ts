@@ -24,6 +24,8 @@ export interface Sighting {
   readonly seenAtMs: number;
 }
 
+const NONE: readonly Sighting[] = [];
+
 /** Unique among all payments: the chain, the transaction, and the output or log. */
 export const paymentIdOf = ({
   chain,
@@ -77,20 +79,20 @@ export function sightingsInTransaction(
  * @param nowMs - limits the time of a payment on UTXO chains, where a block may claim a time two hours ahead
  */
 export function sightingsInBlock(block: Block, table: WatchTable, nowMs: number): readonly Sighting[] {
-  const { chain, height, hash, timestampMs, transfers, transactions } = block;
+  const paid = table.found(block);
+  // As nearly every block.
+  if (paid.length === 0 && block.transactions === undefined) return NONE;
+  const { chain, height, hash, timestampMs, transactions = [] } = block;
   const ref = { height, hash };
   const found: Sighting[] = [];
-  for (const transfer of transfers) {
-    const { to } = transfer;
-    // Hardly any transfer passes: the rest of the loop is not worth its speed.
-    if (to === null || !table.mayHave(to)) continue;
-    const watched = table.find(to);
+  for (const transfer of paid) {
+    const watched = table.find(transfer.to);
     // A failed transaction and the imitation of a transfer move nothing.
     if (watched !== null && transfer.amount > 0n && transfer.from !== transfer.to)
       found.push(sightingOf(transfer, watched, ref));
   }
   const seenAtMs = Math.min(timestampMs, nowMs);
-  for (const transaction of transactions ?? []) {
+  for (const transaction of transactions) {
     const { isCoinbase } = transaction;
     found.push(...sightingsInTransaction(chain, transaction, table, { block: ref, seenAtMs, isCoinbase }));
   }

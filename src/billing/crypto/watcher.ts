@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { BlockRef, ChainAdapter } from '../../chains/families/port.ts';
 import type { ChainId } from '../../chains/registry.ts';
+import type { WatchedAddresses } from '../../chains/watched-addresses.ts';
 import { createEmbeddedLeases, type Leases, underLease } from '../../state/leases.ts';
 import { ChainPayments, type ChainPaymentsState, payersInBlock } from './chain-payments.ts';
 import { CRYPTO_LIMITS } from './limits.ts';
@@ -22,6 +23,8 @@ export interface PaymentWatcherDeps extends Omit<PaymentBookDeps, 'payersOf'> {
   readonly clock: Clock;
   /** Decides which node follows a chain. Default: this one. */
   readonly leases?: Leases;
+  /** The addresses that all parts of the program watch. Default: only those of invoices. */
+  readonly addresses?: WatchedAddresses;
 }
 
 type Runner = ChainPayments | ReferencePayments;
@@ -35,7 +38,7 @@ interface Following {
 export class PaymentWatcher {
   readonly #deps: PaymentWatcherDeps;
   readonly #leases: Leases;
-  readonly #table = new WatchTable();
+  readonly #table: WatchTable;
   readonly #following = new Map<ChainId, Following>();
   #isLoaded = false;
   #timer: NodeJS.Timeout | null = null;
@@ -44,6 +47,7 @@ export class PaymentWatcher {
   constructor(deps: PaymentWatcherDeps) {
     this.#deps = deps;
     this.#leases = deps.leases ?? createEmbeddedLeases();
+    this.#table = new WatchTable(deps.addresses);
   }
 
   /** Number of watched addresses. */
@@ -163,5 +167,6 @@ export class PaymentWatcher {
     for (const { stop } of this.#following.values()) stop.abort();
     await Promise.all([...this.#following.values()].map(({ ended }) => ended));
     this.#following.clear();
+    this.#table.release();
   }
 }

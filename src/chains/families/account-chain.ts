@@ -15,7 +15,7 @@ import { initiationOf, type TransactionCall } from '../initiation.ts';
 import { type ChainId, chainOf } from '../registry.ts';
 import type { Transfer } from '../transfer.ts';
 import { type AssetDecimals, createAssetDecimals } from './asset-decimals.ts';
-import { type FollowOptions, follow } from './follow.ts';
+import type { FollowOptions } from './follow.ts';
 import type {
   AdapterDeps,
   AdapterOptions,
@@ -31,6 +31,7 @@ import type {
   HistoryQuery,
   TransactionCountAnswer,
 } from './port.ts';
+import { createFollowing } from './shared-follow.ts';
 
 /** A value and the source that returned it. */
 export interface Sourced<T> {
@@ -299,9 +300,8 @@ class AccountChain implements ChainAdapter {
   readonly #pool: EndpointPool;
   readonly #reader: ChainReader;
   readonly #decimals: AssetDecimals | null;
-  readonly #onNudge: FollowOptions['onNudge'];
-  readonly #pollMs: number;
   readonly #closing = new AbortController();
+  readonly #following: ChainAdapter['subscribe'];
 
   constructor(setup: AccountChainSetup, options: AdapterOptions, deps: AdapterDeps) {
     const { chain } = options;
@@ -323,9 +323,23 @@ class AccountChain implements ChainAdapter {
     this.#decimals = createDecimalsOf(chain, reader);
     const hasSocket = this.#endpoints.some(isSocket);
     const isOwn = this.#endpoints.every(({ own }) => own);
-    this.#onNudge = reader.onNudge && ((nudge) => reader.onNudge?.(nudge) ?? (() => {}));
-    this.#pollMs =
+    const onNudge: FollowOptions['onNudge'] = reader.onNudge && ((nudge) => reader.onNudge?.(nudge) ?? (() => {}));
+    const pollMs =
       hasSocket && reader.onNudge ? POLL_BESIDE_SOCKET_MS : isOwn ? POLL_OWN_MS : setup.pollPublicMs;
+    this.#following = createFollowing(
+      {
+        head: (each) => this.#head(each),
+        block: (height, each) => this.#block(height, each),
+        hashAt: (height, each) => reader.hashAt(height, each),
+      },
+      {
+        chain,
+        pollMs,
+        ...(onNudge === undefined ? {} : { onNudge }),
+        closed: this.#closing.signal,
+      },
+      deps,
+    );
     this.onActivity =
       hasSocket && reader.onActivity
         ? (address, onActivity) => reader.onActivity?.(address, onActivity) ?? (() => {})
@@ -455,22 +469,7 @@ class AccountChain implements ChainAdapter {
   }
 
   subscribe(from: FollowFrom, call: Call): AsyncIterable<ChainEvent> {
-    return follow(
-      {
-        head: (each) => this.#head(each),
-        block: (height, each) => this.#block(height, each),
-        hashAt: (height, each) => this.#reader.hashAt(height, each),
-      },
-      {
-        chain: this.chain,
-        pollMs: this.#pollMs,
-        ...(this.#onNudge === undefined ? {} : { onNudge: this.#onNudge }),
-        closed: this.#closing.signal,
-      },
-      from,
-      call,
-      this.#deps,
-    );
+    return this.#following(from, call);
   }
 
   health(): ChainHealth {

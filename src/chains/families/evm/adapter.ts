@@ -2,8 +2,8 @@
 import { parseAddress } from '../../address/parse.ts';
 import { createEndpointPool } from '../../endpoints/endpoint-pool.ts';
 import type { Json } from '../../endpoints/exact-json.ts';
-import { follow } from '../follow.ts';
 import type { AdapterDeps, AdapterOptions, Call, ChainAdapter, Provenance } from '../port.ts';
+import { createFollowing } from '../shared-follow.ts';
 import { createAccountApi, type TracedBlock } from './account-api.ts';
 import { createNames } from './names.ts';
 import { createEvmNode, verifyChainId } from './node.ts';
@@ -91,23 +91,20 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
     },
     head: (call) => node.head(call),
     block: (height, call) => node.block(height, call),
-    subscribe: (from, call) =>
-      follow(
-        node,
-        {
-          chain,
-          pollMs: hasSocket ? POLL_BESIDE_SOCKET_MS : isOwn ? POLL_OWN_MS : POLL_PUBLIC_MS,
-          onNudge: (nudge) =>
-            rpc.listen(NEW_HEADS, {
-              onStart: () => nudge(),
-              onNotification: (params) => nudge(announcedHeight(params)),
-            }),
-          closed: closing.signal,
-        },
-        from,
-        call,
-        { log, jitter },
-      ),
+    subscribe: createFollowing(
+      node,
+      {
+        chain,
+        pollMs: hasSocket ? POLL_BESIDE_SOCKET_MS : isOwn ? POLL_OWN_MS : POLL_PUBLIC_MS,
+        onNudge: (nudge) =>
+          rpc.listen(NEW_HEADS, {
+            onStart: () => nudge(),
+            onNotification: (params) => nudge(announcedHeight(params)),
+          }),
+        closed: closing.signal,
+      },
+      { clock, log, jitter },
+    ),
     // ENS is on Ethereum; its names resolve to addresses that are valid on every EVM chain.
     resolveName: chain === 'ETH' ? names : null,
     header: (height, call) => node.header(height, call),

@@ -12,8 +12,8 @@ import {
   type EndpointRequest,
 } from '../../endpoints/endpoint-pool.ts';
 import type { EndpointSpec } from '../../endpoints/endpoints.ts';
-import { follow } from '../follow.ts';
 import type { AdapterDeps, AdapterOptions, Call, ChainAdapter, Provenance } from '../port.ts';
+import { createFollowing } from '../shared-follow.ts';
 import type { AccountSource } from './account-source.ts';
 import type { BlockSource } from './block-source.ts';
 import { createBlockbook, verifyBlockbook } from './blockbook.ts';
@@ -190,18 +190,15 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
       ),
     head: (call) => blocks.head(call),
     block: (height, call) => blocks.block(height, call),
-    subscribe: (from, call) =>
-      follow(
-        blocks,
-        {
-          chain,
-          pollMs: [...options.rpc, ...options.history].every(({ own }) => own) ? POLL_OWN_MS : POLL_PUBLIC_MS,
-          closed: closing.signal,
-        },
-        from,
-        call,
-        { log, jitter },
-      ),
+    subscribe: createFollowing(
+      blocks,
+      {
+        chain,
+        pollMs: [...options.rpc, ...options.history].every(({ own }) => own) ? POLL_OWN_MS : POLL_PUBLIC_MS,
+        closed: closing.signal,
+      },
+      { clock, log, jitter },
+    ),
     resolveName: null,
     unconfirmed:
       nodes.find(({ blocks: { unconfirmed } }) => unconfirmed !== undefined)?.blocks.unconfirmed ?? null,

@@ -1,0 +1,72 @@
+/**
+ * A filter over addresses: it says of most others, with one word of memory, that they are not among them. Those that pass have to be looked
+ * up in a table.
+ */
+
+/**
+ * Characters of the end of an address that the filter reads, 32 bits of an EVM address. The start of an address is the same for all of a
+ * chain, or can be chosen.
+ */
+export const READ_CHARACTERS = 8;
+/** Makes the letters of hex digits lower case. On chains whose addresses have both cases, it only makes the hash a little weaker. */
+const LOWER_CASE = 0x2020_2020;
+
+/**
+ * Mixes the last characters of an address. Integers only, and no loop: this runs for each transfer of a followed chain.
+ *
+ * @param end - length of the address, at least READ_CHARACTERS
+ */
+function hashOf(address: string, end: number): number {
+  const low =
+    address.charCodeAt(end - 1) |
+    (address.charCodeAt(end - 2) << 8) |
+    (address.charCodeAt(end - 3) << 16) |
+    (address.charCodeAt(end - 4) << 24);
+  const high =
+    address.charCodeAt(end - 5) |
+    (address.charCodeAt(end - 6) << 8) |
+    (address.charCodeAt(end - 7) << 16) |
+    (address.charCodeAt(end - 8) << 24);
+  const mixed = Math.imul(
+    Math.imul(low | LOWER_CASE, 0x9e3779b1) ^ Math.imul(high | LOWER_CASE, 0x85ebca6b),
+    0xc2b2ae35,
+  );
+  return mixed ^ (mixed >>> 15);
+}
+
+/** Two bits of one word, so that a look-up reads memory once. The upper bits of the hash choose the word. */
+const bitsOf = (hash: number): number => (1 << (hash & 31)) | (1 << ((hash >>> 5) & 31));
+
+export class AddressFilter {
+  readonly #words: Int32Array;
+  readonly #shift: number;
+
+  /** @param wordBits - number of 32-bit words, as a power of two */
+  constructor(wordBits: number) {
+    this.#words = new Int32Array(2 ** wordBits);
+    this.#shift = 32 - wordBits;
+  }
+
+  /** Adds an address, or its last READ_CHARACTERS characters. */
+  add(address: string): void {
+    // Short texts always pass.
+    if (address.length < READ_CHARACTERS) return;
+    const hash = hashOf(address, address.length);
+    const at = hash >>> this.#shift;
+    this.#words[at] = (this.#words[at] as number) | bitsOf(hash);
+  }
+
+  /** Returns false if the address was not added. */
+  passes(address: string): boolean {
+    const end = address.length;
+    // No chain has addresses that short; a table decides.
+    if (end < READ_CHARACTERS) return true;
+    const hash = hashOf(address, end);
+    const bits = bitsOf(hash);
+    return ((this.#words[hash >>> this.#shift] as number) & bits) === bits;
+  }
+
+  clear(): void {
+    this.#words.fill(0);
+  }
+}
