@@ -16,6 +16,7 @@ import type { Invoice } from '../../../src/billing/records.ts';
 import type { Billing } from '../../../src/billing/service.ts';
 import type { ChainAdapter } from '../../../src/chains/families/port.ts';
 import type { ChainId } from '../../../src/chains/registry.ts';
+import type { WatchedAddresses } from '../../../src/chains/watched-addresses.ts';
 import { type OpenStore, openLiveStore } from '../../../src/state/live-store.ts';
 import { SELLER } from '../opened.ts';
 
@@ -64,6 +65,7 @@ export interface CryptoWorldOptions {
   readonly openStore?: OpenStore;
   readonly accounts?: readonly string[];
   readonly known?: readonly string[];
+  readonly addresses?: WatchedAddresses;
 }
 
 /** Opens the world. Opening it again on the same folder is a restart. */
@@ -75,6 +77,7 @@ export async function openCryptoWorld({
   openStore = openLiveStore,
   accounts = ['acc_1'],
   known = [],
+  addresses,
 }: CryptoWorldOptions): Promise<CryptoWorld> {
   const usd: Record<string, number> = { ETH: 2_000, BTC: 60_000, LTC: 80, DOGE: 0.1, BCH: 400, SOL: 150 };
   const sanctioned = new Set<string>();
@@ -111,6 +114,7 @@ export async function openCryptoWorld({
     { path: join(folder, 'payment-watch.mdb'), keys },
     {
       ...{ clock, random: systemRandom, log: silentLogger, openStore },
+      ...(addresses === undefined ? {} : { addresses }),
       invoices: () => billing.store(),
       settlement: () => billing.settlement(),
       prices: () => ({
