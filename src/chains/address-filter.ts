@@ -34,9 +34,16 @@ function hashOf(address: string, end: number): number {
   return mixed ^ (mixed >>> 15);
 }
 
-/** Two bits of one word, so that a look-up reads memory once. The upper bits of the hash choose the word. */
-const bitsOf = (hash: number): number => (1 << (hash & 31)) | (1 << ((hash >>> 5) & 31));
+/** Two different bits of a word. */
+const bitsOf = (hash: number): number =>
+  (1 << (hash & 31)) | (1 << ((hash ^ (((hash >>> 5) & 15) + 1)) & 31));
+/** Other bits, for the second word. */
+const rehash = (hash: number): number => Math.imul(hash, 0x27d4eb2f) >>> 20;
 
+/**
+ * An address sets two bits in each of two neighbouring words. The first word rejects nearly all others, and the second one, in the same line
+ * of the cache, most of the rest. The upper bits of the hash choose the words.
+ */
 export class AddressFilter {
   readonly #words: Int32Array;
   readonly #shift: number;
@@ -54,6 +61,7 @@ export class AddressFilter {
     const hash = hashOf(address, address.length);
     const at = hash >>> this.#shift;
     this.#words[at] = (this.#words[at] as number) | bitsOf(hash);
+    this.#words[at ^ 1] = (this.#words[at ^ 1] as number) | bitsOf(rehash(hash));
   }
 
   /** Returns false if the address was not added. */
@@ -63,7 +71,10 @@ export class AddressFilter {
     if (end < READ_CHARACTERS) return true;
     const hash = hashOf(address, end);
     const bits = bitsOf(hash);
-    return ((this.#words[hash >>> this.#shift] as number) & bits) === bits;
+    const at = hash >>> this.#shift;
+    if (((this.#words[at] as number) & bits) !== bits) return false;
+    const more = bitsOf(rehash(hash));
+    return ((this.#words[at ^ 1] as number) & more) === more;
   }
 
   clear(): void {

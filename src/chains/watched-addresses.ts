@@ -28,7 +28,7 @@ interface Reading {
 }
 
 /**
- * Words of the filter, as a power of two: 4 MB. With a million addresses, one of 250 others passes. With more, more pass, and the table of
+ * Words of the filter, as a power of two: 4 MB. With a million addresses, one of 500 others passes. With more, more pass, and the table of
  * each part decides as it would without a filter.
  */
 const FILTER_WORD_BITS = 20;

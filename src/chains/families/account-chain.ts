@@ -323,7 +323,8 @@ class AccountChain implements ChainAdapter {
     this.#decimals = createDecimalsOf(chain, reader);
     const hasSocket = this.#endpoints.some(isSocket);
     const isOwn = this.#endpoints.every(({ own }) => own);
-    const onNudge: FollowOptions['onNudge'] = reader.onNudge && ((nudge) => reader.onNudge?.(nudge) ?? (() => {}));
+    const onNudge: FollowOptions['onNudge'] =
+      reader.onNudge && ((nudge) => reader.onNudge?.(nudge) ?? (() => {}));
     const pollMs =
       hasSocket && reader.onNudge ? POLL_BESIDE_SOCKET_MS : isOwn ? POLL_OWN_MS : setup.pollPublicMs;
     this.#following = createFollowing(
