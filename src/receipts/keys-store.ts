@@ -1,5 +1,5 @@
 /** Signing keys in the store of receipts, encrypted at rest with the key of the installation: on one machine, or on many nodes. */
-import { createPrivateKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { generateKeyPairSync } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { Encryption } from '../state/encryption.ts';
@@ -8,6 +8,7 @@ import type { LiveDatabase, LiveRoot } from '../state/live-store.ts';
 import type { ReceiptSigner } from './jws.ts';
 import { type SigningKey, type SigningKeys, thumbprintOf } from './keys.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
+import { Signatures } from './signatures.ts';
 
 /** A stored key. Keys are ordered by their number. */
 export interface KeyRow extends SigningKey {
@@ -15,12 +16,6 @@ export interface KeyRow extends SigningKey {
   /** The private key as a JWK, encrypted. */
   readonly encrypted: string;
 }
-
-/**
- * Objects of the active key, used in turn. node:crypto locks an object while a thread signs with it, and the thread of the requests would wait
- * for the lock when it starts the next signature. The pool has four threads; with 16 objects, few starts find a locked one.
- */
-const KEY_OBJECTS = 16;
 
 /** Purpose of an encrypted key, which is authenticated with it. */
 const contextOf = (kid: string): string => `receipt key ${kid}`;
@@ -39,7 +34,7 @@ export interface KeyRingDeps {
 export class KeyRing implements SigningKeys {
   readonly #deps: KeyRingDeps;
   /** Decrypted private keys by their ids: decrypting one takes longer than signing. */
-  readonly #opened = new Map<string, readonly KeyObject[]>();
+  readonly #opened = new Map<string, Signatures>();
   /** The active key in this turn of the event loop, in which many receipts may be signed; null at its begin. */
   #ofTurn: ReceiptSigner | null = null;
 
@@ -50,11 +45,8 @@ export class KeyRing implements SigningKeys {
   async active(): Promise<ReceiptSigner> {
     if (this.#ofTurn !== null) return this.#ofTurn;
     const row = this.#activeRow() ?? (await this.#add(true));
-    const keys = this.#opened.get(row.kid) ?? this.#open(row);
-    let next = 0;
-    const sign = (bytes: Uint8Array): Promise<Uint8Array> =>
-      signature(bytes, keys[next++ % keys.length] as KeyObject);
-    const signer = { kid: row.kid, sign };
+    const signatures = this.#opened.get(row.kid) ?? this.#open(row);
+    const signer = { kid: row.kid, sign: (bytes: Uint8Array) => signatures.sign(bytes) };
     this.#ofTurn = signer;
     setImmediate(() => {
       this.#ofTurn = null;
@@ -83,7 +75,7 @@ export class KeyRing implements SigningKeys {
     return null;
   }
 
-  #open({ kid, encrypted }: KeyRow): readonly KeyObject[] {
+  #open({ kid, encrypted }: KeyRow): Signatures {
     const encryption = this.#deps.encryption();
     // A damaged text looks like one of another key.
     if (!decrypts(encryption, encrypted, contextOf(kid)))
@@ -91,10 +83,14 @@ export class KeyRing implements SigningKeys {
         'NOT_READY',
         'The installation.key of this node differs from the one with which the key of receipts is encrypted. Copy it from another node or a backup, and restart.',
       );
-    const jwk = JSON.parse(encryption.decrypt(encrypted, contextOf(kid)));
-    const keys = Array.from({ length: KEY_OBJECTS }, () => createPrivateKey({ key: jwk, format: 'jwk' }));
-    this.#opened.set(kid, keys);
-    return keys;
+    const signatures = new Signatures(JSON.parse(encryption.decrypt(encrypted, contextOf(kid))));
+    this.#opened.set(kid, signatures);
+    return signatures;
+  }
+
+  /** Ends the threads that sign. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#opened.values()].map((signatures) => signatures.close()));
   }
 
   /** Adds a key, and retires the one before it. If `isFirst`, a key that another process has added meanwhile is returned instead. */
@@ -131,15 +127,6 @@ export class KeyRing implements SigningKeys {
     });
   }
 }
-
-/** Signs on a thread of the pool of Node, which gets a copy of the bytes: on the thread of the requests, it would be the slowest step. */
-const signature = (bytes: Uint8Array, key: KeyObject): Promise<Uint8Array> =>
-  new Promise((resolve, reject) => {
-    sign(null, bytes, key, (error, signed) => {
-      if (error === null) resolve(signed);
-      else reject(error);
-    });
-  });
 
 function retired(row: KeyRow, nowMs: number): KeyRow {
   const exp = Math.floor(nowMs / 1000) + RECEIPT_LIMITS.retireGraceSeconds;

@@ -49,6 +49,12 @@ export const RECEIPT_LIMITS = {
    * differ, which is why a new key is valid from this much before its time.
    */
   retireGraceSeconds: 60,
+  /** Receipts of one turn of the event loop from which on they are signed together on a thread: a message there and back costs as much as two signatures. */
+  signedByThreadMin: 4,
+  /** Receipts that are signed together: more of them would only wait longer for the first one, 15 ms. */
+  signedAtOnceMax: 256,
+  /** Bytes of receipts that are signed together: 256 with 6 KB each. */
+  signedAtOnceBytes: 1536 * 1024,
   /** Seconds for which a client may keep the JWKS. A new key signs at once, so a verifier that lacks it fetches the document again. */
   jwksAgeSeconds: 300,
   /** Receipts, or shared parts, that one transaction of the retention deletes: each has a few pieces, and a transaction writes at most 32 MB. */

@@ -30,7 +30,6 @@ import {
   groupItem,
   groupsOf,
 } from './groups.ts';
-import type { SigningKeys } from './keys.ts';
 import { KeyRing, type KeyRow } from './keys-store.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
 import { receiptHash } from './receipt.ts';
@@ -185,7 +184,7 @@ class LmdbReceiptStore implements ReceiptStore {
   #waiting: Waiting[] = [];
   /** Commits what waits, transaction after transaction; null while nothing waits. */
   #running: Promise<void> | null = null;
-  readonly keys: SigningKeys;
+  readonly keys: KeyRing;
 
   constructor(
     live: LiveStore,
@@ -203,6 +202,7 @@ class LmdbReceiptStore implements ReceiptStore {
 
   async close(): Promise<void> {
     await this.#running;
+    await this.keys.close();
     await this.#live.root.close();
   }
 

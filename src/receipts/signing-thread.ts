@@ -1,0 +1,100 @@
+/** The thread that signs many texts at a time (signatures.ts), in memory that it shares with the thread of the requests. */
+import { type KeyObject, sign } from 'node:crypto';
+import { parentPort } from 'node:worker_threads';
+import { endBehind } from '../base/threads.ts';
+import { RECEIPT_LIMITS } from './limits.ts';
+
+const SIGNATURE_BYTES = 64;
+const { signedAtOnceMax: COUNT_MAX, signedAtOnceBytes: TEXT_BYTES } = RECEIPT_LIMITS;
+const LENGTHS_BYTES = COUNT_MAX * Uint32Array.BYTES_PER_ELEMENT;
+const SLOT_BYTES = LENGTHS_BYTES + COUNT_MAX * SIGNATURE_BYTES + TEXT_BYTES;
+/** Groups of texts: the thread signs one while the signatures of another are read, and a third one is filled. */
+const SLOTS = 3;
+
+/** What the thread gets when it starts. */
+export interface SigningJob {
+  readonly memory: SharedArrayBuffer;
+  readonly key: KeyObject;
+}
+
+/** A group of texts that are in the memory: sent to be signed, and sent back when they are. Null ends the thread. */
+export type SigningMessage = { readonly slot: number; readonly count: number } | null;
+
+/** A group of texts, and their signatures. */
+export class SigningSlot {
+  readonly number: number;
+  readonly #lengths: Uint32Array;
+  readonly #signatures: Buffer;
+  readonly #texts: Buffer;
+  #count = 0;
+  #end = 0;
+
+  constructor(memory: SharedArrayBuffer, number: number) {
+    this.number = number;
+    const from = number * SLOT_BYTES;
+    this.#lengths = new Uint32Array(memory, from, COUNT_MAX);
+    this.#signatures = Buffer.from(memory, from + LENGTHS_BYTES, COUNT_MAX * SIGNATURE_BYTES);
+    this.#texts = Buffer.from(memory, from + SLOT_BYTES - TEXT_BYTES, TEXT_BYTES);
+  }
+
+  static memory(): SharedArrayBuffer {
+    return new SharedArrayBuffer(SLOTS * SLOT_BYTES);
+  }
+
+  static all(memory: SharedArrayBuffer): SigningSlot[] {
+    return Array.from({ length: SLOTS }, (_, number) => new SigningSlot(memory, number));
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Adds a copy of a text. Returns false if it does not fit. */
+  add(text: Uint8Array): boolean {
+    if (this.#count === COUNT_MAX || this.#end + text.length > TEXT_BYTES) return false;
+    this.#texts.set(text, this.#end);
+    this.#end += text.length;
+    this.#lengths[this.#count++] = text.length;
+    return true;
+  }
+
+  clear(): void {
+    this.#count = 0;
+    this.#end = 0;
+  }
+
+  /** Calls a function with each text; the bytes are not copied. */
+  each(count: number, use: (text: Buffer, number: number) => void): void {
+    let at = 0;
+    for (let number = 0; number < count; number++) {
+      const from = at;
+      at += this.#lengths[number] as number;
+      use(this.#texts.subarray(from, at), number);
+    }
+  }
+
+  /** Signs the texts. */
+  sign(count: number, key: KeyObject): void {
+    this.each(count, (text, number) => {
+      this.#signatures.set(sign(null, text, key), number * SIGNATURE_BYTES);
+    });
+  }
+
+  /** Returns a copy of a signature. */
+  signature(number: number): Buffer {
+    const from = number * SIGNATURE_BYTES;
+    return Buffer.from(this.#signatures.subarray(from, from + SIGNATURE_BYTES));
+  }
+}
+
+/** Signs until the thread is told to end. */
+export function runSigningThread({ memory, key }: SigningJob): void {
+  const port = parentPort;
+  if (port === null) throw new Error('Signatures are made on a thread of its own.');
+  const slots = SigningSlot.all(memory);
+  port.on('message', (message: SigningMessage) => {
+    if (message === null) return endBehind(port);
+    slots[message.slot]?.sign(message.count, key);
+    port.postMessage(message);
+  });
+}
