@@ -39,8 +39,8 @@ type RowFacts = Omit<NewStoredReceipt, 'id' | 'sha256' | 'signature'> & {
   readonly erasedAtMs?: number;
   readonly parts: PartHashes;
 };
-type OwnFacts = 'id' | 'subject' | 'requestSha256' | 'answerSha256' | 'evidenceSha256' | 'salt';
-type CommonFacts = Omit<Receipt, OwnFacts | 'coverage'>;
+type OwnNames = 'id' | 'subject' | 'requestSha256' | 'answerSha256' | 'evidenceSha256' | 'salt';
+type CommonFacts = Omit<Receipt, OwnNames | 'coverage'>;
 
 /** Number of a text in `texts`; null for what was erased or is not there. */
 type Place = number | null;
@@ -76,12 +76,14 @@ const BLOCK_BYTES = SALT_AT + SALT_BYTES;
  * Returns a receipt as an item of a group; null if it is too large, or has a signature or hash that is not of the usual length.
  *
  * @param evidence - without its labels
+ * @param facts - `commonFacts` of the receipt, if they are known
  */
 export function groupItem(
   row: NewStoredReceipt,
   receipt: Receipt,
   evidence: object,
   parts: PartHashes,
+  facts = commonFacts(receipt),
 ): GroupItem | null {
   const block = Buffer.alloc(BLOCK_BYTES);
   const isWhole =
@@ -95,7 +97,7 @@ export function groupItem(
   if (!isWhole || receipt.id !== row.id) return null;
   const { labels = null, ...shared } = parts;
   const content = {
-    facts: factsText(receipt),
+    facts,
     subject: receipt.subject,
     evidence: JSON.stringify(evidence),
     labels,
@@ -106,8 +108,11 @@ export function groupItem(
     : { id: row.id, row: rowText, content, block };
 }
 
-/** Lists the members: an object that is made by leaving some out takes ten times as long, and the type says if one is missing. */
-const factsText = (receipt: Receipt): string =>
+/**
+ * Returns the JSON text of the facts that many receipts of a second have in common. It lists the members: an object that is made by leaving some out takes ten times as long, and the type says if one is
+ * missing.
+ */
+export const commonFacts = (receipt: Receipt): string =>
   JSON.stringify({
     v: receipt.v,
     kind: receipt.kind,

@@ -54,18 +54,13 @@ function headerOf(kid: string): string {
 /**
  * Returns the first two parts of a JWS: the text that is signed.
  *
- * @param payload - the canonical bytes of a receipt
+ * @param encoded - the canonical bytes of a receipt as base64url
  */
-export const signedPart = (kid: string, payload: Uint8Array): string =>
-  `${headerOf(kid)}.${base64url(payload)}`;
+export const signedPart = (kid: string, encoded: string): string => `${headerOf(kid)}.${encoded}`;
 
 /** Returns the JWS of a receipt with a known signature. */
 export const compactJws = (receipt: Receipt, kid: string, signature: Uint8Array): string =>
-  `${signedPart(kid, receiptBytes(receipt))}.${base64url(signature)}`;
-
-/** Signs a receipt. */
-export const signReceipt = (receipt: Receipt, signer: ReceiptSigner): Promise<Uint8Array> =>
-  signer.sign(Buffer.from(signedPart(signer.kid, receiptBytes(receipt)), 'latin1'));
+  `${signedPart(kid, base64url(receiptBytes(receipt)))}.${base64url(signature)}`;
 
 const refuse = (what: string): AssayError => new AssayError('INVALID_FILE', `receipt: ${what}.`);
 

@@ -36,6 +36,8 @@ export const RECEIPT_LIMITS = {
   listsMax: 200,
   /** Codes of reasons and flags: each is listed once, and fewer than 60 exist. */
   reasonCodesMax: 100,
+  /** Templates of the receipts of one second: 1 MB. Each verdict with its score and reasons has one, most answers have one of ten. */
+  templatesMax: 256,
   /** Narrowed fields of a receipt: two exist. */
   narrowedMax: 8,
   /** Chains with graphs that an answer is based on. */

@@ -2,7 +2,6 @@
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { createIds } from '../base/ids.ts';
-import { sha256 } from '../base/merkle.ts';
 import type { Random } from '../base/random.ts';
 import { parseAddress } from '../chains/address/parse.ts';
 import { type ChainId, chainOf, isEvm } from '../chains/registry.ts';
@@ -40,6 +39,7 @@ import type {
   ReceiptView,
 } from './service.ts';
 import type { ReceiptStore, StoredReceipt } from './store.ts';
+import { type OwnFacts, ReceiptTemplate, type ReceiptText, type SharedFacts } from './template.ts';
 
 const SALT_BYTES = 16;
 /** Salts are drawn for this many receipts at a time: one call of the generator costs as much as a hash. */
@@ -175,14 +175,17 @@ function verdictFacts(
   };
 }
 
-/** Bytes of a text for the next call alone. A buffer for each text of some kilobytes would be memory outside of the heap. */
-const scratch = Buffer.alloc(RECEIPT_LIMITS.receiptBytesMax);
-/** Bytes of a code unit in UTF-8 at most. */
-const UNIT_BYTES_MAX = 3;
+/** Text of a JWS for the next call alone. A buffer for each of some kilobytes would be memory outside of the heap. */
+const scratch = Buffer.alloc(2 * RECEIPT_LIMITS.receiptBytesMax);
 
-function bytesIn(text: string, encoding: 'utf8' | 'latin1'): Buffer {
-  const isFitting = text.length * UNIT_BYTES_MAX <= scratch.length;
-  return isFitting ? scratch.subarray(0, scratch.write(text, encoding)) : Buffer.from(text, encoding);
+/** Returns the bytes of a JWS that are signed. Its parts are written apart: a text that is joined of them is copied to become one. */
+function signedBytes(start: string, [first, middle, last]: ReceiptText['encoded']): Buffer {
+  if (start.length + first.length + middle.length + last.length > scratch.length)
+    return Buffer.from(start + first + middle + last, 'latin1');
+  let end = scratch.write(start + first, 0, 'latin1');
+  end += scratch.write(middle, end, 'latin1');
+  end += scratch.write(last, end, 'latin1');
+  return scratch.subarray(0, end);
 }
 
 interface IssueOptions {
@@ -192,7 +195,7 @@ interface IssueOptions {
   readonly leaves?: Buffer;
 }
 
-/** The state of the lists, and its canonical text. */
+/** The state of the lists. */
 interface CoverageNow {
   /** Second and data version at which it was read. */
   readonly issuedAt: number;
@@ -200,16 +203,44 @@ interface CoverageNow {
   /** As JSON text, to compare with. */
   readonly state: string;
   readonly lists: ReceiptListState[];
-  readonly text: string;
 }
 
 /** A receipt that is not signed yet, and the texts that were written for its hashes. */
 interface MadeReceipt {
   readonly receipt: Receipt;
-  /** Canonical. */
-  readonly text: string;
+  readonly text: ReceiptText;
+  readonly facts: string;
   /** Canonical text of the labels of the evidence; undefined if it has none. */
   readonly labelsText: string | undefined;
+}
+
+/** Facts of a receipt that follow from the answer. */
+type GivenFacts = Omit<SharedFacts, keyof FactsOfNow>;
+type FactsOfNow = Pick<
+  SharedFacts,
+  | 'v'
+  | 'coverage'
+  | 'issuedAt'
+  | 'expiresAt'
+  | 'issuer'
+  | 'policySha256'
+  | 'policyVersion'
+  | 'softwareVersion'
+>;
+
+/** Templates of the receipts of a second. */
+interface Templates extends Pick<SharedFacts, 'coverage' | 'issuedAt' | 'issuer'> {
+  readonly byFacts: Map<string, ReceiptTemplate>;
+}
+
+/** Returns a text that differs if a fact does. Only free texts may have any character, and they are quoted. */
+function nameOf(facts: GivenFacts): string {
+  const { kind, verdict, score, riskLevel, sanctioned, reasonCodes, assessed, asOf, narrowed, lines } = facts;
+  const { dataVersion, graph } = facts;
+  let name = `${kind} ${verdict} ${score} ${riskLevel} ${sanctioned} ${assessed} ${asOf} ${reasonCodes.join()} ${narrowed.join()}`;
+  for (const { chain, height, asOf: until } of graph) name += ` ${chain} ${height} ${until}`;
+  if (lines !== null) name += ` ${lines.count} ${lines.root}`;
+  return `${name} ${JSON.stringify(dataVersion)}`;
 }
 
 class SignedReceipts implements Receipts {
@@ -220,6 +251,7 @@ class SignedReceipts implements Receipts {
   readonly #policySha256: string;
   /** The same object as long as nothing changes, as the policy is: the store hashes and compresses each object once. */
   #coverage: CoverageNow | null = null;
+  #templates: Templates | null = null;
   #salts = Buffer.alloc(0);
   #saltAt = 0;
 
@@ -290,11 +322,9 @@ class SignedReceipts implements Receipts {
     const { evidence } = attested;
     // Before the time of the receipt is taken: a key that is created meanwhile would be newer than the receipt.
     const signer = await store.keys.active();
-    const { receipt, text, labelsText } = this.#make(attested, id);
-    const payload = bytesIn(text, 'utf8');
-    const hash = sha256(payload);
-    const signed = signedPart(signer.kid, payload);
-    const signature = base64url(await signer.sign(bytesIn(signed, 'latin1')));
+    const { receipt, text, facts, labelsText } = this.#make(attested, id);
+    const { hash, encoded } = text;
+    const signature = base64url(await signer.sign(signedBytes(signedPart(signer.kid, ''), encoded)));
     // Before anything is stored: it fails if the answer has no verdict for a contract, or if there is no key.
     const eip712 = target === null ? null : await this.#verdict(attested, receipt, target);
     await store.add(
@@ -313,6 +343,7 @@ class SignedReceipts implements Receipts {
         receipt,
         evidence: evidence as unknown as Answer,
         policy: this.#policy,
+        facts,
         ...(labelsText === undefined ? {} : { labelsText }),
       },
       leaves,
@@ -321,7 +352,7 @@ class SignedReceipts implements Receipts {
     await log?.().append([{ id: receipt.id, hash }]);
     const issued = {
       id: receipt.id,
-      jws: `${signed}.${signature}`,
+      jws: `${signedPart(signer.kid, encoded[0])}${encoded[1]}${encoded[2]}.${signature}`,
       expiresAt: isoTime(receipt.expiresAt * 1000),
     };
     return eip712 === null ? issued : { ...issued, eip712 };
@@ -341,53 +372,77 @@ class SignedReceipts implements Receipts {
     }
   }
 
-  #make({ kind, request, answer, evidence, lines }: AnswerToAttest, id = this.#newId()): MadeReceipt {
-    const { clock, policy, issuer } = this.#deps;
+  #make(
+    { kind, request, answer, evidence, lines, addresses }: AnswerToAttest,
+    id = this.#newId(),
+  ): MadeReceipt {
+    const { policy } = this.#deps;
     const chain = textOf(answer.chain) as ChainId | null;
     const judgement = judgementOf(evidence, answer, policy);
-    const issuedAt = Math.floor(clock.now() / 1000);
-    const asOf = textOf(answer.asOf);
-    const dataVersion = textOf(answer.dataVersion) ?? '';
-    const narrowed = narrowedOf(partsOf(request));
-    // A verifier that does not read these two must not take the verdict for a current one: it refuses it as expired.
-    const lifeSeconds = asOf === null && narrowed.length === 0 ? RECEIPT_LIMITS.verdictSeconds : 0;
-    const coverage = this.#coverageAt(issuedAt, dataVersion);
     const labelsText = 'labels' in evidence ? canonicalJson(evidence.labels) : undefined;
     const ofLabels = labelsText === undefined ? null : { name: 'labels', text: labelsText };
-    const receipt: Receipt = {
-      v: 1,
+    const canonical =
+      chain === null
+        ? []
+        : (addresses ?? addressesOf(answer).map((address) => parseAddress(chain, address).canonical));
+    const own: OwnFacts = {
       id,
-      kind,
-      subject:
-        chain === null
-          ? []
-          : addressesOf(answer).map((address) => accountIdOf(chain, parseAddress(chain, address).canonical)),
+      subject: canonical.map((address) => accountIdOf(chain as ChainId, address)),
       requestSha256: canonicalSha256(request),
       answerSha256: textSha256(canonicalObject(answer, { omitted: ADDED_LATER })),
       evidenceSha256: textSha256(canonicalObject(evidence as unknown as Answer, { known: ofLabels })),
+      salt: this.#nextSalt(),
+    };
+    const template = this.#templateOf({
+      kind,
       verdict: judgement.verdict,
       score: judgement.score,
       riskLevel: judgement.riskLevel,
       sanctioned: judgement.sanctioned,
       reasonCodes: [...judgement.reasonCodes],
       assessed: typeof answer.assessed === 'boolean' ? answer.assessed : null,
-      asOf,
-      narrowed,
-      coverage: coverage.lists,
-      dataVersion,
+      asOf: textOf(answer.asOf),
+      narrowed: narrowedOf(partsOf(request)),
+      dataVersion: textOf(answer.dataVersion) ?? '',
       graph: chain === null || !('graph' in evidence) ? [] : [graphState(chain, evidence.graph)],
-      policySha256: this.#policySha256,
-      policyVersion: policy.version,
-      softwareVersion: this.#options.softwareVersion,
-      issuedAt,
-      expiresAt: issuedAt + lifeSeconds,
-      issuer: issuer(),
-      salt: this.#nextSalt(),
       lines: lines === undefined ? null : { ...lines },
+    });
+    return {
+      receipt: template.receiptOf(own),
+      text: template.textOf(own),
+      facts: template.facts,
+      labelsText,
     };
-    const ofCoverage = { name: 'coverage', text: coverage.text };
-    const text = canonicalObject(receipt, { known: ofCoverage });
-    return { receipt, text, labelsText };
+  }
+
+  /** Returns the template of receipts with some facts: the same one within a second. */
+  #templateOf(facts: GivenFacts): ReceiptTemplate {
+    const { clock, policy, issuer } = this.#deps;
+    const issuedAt = Math.floor(clock.now() / 1000);
+    const coverage = this.#coverageAt(issuedAt, facts.dataVersion).lists;
+    const now = { issuedAt, coverage, issuer: issuer() };
+    const known = this.#templates;
+    if (known?.issuedAt !== issuedAt || known.coverage !== coverage || known.issuer !== now.issuer)
+      this.#templates = { ...now, byFacts: new Map() };
+    const { byFacts } = this.#templates as Templates;
+    const name = nameOf(facts);
+    let template = byFacts.get(name);
+    if (template === undefined) {
+      // A verifier that does not read these two must not take the verdict for a current one: it refuses it as expired.
+      const isCurrent = facts.asOf === null && facts.narrowed.length === 0;
+      template = new ReceiptTemplate({
+        v: 1,
+        ...facts,
+        ...now,
+        expiresAt: issuedAt + (isCurrent ? RECEIPT_LIMITS.verdictSeconds : 0),
+        policySha256: this.#policySha256,
+        policyVersion: policy.version,
+        softwareVersion: this.#options.softwareVersion,
+      });
+      if (byFacts.size >= RECEIPT_LIMITS.templatesMax) byFacts.clear();
+      byFacts.set(name, template);
+    }
+    return template;
   }
 
   #nextSalt(): string {
@@ -407,9 +462,7 @@ class SignedReceipts implements Receipts {
     const lists = [...this.#deps.lists()];
     const state = JSON.stringify(lists);
     this.#coverage =
-      known?.state === state
-        ? { ...known, issuedAt, dataVersion }
-        : { issuedAt, dataVersion, state, lists, text: canonicalJson(lists) };
+      known?.state === state ? { ...known, issuedAt, dataVersion } : { issuedAt, dataVersion, state, lists };
     return this.#coverage;
   }
 

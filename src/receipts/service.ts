@@ -33,6 +33,8 @@ export interface AnswerToAttest {
   /** `data` of the response. */
   readonly answer: Readonly<Record<string, unknown>>;
   readonly evidence: Evidence | NamesEvidence | LinesEvidence;
+  /** Canonical addresses of the subjects, if the caller has parsed them. Default: they are parsed from the answer. */
+  readonly addresses?: readonly string[];
   /** Of BULK and BATCH. */
   readonly lines?: BoundLines;
 }

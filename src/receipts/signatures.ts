@@ -70,7 +70,10 @@ export class Signatures {
     if (group === null || this.#sent.size >= SENT_MAX) return;
     this.#open = null;
     const isSmall = group.calls.length < RECEIPT_LIMITS.signedByThreadMin && this.#sent.size === 0;
-    if (isSmall || this.#isClosed) return this.#signGroupHere(group);
+    if (isSmall || this.#isClosed) {
+      this.#signGroupHere(group);
+      return;
+    }
     this.#thread ??= this.#startThread();
     const { number, count } = group.slot;
     this.#sent.set(number, group);

@@ -207,14 +207,14 @@ class LmdbReceiptStore implements ReceiptStore {
   }
 
   add(row: NewStoredReceipt, content: ReceiptContent, leaves?: Buffer): Promise<StoredReceipt> {
-    const { receipt, policy, labelsText } = content;
+    const { receipt, policy, labelsText, facts } = content;
     const { labels, ...evidence } = content.evidence;
     const parts = [partOf('coverage', receipt.coverage), partOf('policy', policy)];
     if (typeof labels === 'object' && labels !== null)
       parts.push(this.#labelParts.of(labelsText ?? canonicalJson(labels)));
     const hashes: { -readonly [Name in PartName]?: string } = {};
     for (const { name, hash } of parts) hashes[name] = hash;
-    const item = leaves === undefined ? groupItem(row, receipt, evidence, hashes) : null;
+    const item = leaves === undefined ? groupItem(row, receipt, evidence, hashes, facts) : null;
     let own: Buffer | null = null;
     if (item === null) {
       const { coverage: _, ...facts } = receipt;

@@ -38,6 +38,8 @@ export interface ReceiptContent {
   readonly policy: object;
   /** Canonical text of the labels, if the caller has written it: a store need not write it again. */
   readonly labelsText?: string;
+  /** JSON text of the facts that it shares with others (`commonFacts`), if the caller has written it. */
+  readonly facts?: string;
 }
 
 export type NewStoredReceipt = Omit<StoredReceipt, 'erasedAtMs' | 'storedBytes' | 'parts'>;

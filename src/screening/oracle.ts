@@ -261,6 +261,8 @@ export function createOracle(deps: OracleDeps): OracleQuery {
 export type AttestedOracleQuery = (...request: Parameters<OracleQuery>) => {
   readonly answer: OracleAnswer;
   readonly evidence: OracleEvidence;
+  /** The canonical address. */
+  readonly canonical: string;
 };
 
 /** Returns the query of `createOracle` that also returns the evidence. */
@@ -298,7 +300,7 @@ export function createAttestedOracle(
       staleReason: context.staleReason,
       graph: { height: deps.heightOf?.(subject.chain) ?? null, asOf: status.graphAsOf },
     };
-    return { answer, evidence };
+    return { answer, evidence, canonical: subject.canonical };
   };
 }
 

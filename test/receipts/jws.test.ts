@@ -2,12 +2,12 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { compactVerify, importJWK } from 'jose';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { compactJws, parseJwks, type ReceiptJwk, signReceipt, verifyJws } from '../../src/receipts/jws.ts';
+import { parseJwks, type ReceiptJwk, verifyJws } from '../../src/receipts/jws.ts';
 import { thumbprintOf } from '../../src/receipts/keys.ts';
 import { RECEIPT_LIMITS } from '../../src/receipts/limits.ts';
 import type { Receipt } from '../../src/receipts/receipt.ts';
 import { receiptBytes } from '../../src/receipts/receipt.ts';
-import { NOW_SECONDS, receiptWith } from './world.ts';
+import { NOW_SECONDS, receiptWith, signedJws } from './world.ts';
 
 function newKey(more: Partial<ReceiptJwk> = {}) {
   const { privateKey } = generateKeyPairSync('ed25519');
@@ -23,12 +23,7 @@ function newKey(more: Partial<ReceiptJwk> = {}) {
     iat: NOW_SECONDS - 100,
     ...more,
   } as const;
-  const signed = async (receipt: Receipt): Promise<string> =>
-    compactJws(
-      receipt,
-      kid,
-      await signReceipt(receipt, { kid, sign: async (bytes) => sign(null, bytes, privateKey) }),
-    );
+  const signed = async (receipt: Receipt): Promise<string> => signedJws(receipt, kid, privateKey);
   /** A JWS with any header and payload, signed with this key. */
   const forged = (header: object, payload: string | Uint8Array): string => {
     const text = `${base64url(JSON.stringify(header))}.${base64url(payload)}`;

@@ -1,11 +1,11 @@
 /** A signed receipt that is in a transparency log, with everything that its verifiers need. */
-import { generateKeyPairSync, sign } from 'node:crypto';
-import { compactJws, type ReceiptJwk, signReceipt } from '../../src/receipts/jws.ts';
+import { generateKeyPairSync } from 'node:crypto';
+import type { ReceiptJwk } from '../../src/receipts/jws.ts';
 import { thumbprintOf } from '../../src/receipts/keys.ts';
 import { type Receipt, receiptHash } from '../../src/receipts/receipt.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
 import { entriesOf, openLog } from './log/world.ts';
-import { receiptWith } from './world.ts';
+import { receiptWith, signedJws } from './world.ts';
 
 export interface ProvedReceipt {
   readonly receipt: Receipt;
@@ -28,8 +28,7 @@ export async function provedReceipt(change: Partial<Receipt> = {}): Promise<Prov
     iat: now - 1_000,
   };
   const receipt = receiptWith({ issuedAt: now, expiresAt: now + 900, ...change });
-  const signer = { kid, sign: async (bytes: Uint8Array) => sign(null, bytes, privateKey) };
-  const jwsOf = async (of: Receipt): Promise<string> => compactJws(of, kid, await signReceipt(of, signer));
+  const jwsOf = async (of: Receipt): Promise<string> => signedJws(of, kid, privateKey);
   const folder = tempFolder();
   const { log, close } = await openLog(folder.path, { checkpointMs: 0 });
   await log.append(entriesOf(0, 300));

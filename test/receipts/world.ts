@@ -1,6 +1,8 @@
 /** A receipt, a key and a store for tests of receipts. */
+import { type KeyObject, sign } from 'node:crypto';
 import { systemRandom } from '../../src/base/random.ts';
-import type { Receipt } from '../../src/receipts/receipt.ts';
+import { compactJws, signedPart } from '../../src/receipts/jws.ts';
+import { type Receipt, receiptBytes } from '../../src/receipts/receipt.ts';
 import { openReceiptStore } from '../../src/receipts/store-lmdb.ts';
 import { createEncryption, type Encryption } from '../../src/state/encryption.ts';
 import type { OpenStore } from '../../src/state/live-store.ts';
@@ -53,3 +55,9 @@ export const storeAt = (path: string, clock: { readonly now: () => number }, ope
       ...(openStore === undefined ? {} : { openStore }),
     },
   );
+
+/** Returns the JWS of a receipt. */
+export function signedJws(receipt: Receipt, kid: string, privateKey: KeyObject): string {
+  const text = signedPart(kid, receiptBytes(receipt).toString('base64url'));
+  return compactJws(receipt, kid, sign(null, Buffer.from(text), privateKey));
+}

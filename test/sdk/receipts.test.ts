@@ -5,10 +5,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ReceiptError, verifyReceipt } from '../../sdk/typescript/src/index.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { canonicalSha256 } from '../../src/receipts/canonical.ts';
-import { compactJws, signReceipt } from '../../src/receipts/jws.ts';
 import { thumbprintOf } from '../../src/receipts/keys.ts';
 import { answerOf, receiptBytes } from '../../src/receipts/receipt.ts';
-import { receiptWith } from '../receipts/world.ts';
+import { receiptWith, signedJws } from '../receipts/world.ts';
 import { findPython, runPython } from '../setup/python.ts';
 
 const ANSWER = {
@@ -41,8 +40,7 @@ describe('receipts in the clients', () => {
     const text = `${base64url(JSON.stringify(head))}.${base64url(payload)}`;
     return `${text}.${sign(null, Buffer.from(text), privateKey).toString('base64url')}`;
   };
-  const signed = async (of: typeof receipt): Promise<string> =>
-    compactJws(of, kid, await signReceipt(of, { kid, sign: async (bytes) => sign(null, bytes, privateKey) }));
+  const signed = async (of: typeof receipt): Promise<string> => signedJws(of, kid, privateKey);
 
   let jws: string;
   /** What both clients refuse: the token, the keys, the answer, and the field that the message names. */

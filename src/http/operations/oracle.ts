@@ -36,12 +36,13 @@ export const oracle = operation({
       // Read before anything is awaited: the path and the query belong to the open request.
       const { chain, address } = path;
       const wanted = wantedReceipt(call, query);
-      const { answer, evidence } = attestedOracle(chain, address, quota);
+      const { answer, evidence, canonical } = attestedOracle(chain, address, quota);
       const attested = {
         kind: 'ORACLE',
         request: { chain, address },
         answer: { ...answer },
         evidence,
+        addresses: [canonical],
       } as const;
       if (wanted === null) return jsonBytes(attested.answer);
       return withReceipt({ services, call }, attested, wanted);

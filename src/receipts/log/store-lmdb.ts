@@ -127,8 +127,10 @@ class LmdbLogStore implements LogStore {
         if (node.level % TILE_HEIGHT !== 0) return;
         tiles.push([node.level / TILE_HEIGHT, Math.floor(node.index / TILE_WIDTH)], hash);
       };
+      // Ids sort by time: nearly all are new because they are greater than any before, and need not be looked up.
+      let last = this.#lastId();
       const indexes = entries.map(({ id, hash }) => {
-        const known = ids.get(id);
+        const known = last !== null && id > last ? undefined : ids.get(id);
         if (known !== undefined) {
           const there = known < before ? this.entry(known) : added[known - before];
           return there !== undefined && there !== null && Buffer.compare(there, hash) === 0 ? known : null;
@@ -136,6 +138,7 @@ class LmdbLogStore implements LogStore {
         const index = frontier.size;
         if (index >= LOG_LIMITS.ownEntriesMax) throw logFull();
         ids.putSync(id, index);
+        if (last === null || id > last) last = id;
         added.push(hash);
         bundles.push(Math.floor(index / TILE_WIDTH), hash);
         frontier.append(leafHash(hash), addNode);
@@ -147,6 +150,12 @@ class LmdbLogStore implements LogStore {
       if (isDue(this.#signedSize(), frontier.size)) this.#putCheckpoint(frontier, sign);
       return indexes;
     });
+  }
+
+  /** Returns the greatest id of all entries; null if there is none. */
+  #lastId(): string | null {
+    for (const id of this.#tables.ids.getKeys({ reverse: true, limit: 1 })) return id;
+    return null;
   }
 
   /** Number of entries that the last checkpoint covers. */
