@@ -1,4 +1,5 @@
 /** The page that verifies receipts, in Chromium: without an account, and after its server has stopped. */
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumProgram } from '../setup/chromium.ts';
 import { type DashboardBrowser, openDashboardBrowser } from './dashboard-browser.ts';
@@ -6,10 +7,16 @@ import { newWorld, type RunningServer, until, type World } from './program.ts';
 
 const LAZARUS = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
 
+/** Checks that are measured, after some for the compiler of the browser. */
+const ROUNDS = 200;
+const WARM_UP = 20;
+
 describe.runIf(chromiumProgram !== null)('the page that verifies receipts', () => {
   let world: World;
   let server: RunningServer;
   let browser: DashboardBrowser;
+  /** A receipt of the server. */
+  let genuine = '';
 
   beforeAll(async () => {
     world = newWorld();
@@ -28,11 +35,68 @@ describe.runIf(chromiumProgram !== null)('the page that verifies receipts', () =
     return response.status === 200 ? response.text() : '';
   }
 
+  it('opens the code of a printed report: fetches its receipt, or checks a pasted one against it', async () => {
+    const signed = async (): Promise<{ id: string; jws: string; sha256: string }> => {
+      const text = await get(`/api/v1/oracle/address/ETH/${LAZARUS}?receipt=jws`);
+      const { id, jws } = (JSON.parse(text) as { data: { receipt: { id: string; jws: string } } }).data
+        .receipt;
+      const payload = Buffer.from(jws.split('.')[1] ?? '', 'base64url');
+      return { id, jws, sha256: createHash('sha256').update(payload).digest('hex') };
+    };
+    const [one, other] = [await signed(), await signed()];
+    const { page, context } = browser;
+    const receipt = page.getByLabel('Receipt', { exact: true });
+    const keys = page.getByLabel('Keys of the issuer (JWKS)', { exact: true });
+    const verify = async (): Promise<void> => {
+      await expect.poll(() => keys.inputValue()).toContain('Ed25519');
+      await page.getByRole('button', { name: 'Verify' }).click();
+    };
+    const same = page.getByRole('status').getByText('Its id and its SHA-256 are those of the code.');
+
+    // Without a session, the page asks for the text.
+    await page.goto(`${server.url}/verify#${one.id}.${one.sha256}`);
+    await page.getByRole('note').getByText('cannot be fetched without a session').waitFor();
+    expect(await receipt.inputValue()).toBe('');
+    expect(await browser.axe()).toEqual([]);
+    await context.setOffline(true);
+    await receipt.fill(one.jws);
+    await verify();
+    await same.waitFor();
+    await receipt.fill(other.jws);
+    await verify();
+    await page.getByRole('alert').getByText(`its id is ${other.id}, and the code has ${one.id}.`).waitFor();
+    // A code that another program made for the same id.
+    await page.evaluate(`location.hash = '#${one.id}.${other.sha256}'`);
+    await receipt.fill(one.jws);
+    await verify();
+    await page
+      .getByRole('alert')
+      .getByText(`its SHA-256 is ${one.sha256}, and the code has ${other.sha256}.`)
+      .waitFor();
+    await page.evaluate(`location.hash = '#${one.id}'`);
+    await verify();
+    await page.getByRole('status').getByText('Its id is that of the code.').waitFor();
+    await context.setOffline(false);
+
+    // The account of the receipt: the page fetches it.
+    await context.setExtraHTTPHeaders({ Authorization: `Bearer ${server.firstKey}` });
+    await page.goto(`${server.url}/verify#${other.id}.${other.sha256}`);
+    await page.reload();
+    await page.getByRole('note').getByText('which was fetched from this server').waitFor();
+    expect(await receipt.inputValue()).toBe(other.jws);
+    await verify();
+    await same.waitFor();
+    await context.setExtraHTTPHeaders({});
+    expect(await page.evaluate('globalThis.violations')).toEqual([]);
+    expect(browser.faults).toEqual([]);
+  }, 240_000);
+
   it('verifies without the server, and refuses what is forged', async () => {
     const response = await get(`/api/v1/oracle/address/ETH/${LAZARUS}?receipt=jws`);
     const { receipt, ...answer } = (
       JSON.parse(response) as { data: { receipt: { id: string; jws: string } } }
     ).data;
+    genuine = receipt.jws;
     const logKey = (await world.run(['log', 'key'])).out.trim();
     let proof = '';
     await until(async () => {
@@ -87,23 +151,25 @@ describe.runIf(chromiumProgram !== null)('the page that verifies receipts', () =
 
   it('verifies a receipt and its proof in 5 ms', async () => {
     const { page } = browser;
+    // The form has the proof and the key of the log since the test before.
+    await page.getByLabel('Receipt', { exact: true }).fill(genuine);
     const times = await page.evaluate<number[]>(`(async () => {
-      const key = await crypto.subtle.generateKey({ name: 'Ed25519' }, false, ['sign', 'verify']);
-      const bytes = new Uint8Array(2_000);
-      const signature = await crypto.subtle.sign('Ed25519', key.privateKey, bytes);
-      const times = [];
-      for (let round = 0; round < 50; round++) {
-        const from = performance.now();
-        // As much as a receipt in a log of a billion: two signatures, and 32 hashes.
-        for (let twice = 0; twice < 2; twice++) await crypto.subtle.verify('Ed25519', key.publicKey, signature, bytes);
-        for (let hash = 0; hash < 32; hash++) await crypto.subtle.digest('SHA-256', bytes.subarray(0, 65));
-        times.push(performance.now() - from);
+      const form = document.querySelector('form');
+      const measures = () => performance.getEntriesByName('verify a receipt');
+      performance.clearMeasures();
+      for (let round = 1; round <= ${ROUNDS + WARM_UP}; round++) {
+        form.requestSubmit();
+        while (measures().length < round) await new Promise((resolve) => setTimeout(resolve, 1));
       }
-      return times.sort((a, b) => a - b);
+      return measures().slice(${WARM_UP}).map(({ duration }) => duration).sort((a, b) => a - b);
     })()`);
+    expect(times).toHaveLength(ROUNDS);
+    const at = (share: number): number => times[Math.floor(share * ROUNDS)] as number;
     console.info(
-      `in the browser: ${times[0]?.toFixed(2)} ms at best, ${times[25]?.toFixed(2)} ms at the median`,
+      `in the browser, the page verifies a receipt of ${genuine.length} bytes and its proof in ${at(0.5).toFixed(2)} ms ` +
+        `at the median, ${at(0.99).toFixed(2)} ms at p99, ${at(0).toFixed(2)} ms at best`,
     );
-    expect(times[0]).toBeLessThan(50);
-  });
+    // The goal is 5 ms. Other work on the machine multiplies all times but the best.
+    expect(at(0)).toBeLessThan(5);
+  }, 120_000);
 });

@@ -8,19 +8,10 @@ import type { Schemas } from '../../api/client.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { PATHS } from '../../paths.ts';
 import { QrCode } from '../../ui/QrCode.tsx';
+import { codeLink, receiptSha256 } from '../verify/code.ts';
 
 interface PrintedReceiptProps {
   readonly receipt: Schemas['IssuedReceipt'];
-}
-
-/** Returns the SHA-256 of the payload of a JWS, hexadecimal; null on a page without https, on which browsers compute no hash. */
-async function receiptSha256(jws: string): Promise<string | null> {
-  const subtle: SubtleCrypto | undefined = globalThis.crypto.subtle;
-  if (subtle === undefined) return null;
-  const payload = (jws.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
-  const bytes = Uint8Array.from(atob(payload), (char) => char.charCodeAt(0));
-  const hash = new Uint8Array(await subtle.digest('SHA-256', bytes));
-  return Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 /** The section. */
@@ -36,8 +27,7 @@ export function PrintedReceipt({ receipt: { id, jws } }: PrintedReceiptProps): R
       isGone = true;
     };
   }, [jws]);
-  // The fragment is not sent to the server.
-  const link = `${location.origin}${PATHS.verify}#${id}${sha256 === null ? '' : `.${sha256}`}`;
+  const link = codeLink(`${location.origin}${PATHS.verify}`, { id, sha256 });
   return (
     <section className="only-print printed-receipt" aria-label={t('screening.receipt')}>
       <h2>{t('screening.receipt')}</h2>

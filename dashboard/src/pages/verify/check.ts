@@ -1,6 +1,8 @@
 /** Checks a pasted receipt with what was pasted beside it. It sends nothing, and needs no server. */
 import { verifyLine, verifyLogProof } from '../../../../sdk/typescript/src/receipt-proofs.ts';
 import { type Receipt, verifyReceipt } from '../../../../sdk/typescript/src/receipts.ts';
+import type { ReceiptCode } from './code.ts';
+import { receiptSha256 } from './code.ts';
 
 export interface Pasted {
   /** A JWS, or a response with a receipt, or a line with its proof. */
@@ -13,19 +15,21 @@ export interface Pasted {
   readonly logKey: string;
 }
 
+/** The field that a problem is about. */
+export type PastedField = keyof Pasted;
+
 export interface Checked {
   readonly receipt: Receipt;
   readonly isExpired: boolean;
   /** Whether an answer beside the receipt is the one that was signed. It fails otherwise. */
   readonly hasAnswer: boolean;
+  /** Whether a code has the id of the receipt, and its hash if the code has one. It fails if they differ. Null without a code. */
+  readonly ofCode: 'id' | 'hash' | null;
   /** Number of a line beside its proof, from 0. */
   readonly line: number | null;
   /** Place in the transparency log. */
   readonly logged: { readonly origin: string; readonly index: number; readonly size: number } | null;
 }
-
-/** The field that a problem is about. */
-export type PastedField = keyof Pasted;
 
 /** What was pasted cannot be read, or does not prove what it should. The message is English, like those of the clients. */
 export class PastedError extends Error {
@@ -81,17 +85,34 @@ async function about<T>(field: PastedField, check: () => Promise<T>): Promise<T>
   }
 }
 
+/** Checks that a receipt is the one of a printed code. */
+async function checkCode(jws: string, { id }: Receipt, code: ReceiptCode): Promise<'id' | 'hash'> {
+  const other = 'receipt: is genuine, and it is not the one of the code:';
+  if (id !== code.id)
+    throw new PastedError('receipt', `${other} its id is ${id}, and the code has ${code.id}.`);
+  if (code.sha256 === null) return 'id';
+  const sha256 = await receiptSha256(jws);
+  if (sha256 === code.sha256) return 'hash';
+  throw new PastedError('receipt', `${other} its SHA-256 is ${sha256}, and the code has ${code.sha256}.`);
+}
+
 /**
  * Checks what was pasted.
  *
  * @param now - seconds since 1970
+ * @param code - of the address of the page; null for none
  * @throws PastedError if anything does not hold
  */
-export async function checkPasted(pasted: Pasted, now: number): Promise<Checked> {
+export async function checkPasted(
+  pasted: Pasted,
+  now: number,
+  code: ReceiptCode | null = null,
+): Promise<Checked> {
   const { jws, data } = receiptText(pasted.receipt.trim());
   const jwks = parsed(pasted.jwks, 'jwks') as unknown as Parameters<typeof verifyReceipt>[1];
   if (!Array.isArray(jwks.keys)) throw new PastedError('jwks', 'jwks: must have a list of keys.');
   const receipt = await about('receipt', () => verifyReceipt(jws, jwks, { allowExpired: true }));
+  const ofCode = code === null ? null : await checkCode(jws, receipt, code);
   const isLine = data !== null && typeof data.line === 'number' && Array.isArray(data.path);
   const answer =
     data === null || isLine || isRecord(data) || Object.keys(data).length === 1 ? undefined : data;
@@ -106,6 +127,7 @@ export async function checkPasted(pasted: Pasted, now: number): Promise<Checked>
     receipt,
     isExpired: receipt.expiresAt <= now,
     hasAnswer: answer !== undefined,
+    ofCode,
     line: isLine ? Number(data.line) : null,
     logged,
   };

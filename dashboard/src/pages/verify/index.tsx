@@ -2,13 +2,22 @@
  * `/verify`: checks a receipt in the browser, also for people without an account. When the page is loaded, it needs no server: what is pasted
  * stays in the browser.
  */
-import { type ChangeEvent, type FormEvent, type ReactNode, useEffect, useId, useState } from 'react';
+import {
+  type ChangeEvent,
+  type FormEvent,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useId,
+  useState,
+} from 'react';
 import { type I18n, useI18n } from '../../i18n/index.tsx';
 import type { MessageKey } from '../../i18n/messages.ts';
 import { Button } from '../../ui/Button.tsx';
 import { Field } from '../../ui/Field.tsx';
 import { Page } from '../../ui/Page.tsx';
 import { type Checked, checkPasted, type Pasted, PastedError, type PastedField } from './check.ts';
+import { codeOf, fetchReceipt, type ReceiptCode } from './code.ts';
 
 /** Larger files are no receipts: an answer has 300 KB at most. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
@@ -85,13 +94,14 @@ function factsOf(
 function Held({ checked }: { readonly checked: Checked }): ReactNode {
   const i18n = useI18n();
   const { t } = i18n;
-  const { isExpired, hasAnswer, logged } = checked;
+  const { isExpired, hasAnswer, ofCode, logged } = checked;
   return (
     <section className="card" role="status">
       <p>
         <strong>{t('verify.holds')}</strong>
       </p>
       <ul>
+        {ofCode === null ? null : <li>{t(ofCode === 'hash' ? 'verify.sameHash' : 'verify.sameId')}</li>}
         <li>{t(hasAnswer ? 'verify.answer' : 'verify.noAnswer')}</li>
         <li>{t(logged === null ? 'verify.notLogged' : 'verify.isLogged')}</li>
         {isExpired ? <li>{t('verify.expired')}</li> : null}
@@ -113,6 +123,53 @@ type Outcome =
   | { readonly checked: Checked }
   | { readonly failed: PastedField | null; readonly message: string };
 
+type CodeState = 'fetching' | 'fetched' | 'absent';
+
+/** The code of the address of the page, and whether its receipt could be fetched. */
+interface OpenedCode {
+  readonly code: ReceiptCode;
+  readonly state: CodeState;
+}
+
+/**
+ * Reads the code of the address of the page, also if the address changes, and fetches its receipt.
+ *
+ * @param onFetched - called with the JWS; the same function in each call
+ */
+function useCode(onFetched: (jws: string) => void): OpenedCode | null {
+  const [fragment, setFragment] = useState(location.hash);
+  const [opened, setOpened] = useState<OpenedCode | null>(null);
+  useEffect(() => {
+    const change = (): void => setFragment(location.hash);
+    addEventListener('hashchange', change);
+    return () => removeEventListener('hashchange', change);
+  }, []);
+  useEffect(() => {
+    const code = codeOf(fragment);
+    setOpened(code && { code, state: 'fetching' });
+    if (code === null) return;
+    let isGone = false;
+    void fetchReceipt(code.id).then((jws) => {
+      if (isGone) return;
+      setOpened({ code, state: jws === null ? 'absent' : 'fetched' });
+      if (jws !== null) onFetched(jws);
+    });
+    return () => {
+      isGone = true;
+    };
+  }, [fragment, onFetched]);
+  return opened;
+}
+
+const CODE_TEXTS: Readonly<Record<CodeState, MessageKey>> = {
+  fetching: 'verify.codeFetching',
+  fetched: 'verify.codeFetched',
+  absent: 'verify.codeAbsent',
+};
+
+/** Name of the time that a check takes, for the tools of browsers. */
+const MEASURE = 'verify a receipt';
+
 /** The form and its result. */
 export function VerifyPage(): ReactNode {
   const { t } = useI18n();
@@ -122,6 +179,12 @@ export function VerifyPage(): ReactNode {
     setPasted((before) => ({ ...before, [field]: text }));
     setOutcome(null);
   };
+  const opened = useCode(
+    useCallback((receipt: string) => {
+      setPasted((before) => ({ ...before, receipt }));
+      setOutcome(null);
+    }, []),
+  );
   // The keys of this installation, for the usual case. Whoever checks a receipt of another one pastes its keys.
   useEffect(() => {
     fetch('/.well-known/jwks.json')
@@ -131,8 +194,12 @@ export function VerifyPage(): ReactNode {
   }, []);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    checkPasted(pasted, Date.now() / 1_000).then(
-      (checked) => setOutcome({ checked }),
+    const start = performance.now();
+    checkPasted(pasted, Date.now() / 1_000, opened?.code ?? null).then(
+      (checked) => {
+        performance.measure(MEASURE, { start });
+        setOutcome({ checked });
+      },
       (error: unknown) =>
         setOutcome({
           failed: error instanceof PastedError ? error.field : null,
@@ -144,6 +211,7 @@ export function VerifyPage(): ReactNode {
     <Page title={t('verify.title')}>
       <form className="card form" onSubmit={submit}>
         <p>{t('verify.help')}</p>
+        {opened === null ? null : <p role="note">{t(CODE_TEXTS[opened.state], { id: opened.code.id })}</p>}
         {globalThis.crypto.subtle === undefined ? <p className="form-error">{t('verify.insecure')}</p> : null}
         <Paste
           label={t('verify.receipt')}
