@@ -40,6 +40,16 @@ describe('names in place of addresses', () => {
     });
   });
 
+  it('have up to 253 characters', async () => {
+    const longest = `${'x'.repeat(249)}.eth`;
+    const resolving: NameResolver = { resolve: async (name) => (name === longest ? VITALIK : null) };
+    const { resolved } = await resolveNames({ chain: 'ETH', address: longest }, resolving);
+    expect(resolved).toEqual({ [longest]: VITALIK });
+    await expect(resolveNames({ chain: 'ETH', address: `x${longest}` }, resolving)).rejects.toThrow(
+      /at most 253 characters/,
+    );
+  });
+
   it('are rejected on an unknown chain', async () => {
     await expect(resolveNames({ chain: 'NOPE', address: 'vitalik.eth' }, resolver)).rejects.toMatchObject({
       code: 'UNKNOWN_CHAIN',
