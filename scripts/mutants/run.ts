@@ -144,11 +144,14 @@ function readResults(room: string): Result[] {
 
 const CALLS = join(projectRoot, '.mutants', 'calls');
 
-/** Measures the calls of all tests that are new or have changed since they were measured, except those of `without`. */
+/**
+ * Measures the calls of all tests that are new or have changed since they were measured, except those of `without`. A test that takes
+ * longer than `slowest` seconds is stopped and has no measurement: a run with the same limit would leave it out.
+ */
 async function measure(
   trees: readonly [Tree, ...Tree[]],
   graph: ImportGraph,
-  without: readonly string[],
+  { without, slowest }: Settings,
 ): Promise<void> {
   const known = readCalls(CALLS);
   const tests = graph.tests
@@ -156,7 +159,7 @@ async function measure(
     .map((test) => ({ test, digest: digest(readIn(graph.root, test)) }))
     .filter((each) => known[each.test]?.digest !== each.digest);
   note(`${tests.length} of ${graph.tests.length} test files to measure`);
-  await measureCalls(CALLS, tests, trees, UNMUTATED_LIMIT_MS, note);
+  await measureCalls(CALLS, tests, trees, slowest * 1000, note);
 }
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -376,7 +379,7 @@ async function main(): Promise<number> {
   try {
     const graph = readImportGraph(trees[0].folder);
     if (settings.measure) {
-      await measure(trees, graph, settings.without);
+      await measure(trees, graph, settings);
       return 0;
     }
     const calls = readCalls(CALLS);

@@ -20,6 +20,8 @@ export default defineConfig({
   cacheDir: '.vite',
   test: {
     ...project.test,
+    // A run differs from the one before by a single file: all other modules are read as they were compiled then.
+    experimental: { fsModuleCache: true, fsModuleCachePath: '.vite/modules' },
     retry: 0,
     setupFiles: process.env.NODE_V8_COVERAGE === undefined ? [] : ['./scripts/mutants/record-calls.ts'],
     reporters: ['./scripts/mutants/reporter.ts'],
