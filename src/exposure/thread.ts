@@ -3,10 +3,10 @@
  * memory of the build is freed when the process exits.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { constants, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { systemClock } from '../base/clock.ts';
 import { createLogger, type LogLevel } from '../base/log.ts';
+import { lowerPriority } from '../base/priority.ts';
 import { endBehind } from '../base/threads.ts';
 import { loadBridges } from '../chains/bridges.ts';
 import { loadAssetFacts } from '../chains/known-assets.ts';
@@ -51,7 +51,7 @@ export function runExposureThread(job: ExposureThreadJob): void {
       const started = spawn(command, [...args, chain], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
       child = started;
       // Requests have priority over builds.
-      if (started.pid !== undefined) setPriority(started.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+      lowerPriority(started.pid, log);
       let errors = '';
       started.stderr?.on('data', (chunk: Buffer) => {
         errors = (errors + chunk.toString()).slice(-2_000);

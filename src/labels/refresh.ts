@@ -5,11 +5,11 @@
  */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { lowerPriority } from '../base/priority.ts';
 import type { Random } from '../base/random.ts';
 import {
   type DownloadBounds,
@@ -403,9 +403,7 @@ async function runCommand(
   try {
     const code = await new Promise<number | null>((resolve, reject) => {
       child.on('error', reject);
-      child.on('spawn', () => {
-        if (child.pid !== undefined) lowerPriority(child.pid, log);
-      });
+      child.on('spawn', () => lowerPriority(child.pid, log));
       child.on('close', resolve);
     });
     const report = reportIn(output);
@@ -415,16 +413,6 @@ async function runCommand(
   } finally {
     clearTimeout(limit);
     signal.removeEventListener('abort', end);
-  }
-}
-
-/** Gives the refresh a lower priority than requests. */
-function lowerPriority(pid: number, log: Logger): void {
-  try {
-    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
-  } catch (error) {
-    // The child may have ended already, or the system may not allow it; the lower priority is optional.
-    log.debug({ reason: messageOf(error) }, 'refresh priority not lowered');
   }
 }
 
