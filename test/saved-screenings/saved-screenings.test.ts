@@ -251,10 +251,26 @@ describe.each(['one machine', 'Redis'])('saved screenings: %s', (kind) => {
     });
     expect([ids(), await entries()]).toEqual([[], []]);
     // The largest one fits, in the link of a case too.
-    const largest = pad(SAVED_LIMITS.savedAnswerBytesMax - textOf().length - 60);
-    const id = await savedId(WITHOUT_KEY, largest);
-    expect(opened.saved.one(ACCOUNT, SAVED_KINDS, id).bytes).toBeGreaterThan(largest.length);
+    const shortest = opened.saved.one(ACCOUNT, SAVED_KINDS, await savedId(WITHOUT_KEY, pad(0)));
+    const room = SAVED_LIMITS.savedAnswerBytesMax - shortest.bytes;
+    const id = await savedId(WITHOUT_KEY, pad(room));
+    expect(opened.saved.one(ACCOUNT, SAVED_KINDS, id).bytes).toBe(SAVED_LIMITS.savedAnswerBytesMax);
+    await expect(save(WITHOUT_KEY, pad(room + 1))).rejects.toMatchObject({ field: 'save' });
     expect(SAVED_LIMITS.savedAnswerBytesMax).toBeLessThanOrEqual(CASE_LIMITS.linkedAnswerBytesMax);
+  });
+
+  it('are compared with answers of the same kind, chain and addresses only', async () => {
+    const [first, other] = [await savedId(), await savedId(WITHOUT_KEY, textOf(OTHER))];
+    const onBsc = Buffer.from(textOf().toString().replace('"ETH"', '"BSC"'));
+    for (const id of [
+      other,
+      await savedId(WITHOUT_KEY, onBsc),
+      await savedId(WITHOUT_KEY, textOf(), { kind: 'KYT' }),
+    ])
+      expect(() => opened.saved.compare(ACCOUNT, SAVED_KINDS, first, id)).toThrow(
+        `b: must be a SCREENING of ETH ${ADDRESS}, as \`a\` is.`,
+      );
+    opened.saved.compare(ACCOUNT, SAVED_KINDS, first, await savedId());
   });
 
   it('come back exactly if they are stored in several pieces', async () => {
