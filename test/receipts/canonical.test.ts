@@ -116,6 +116,12 @@ describe('canonical JSON', () => {
     }
   });
 
+  it('writes the own members of an object alone, also behind a longer one that begins like it', () => {
+    expect(canonicalJson({ first: 1, constructor: 2 })).toBe('{"constructor":2,"first":1}');
+    expect(canonicalJson({ first: 1 })).toBe('{"first":1}');
+    expect(canonicalJson({ first: 1, toString: 3 })).toBe('{"first":1,"toString":3}');
+  });
+
   it('takes the text of a member as it is, and leaves members out', () => {
     const value = { b: { d: 1, c: 2 }, a: 'x', receipt: 3 };
     const known = { name: 'b', text: canonicalJson(value.b) };

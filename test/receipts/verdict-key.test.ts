@@ -47,6 +47,28 @@ describe('the key of verdicts', () => {
     });
   });
 
+  it('signs for the address of a contract on a numbered chain only', async () => {
+    await opened().create(1);
+    const key = await opened().open();
+    const of = (change: Partial<typeof TARGET>) =>
+      signVerdict(testFacts(SUBJECT, NOW), { ...TARGET, ...change }, { key, clock });
+    const full = TARGET.verifyingContract;
+    for (const verifyingContract of [
+      '',
+      'contract.eth',
+      full.slice(0, -1),
+      `${full}0`,
+      full.slice(2),
+      `${full}\n`,
+    ])
+      await expect(of({ verifyingContract })).rejects.toMatchObject({
+        code: 'INVALID_REQUEST',
+        field: 'verifyingContract',
+      });
+    for (const chainId of [0, -1, 1.5, Number.NaN, 2 ** 53])
+      await expect(of({ chainId })).rejects.toMatchObject({ code: 'INVALID_REQUEST', field: 'chainId' });
+  });
+
   it('is encrypted, and readable by its owner only', async () => {
     const random = {
       bytes: (count: number) => (count === 32 ? Buffer.alloc(32, 0x5c) : systemRandom.bytes(count)),

@@ -57,6 +57,15 @@ describe('the transparency log', () => {
     expect(store.size()).toBe(4);
   });
 
+  it('signs what was appended before it is closed', async () => {
+    // More than one group, so that the second is not written yet.
+    const appended = [log.append(entriesOf(0, 4_096)), log.append(entriesOf(4_096, 4_106))];
+    await log.close();
+    expect((await Promise.all(appended)).flat()).toHaveLength(4_106);
+    expect(head().size).toBe(4_106);
+    expect(() => log.append(entriesOf(0, 1))).toThrow('is closed');
+  });
+
   it('rejects another hash for an id, and only that', async () => {
     await log.append([entryOf(0)]);
     const wrong = log.append([{ id: 'receipt-0', hash: Buffer.alloc(32) }]);

@@ -130,6 +130,19 @@ describe('the published log', () => {
     expect(faults.join('\n')).toContain(sentence);
   });
 
+  it('shows that a tile is too short, wherever its bytes come from', async () => {
+    await append(0, 600);
+    const own = tilesOf(opened.store);
+    const shortened = async (name: TileName): Promise<Uint8Array> => {
+      const tile = await own(name);
+      // A copy: nothing is behind its end.
+      return name.level === 0 && name.index === 1 ? Uint8Array.from(tile.subarray(0, 70)) : tile;
+    };
+    await new LogPublisher(opened.log, folderTarget(site)).publish(signal);
+    const { faults } = await verifyLog(checkpointAt(), shortened);
+    expect(faults).toContain('tile/0/001: hash 2 is not the hash of its entry.');
+  });
+
   it('shows a missing tile, and accepts the full tile in place of a partial one', async () => {
     await append(0, 600);
     await new LogPublisher(opened.log, folderTarget(site)).publish(signal);
