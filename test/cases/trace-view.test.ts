@@ -5,14 +5,14 @@ describe('a view of a trace', () => {
   it('is one line that says every choice of its request and filter', () => {
     const draft = {
       ...{
-        direction: 'in',
+        direction: 'in' as const,
         hops: 3,
         targetAddress: `0x${'1'.repeat(40)}`,
         maxDepth: 4,
         timeRespecting: true,
       },
       ...{ crossChain: true, minUsd: 12.5, since: '2026-01-31', until: '2026-02-28', dataVersion: 'v7' },
-    } as const;
+    };
     expect(traceText(traceView(draft, 'ETH', 'trace'))).toBe(
       `direction in, hops 3, to 0x${'1'.repeat(40)}, at most 4 hops to it, in the order of time, across bridges, from 12.5 USD, since 2026-01-31, until 2026-02-28`,
     );

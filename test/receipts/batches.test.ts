@@ -106,6 +106,18 @@ describe('a batch of answers', () => {
     await expect(receipts.batchProof(first?.batch.id ?? '', 600)).rejects.toThrow('no batch');
   });
 
+  it('is not replayed with the evidence of another kind', async () => {
+    const batches = open();
+    const answer = add(batches, answerOf(1));
+    await batches.stop();
+    const { content } = receipts.one(answer?.batch.id ?? '');
+    if (content === null) throw new Error('the batch has no content');
+    for (const kind of ['NAMES', 'ORACLE', undefined])
+      expect(() => replay({ ...content, evidence: { ...content.evidence, kind } }, '1.0.0')).toThrow(
+        `evidence: must be of the kind BATCH (got ${JSON.stringify(kind)}).`,
+      );
+  });
+
   it('closes after its time, and when it is full', async () => {
     const batches = open();
     const first = add(batches, answerOf(1));

@@ -248,7 +248,7 @@ export async function pushRoot(
   requirePusher(first, target);
   requirePlausible(first.size, Math.max(0, first.size - tree.size), target);
   const isCurrent = (state: RootState): boolean =>
-    state.root === tree.root && state.expiresAt - now > lifeSeconds / 2;
+    state.root === tree.root && state.expiresAt - now >= lifeSeconds / 2;
   let state = first;
   for (let round = 0; !isCurrent(state); round++) {
     if (round === ORACLE_LIMITS.pushRoundsMax)
