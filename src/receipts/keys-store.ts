@@ -84,6 +84,11 @@ export class KeyRing implements SigningKeys {
         'The installation.key of this node differs from the one with which the key of receipts is encrypted. Copy it from another node or a backup, and restart.',
       );
     const signatures = new Signatures(JSON.parse(encryption.decrypt(encrypted, contextOf(kid))));
+    // The thread of a key that was retired ends behind its last signatures.
+    for (const [before, retired] of this.#opened) {
+      this.#opened.delete(before);
+      void retired.close();
+    }
     this.#opened.set(kid, signatures);
     return signatures;
   }
