@@ -2,11 +2,11 @@
  * Compares two parsed names: aligns their parts (in any order, joined or split), finds the parts without a partner on either
  * side, and computes the few features that the calibrated model weighs. Symmetric by construction.
  */
-import { bitsApart, isOneEdit, jaroWinkler, leastEdits } from './edits.ts';
+import { isOneEdit, jaroWinkler } from './edits.ts';
 import type { NamePart, NamePartKind, ParsedName } from './parse.ts';
 import { gluedPart, PARTS_MAX } from './parse.ts';
 import { foreignReadingOf, readingOf } from './readings/pattern.ts';
-import { EDIT_SCALE, LEAST_SIMILARITY, type Meeting, mayMatch, meet, NO_MEETING } from './similarity.ts';
+import { LEAST_SIMILARITY, type Meeting, mayMatch, mayMatchLetters, meet, NO_MEETING } from './similarity.ts';
 
 export interface Alignment {
   /** Positions of parts of the left and the right name, and how they match. */
@@ -60,44 +60,77 @@ export interface NameFeatures {
   readonly near: number;
 }
 
-/** Caches how parts of a query match parts of listed names: the names of an index share their words. */
+/** Maximum number of pairs of words in the cache of meetings: about 70 bytes each, so 20 MB. */
+const MEETINGS_KEPT = 300_000;
+
+/**
+ * Caches how parts of queries match parts of listed names: the names of an index share their words, and so do queries. A word is asked and
+ * listed as the object that the parser and the index keep for it.
+ */
 export class Meetings {
-  private readonly rows = new Map<NamePart, MeetingRow>();
+  private readonly rows = new Map<NamePart, Map<NamePart, Meeting>>();
+  private readonly likenesses = new Map<NamePart, Map<NamePart, number>>();
   private lastAsked: NamePart | null = null;
-  private lastRow: MeetingRow = new Map();
+  private lastRow = new Map<NamePart, Meeting>();
+  private kept = 0;
 
   meet(asked: NamePart, listed: NamePart): Meeting {
-    return this.at(asked, listed).meeting;
+    const row = this.rowOf(asked);
+    let known = row.get(listed);
+    if (known === undefined) {
+      known = meet(asked, listed);
+      row.set(listed, known);
+      this.kept++;
+    }
+    return known;
+  }
+
+  /** Keeps a meeting that was computed elsewhere. */
+  keep(asked: NamePart, listed: NamePart, meeting: Meeting): void {
+    this.rowOf(asked).set(listed, meeting);
+    this.kept++;
   }
 
   /** Returns how similar the two parts look, regardless of their weight. */
   near(asked: NamePart, listed: NamePart): number {
-    const known = this.at(asked, listed);
-    if (known.near < 0) known.near = likeness(asked, listed, known.meeting);
-    return known.near;
-  }
-
-  private at(asked: NamePart, listed: NamePart): { readonly meeting: Meeting; near: number } {
-    if (asked !== this.lastAsked) {
-      let other = this.rows.get(asked);
-      if (other === undefined) {
-        other = new Map();
-        this.rows.set(asked, other);
-      }
-      this.lastAsked = asked;
-      this.lastRow = other;
+    let row = this.likenesses.get(asked);
+    if (row === undefined) {
+      row = new Map();
+      this.likenesses.set(asked, row);
     }
-    const row = this.lastRow;
     let known = row.get(listed);
     if (known === undefined) {
-      known = { meeting: meet(asked, listed), near: -1 };
+      known = likeness(asked, listed, this.meet(asked, listed));
       row.set(listed, known);
+      this.kept++;
     }
     return known;
   }
-}
 
-type MeetingRow = Map<NamePart, { readonly meeting: Meeting; near: number }>;
+  /** Forgets all meetings if they are too many. It is called between queries. */
+  trim(): void {
+    if (this.kept > MEETINGS_KEPT) this.clear();
+  }
+
+  clear(): void {
+    this.rows.clear();
+    this.likenesses.clear();
+    this.lastAsked = null;
+    this.kept = 0;
+  }
+
+  private rowOf(asked: NamePart): Map<NamePart, Meeting> {
+    if (asked === this.lastAsked) return this.lastRow;
+    let row = this.rows.get(asked);
+    if (row === undefined) {
+      row = new Map();
+      this.rows.set(asked, row);
+    }
+    this.lastAsked = asked;
+    this.lastRow = row;
+    return row;
+  }
+}
 
 /** Parts of two names that may be a pair. */
 export interface Edge {
@@ -241,7 +274,7 @@ function glue(
   for (let at = 0; at < parts.length; at++) {
     if (exactParts[at] === 1) continue;
     const first = parts[at] as NamePart;
-    let { text, folded, weight, origin } = first;
+    let { text, folded, weight, origin, letters } = first;
     for (let count = 2; count <= 4 && at + count <= parts.length; count++) {
       if (exactParts[at + count - 1] === 1) break;
       const next = parts[at + count - 1] as NamePart;
@@ -250,6 +283,7 @@ function glue(
       folded = withoutDouble(folded, next.folded);
       origin += next.origin;
       weight += next.weight;
+      letters |= next.letters;
       if (text.length > 30) break;
       let glued: NamePart | null = null;
       for (let other = 0; other < singles.length; other++) {
@@ -261,8 +295,10 @@ function glue(
           (origin !== '' && single.origin !== '')
         )
           continue;
+        // Most joined words have other letters, which shows without making a part of them.
+        if (origin === '' && !mayMatchLetters(text, folded.length, letters, single, GLUED_LEAST)) continue;
         if (origin === '') glued ??= gluedPart(text, next.script, folded);
-        const meeting = glued === null ? readAsOne(origin, single) : meetGlued(glued, single);
+        const meeting = glued === null ? readAsOne(origin, single) : meet(glued, single);
         if (meeting.similarity < GLUED_LEAST || meeting.kind === 'nickname') continue;
         const w = Math.max(weight, single.weight);
         edges.push(
@@ -274,9 +310,6 @@ function glue(
     }
   }
 }
-
-const meetGlued = (joined: NamePart, single: NamePart): Meeting =>
-  mayMatch(joined, single, GLUED_LEAST) ? meet(joined, single) : NO_MEETING;
 
 /** Compares words in a script without one Latin spelling, written as one, with a Latin word. */
 function readAsOne(origin: string, single: NamePart): Meeting {
@@ -361,78 +394,6 @@ export interface BestCase {
 
 const mostLeft = new Float64Array(PARTS_MAX);
 const mostRight = new Float64Array(PARTS_MAX);
-
-/** Similarity above which a pair of parts may be anything: they are in different scripts, short, or of a group. */
-const ANY = 1;
-
-/**
- * Returns the bounds of all alignments of two names from the letters of their parts alone, without comparing any of them; the bounds are wider
- * than those of `bestCaseOf`.
- */
-export function glanceAt(left: ParsedName, right: ParsedName): BestCase | null {
-  const a = left.parts;
-  const b = right.parts;
-  if (left.segments.length > 0 || right.segments.length > 0) return null;
-  mostLeft.fill(0, 0, a.length);
-  mostRight.fill(0, 0, b.length);
-  let partial = namesIn(left) < 2 || namesIn(right) < 2;
-  for (let i = 0; i < a.length; i++) {
-    const x = a[i] as NamePart;
-    for (let j = 0; j < b.length; j++) {
-      const y = b[j] as NamePart;
-      const most = mostAlike(x, y);
-      if (most > (mostLeft[i] as number)) mostLeft[i] = most;
-      if (most > (mostRight[j] as number)) mostRight[j] = most;
-    }
-  }
-  if (glanceGlued(a, b, mostLeft, mostRight)) partial = true;
-  if (glanceGlued(b, a, mostRight, mostLeft)) partial = true;
-  return boundsOf(left, right, partial);
-}
-
-/** Returns an upper bound of the similarity of two parts. */
-function mostAlike(x: NamePart, y: NamePart): number {
-  if (x.kind !== 'name' || y.kind !== 'name')
-    return x.kind === y.kind && x.text !== y.text && x.kind === 'number' ? 0 : ANY;
-  if (x.origin !== '' || y.origin !== '' || x.groups.length > 0) return ANY;
-  if (!mayMatch(x, y, LEAST_SIMILARITY)) return 0;
-  const longer = Math.max(x.folded.length, y.folded.length);
-  const alike = 1 - leastEdits(x.letters, y.letters) / (EDIT_SCALE * longer + 0.5);
-  // Words that are spelled nearly the same may differ more in their sound, and a wrong letter in a short word leaves the least similarity.
-  return x.text === x.folded && y.text === y.folded ? Math.max(alike, LEAST_SIMILARITY) : ANY;
-}
-
-/** Marks the parts that may match when they are written as one word; returns whether there are any. */
-function glanceGlued(
-  parts: readonly NamePart[],
-  singles: readonly NamePart[],
-  mostParts: Float64Array,
-  mostSingles: Float64Array,
-): boolean {
-  let found = false;
-  for (let at = 0; at + 1 < parts.length; at++) {
-    const first = parts[at] as NamePart;
-    let length = first.text.length;
-    let letters = first.letters;
-    for (let count = 2; count <= 4 && at + count <= parts.length; count++) {
-      const next = parts[at + count - 1] as NamePart;
-      length += next.text.length;
-      letters |= next.letters;
-      for (let other = 0; other < singles.length; other++) {
-        const single = singles[other] as NamePart;
-        if (single.kind !== 'name') continue;
-        const isLatin = single.origin === '' && first.origin === '';
-        // Letters of a digraph may be missing in the sound of the joined word.
-        if (isLatin && (Math.abs(single.text.length - length) > 2 || bitsApart(letters, single.letters) > 6))
-          continue;
-        found = true;
-        mostSingles[other] = ANY;
-        for (let position = at; position < at + count; position++) mostParts[position] = ANY;
-      }
-    }
-  }
-  return found;
-}
 
 /** Returns the bounds of all alignments that these pairs allow. */
 export function bestCaseOf(left: ParsedName, right: ParsedName, edges: readonly Edge[]): BestCase {

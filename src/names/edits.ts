@@ -2,15 +2,18 @@
 
 /** Returns whether the words differ by one insertion, deletion, substitution or transposition of adjacent letters. */
 export function isOneEdit(a: string, b: string): boolean {
-  const [short, long] = a.length <= b.length ? [a, b] : [b, a];
-  if (long.length - short.length > 1 || a === b) return false;
+  const short = a.length <= b.length ? a : b;
+  const long = a.length <= b.length ? b : a;
+  const apart = long.length - short.length;
+  if (apart > 1) return false;
   let at = 0;
-  while (at < short.length && short[at] === long[at]) at++;
-  if (short.length < long.length) return short.slice(at) === long.slice(at + 1);
-  if (short.slice(at + 1) === long.slice(at + 1)) return true;
-  return (
-    short[at] === long[at + 1] && short[at + 1] === long[at] && short.slice(at + 2) === long.slice(at + 2)
-  );
+  while (at < short.length && short.charCodeAt(at) === long.charCodeAt(at)) at++;
+  // The letters from `at` to `end` of the shorter word have no equal letter at their place from either end.
+  let end = short.length;
+  while (end > at && short.charCodeAt(end - 1) === long.charCodeAt(end - 1 + apart)) end--;
+  if (apart === 1) return end === at;
+  if (end - at !== 2) return end - at === 1;
+  return short.charCodeAt(at) === long.charCodeAt(at + 1) && short.charCodeAt(at + 1) === long.charCodeAt(at);
 }
 
 const VOWELS = 'aeiou';
@@ -46,11 +49,12 @@ const rowC = new Float64Array(ROW);
 const codesA = new Uint8Array(ROW);
 const codesB = new Uint8Array(ROW);
 
+const codeOf = (unit: number): number => (unit >= 97 ? (unit - 97) % 26 : 26 + ((unit - 48) % 10));
+
 function encode(text: string, from: number, to: number, into: Uint8Array): number {
   const length = to - from;
   for (let at = 0; at < length; at++) {
-    const unit = text.charCodeAt(from + at);
-    into[at] = unit >= 97 ? (unit - 97) % 26 : 26 + ((unit - 48) % 10);
+    into[at] = codeOf(text.charCodeAt(from + at));
   }
   return length;
 }
@@ -77,7 +81,33 @@ export function weighedEdits(left: string, right: string, most = Number.POSITIVE
   }
   const m = encode(left, start, endLeft, codesA);
   const n = encode(right, start, endRight, codesB);
-  const wrongFirst = start === 0 ? FIRST_LETTER : 0;
+  return editTable(m, n, start === 0 ? FIRST_LETTER : 0, most);
+}
+
+/** The same for a word and a word of a–z and digits in bytes, from `from` to `to`. */
+export function weighedEditsOf(
+  left: string,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  most: number,
+): number {
+  let start = 0;
+  let endLeft = Math.min(left.length, LETTERS_COUNTED);
+  let endRight = Math.min(to - from, LETTERS_COUNTED);
+  const shorter = Math.min(endLeft, endRight);
+  while (start < shorter && left.charCodeAt(start) === bytes[from + start]) start++;
+  while (endLeft > start && endRight > start && left.charCodeAt(endLeft - 1) === bytes[from + endRight - 1]) {
+    endLeft--;
+    endRight--;
+  }
+  const m = encode(left, start, endLeft, codesA);
+  for (let at = start; at < endRight; at++) codesB[at - start] = codeOf(bytes[from + at] as number);
+  return editTable(m, endRight - start, start === 0 ? FIRST_LETTER : 0, most);
+}
+
+/** Computes the cost of the first `m` codes of the left word and the first `n` of the right one. */
+function editTable(m: number, n: number, wrongFirst: number, most: number): number {
   let before = rowA;
   let last = rowB;
   let now = rowC;

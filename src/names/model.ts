@@ -3,16 +3,7 @@
  * (docs/decisions/name-matching.md). Other evidence shifts its log-odds.
  */
 import type { Alignment, NameFeatures } from './compare.ts';
-import {
-  type BestCase,
-  bestCaseOf,
-  type Edge,
-  edgesOf,
-  features,
-  glanceAt,
-  Meetings,
-  pairUp,
-} from './compare.ts';
+import { type BestCase, bestCaseOf, type Edge, edgesOf, features, Meetings, pairUp } from './compare.ts';
 import type { MatchReason, NameQuery } from './name.ts';
 import type { NamePart, ParsedName } from './parse.ts';
 import { readShipped } from './shipped.ts';
@@ -155,10 +146,6 @@ export function judgeAbove(
   const model = shippedModel();
   // How nearly a name is found ranks names below the model's `most`.
   const needsNear = logOdds(model.near.most) >= floor;
-  if (!needsNear) {
-    const glance = glanceAt(left, right);
-    if (glance !== null && mostLogit(glance, model) < floor) return null;
-  }
   const edges = edgesOf(left, right, meetings);
   if (!needsNear && mostLogit(bestCaseOf(left, right, edges), model) < floor) return null;
   return judgeEdges(left, right, edges, meetings, needsNear);

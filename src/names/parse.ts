@@ -3,7 +3,7 @@ import { countryWords } from '../sources/countries.ts';
 import { isOneEdit } from './edits.ts';
 import { koreanInCyrillic } from './readings/kontsevich.ts';
 import { wadeOf } from './readings/wade.ts';
-import { fold, skeleton, unvocalised } from './sound.ts';
+import { fold, letterSet, skeleton, unvocalised } from './sound.ts';
 import { type LatinWord, type NameScript, transliterateWord } from './transliterate.ts';
 import { type Vocabulary, vocabulary } from './vocabulary.ts';
 
@@ -82,6 +82,8 @@ const ABD_GLUED = /^(?!abd[aeiou]?l+[aeou]h?i?$)abd(?:[aeiou]l|oul|[aeou]([rsntz
 /** The same in Arabic consonants: `abd` with the article, before a name. */
 const ABD_GLUED_ABJAD = /^bdl(?!lh)(?=[a-z]{3})/;
 const DIN_GLUED_ABJAD = /(?<=[a-z]{2})ldyn$/;
+/** The last letters of every spelling of `din`. */
+const DIN_ENDS = /[en]$/;
 const DIN_WORD = 'din';
 const DIN = /^(?:[aeu]l|[aeiou]d)?dd?(?:ine?|een|ien)$/;
 const DIN_GLUED = /(?<=[a-z]{3})(?:[aeiou]dd(?:ine?|een)|ud(?:in|een)|[aeu]ldin)$/;
@@ -105,7 +107,7 @@ const HAN_OR_KANA = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Scr
 /** Parses a name. It never throws; a name without letters and digits has no parts. */
 export function parseName(name: string): ParsedName {
   const words = splitArabic(splitDigits(latinWords(name)), vocabulary());
-  return classify(words, vocabulary(), MIDDLE_DOT.test(name));
+  return classify(words, vocabulary(), !ONLY_LETTERS.test(name) && MIDDLE_DOT.test(name));
 }
 
 const MIDDLE_DOT = /[\u00b7\u2022\u2027\u30fb\uff0e]/;
@@ -132,6 +134,8 @@ const HAS_SMALL = /\p{Ll}{2}/u;
 const HAS_CYRILLIC = /\p{Script=Cyrillic}/u;
 /** Most names have nothing but letters, spaces, commas and hyphens. */
 const ONLY_LETTERS = /^[A-Za-z ,-]*$/;
+const PLAIN_SEPARATORS = /[ ,-]+/;
+const SMALL_THEN_CAPITAL = /[a-z]{2}[A-Z]/;
 
 const withoutMarks = (name: string): string =>
   name
@@ -142,17 +146,20 @@ const withoutMarks = (name: string): string =>
     .replaceAll('&', ' and ');
 
 function latinWords(name: string): Written[] {
-  const named = name.normalize('NFKC').replace(VESSEL_PREFIX, '').replace(CAPITALS_AFTER, ' $1');
-  const plain = ONLY_LETTERS.test(named) ? named : withoutMarks(named);
+  const isPlain = ONLY_LETTERS.test(name);
+  const bare = (isPlain ? name : name.normalize('NFKC')).replace(VESSEL_PREFIX, '');
+  const named = isPlain && !SMALL_THEN_CAPITAL.test(bare) ? bare : bare.replace(CAPITALS_AFTER, ' $1');
+  const plain = isPlain || ONLY_LETTERS.test(named) ? named : withoutMarks(named);
   const comma = plain.indexOf(',');
   const hasSmall = HAS_SMALL.test(plain);
   const words: Written[] = [];
   let word = 0;
   let from = 0;
-  const tokens = plain.split(SEPARATORS).filter((token) => token !== '');
-  const korean = HAS_CYRILLIC.test(plain)
-    ? koreanInCyrillic(tokens.map((token) => token.toLowerCase()))
-    : null;
+  const tokens = plain.split(isPlain ? PLAIN_SEPARATORS : SEPARATORS).filter((token) => token !== '');
+  const korean =
+    !isPlain && HAS_CYRILLIC.test(plain)
+      ? koreanInCyrillic(tokens.map((token) => token.toLowerCase()))
+      : null;
   for (const token of tokens) {
     const at = plain.indexOf(token, from);
     from = at + token.length;
@@ -184,13 +191,10 @@ function latinWords(name: string): Written[] {
     for (const each of latin) {
       const raw = each.script === 'syllabic' ? each.origin : written;
       const text = each.text.slice(0, WORD_MAX);
-      const apart =
-        each.script === 'latin'
-          ? text.replace(GLUED_FORM_BEFORE, '$1 ').replace(GLUED_FORM_AFTER, ' $1')
-          : text;
+      const apart = each.script === 'latin' ? withoutForm(text) : text;
       const isLetters = each.script === 'latin' && CAPITALS.test(written) && NO_VOWEL.test(text);
       const letters = isLetters ? [...text] : undefined;
-      for (const one of apart.split(' '))
+      for (const one of apart === text ? [text] : apart.split(' '))
         words.push({
           text: one,
           script: each.script,
@@ -206,6 +210,17 @@ function latinWords(name: string): Written[] {
   }
   return words;
 }
+
+/** Writes a legal form at the start or the end of a word apart. */
+function withoutForm(text: string): string {
+  if (text.length < GLUED_LEAST) return text;
+  const before = text.replace(GLUED_FORM_BEFORE, '$1 ');
+  return FORM_ENDS.test(before) ? before.replace(GLUED_FORM_AFTER, ' $1') : before;
+}
+
+/** Letters of the shortest word with a form in it, and the last letters of the forms at an end. */
+const GLUED_LEAST = 7;
+const FORM_ENDS = /[chdo]$/;
 
 /** `1st` is a number; `sech1n` replaces a letter with a digit; `no2` is two words. */
 function splitDigits(words: readonly Written[]): Written[] {
@@ -255,6 +270,7 @@ function splitArabic(words: readonly Written[], vocab: Vocabulary): Written[] {
       at++;
     } else if (script === 'abjad') splitAbjad(word, out);
     else if (script !== 'latin') out.push(word);
+    else if (!text.startsWith(ABD) && !DIN_ENDS.test(text) && !vocab.joining.has(text)) out.push(word);
     else if (ABD_ALONE.test(text)) {
       out.push(latin(word, ABD));
       // The article between the halves belongs to neither.
@@ -594,17 +610,6 @@ export const indexedPart = (
 export const gluedPart = (text: string, script: NameScript, folded: string): NamePart =>
   new Word(text, 'name', script, folded, vocabulary(), '');
 
-const DIGIT_BIT = 1 << 26;
-
-function lettersOf(folded: string): number {
-  let letters = 0;
-  for (let at = 0; at < folded.length; at++) {
-    const code = folded.charCodeAt(at) - 97;
-    letters |= code < 0 ? DIGIT_BIT : 1 << code;
-  }
-  return letters;
-}
-
 class Word implements NamePart {
   readonly text: string;
   readonly kind: NamePartKind;
@@ -652,7 +657,7 @@ class Word implements NamePart {
   }
 
   get letters(): number {
-    if (this.foldedLetters < 0) this.foldedLetters = lettersOf(this.folded);
+    if (this.foldedLetters < 0) this.foldedLetters = letterSet(this.folded);
     return this.foldedLetters;
   }
 

@@ -79,9 +79,28 @@ const PATRONYMIC =
   /^(.{2,})(?:ovich|evich|ovych|iovych|ovna|evna|ivna|yevich|yevna|ovitch|evitch|ovic|evic)$/;
 const SURNAME = /^(.{2,})(?:ov|ova|ev|eva|yev|yeva|off|eff)$/;
 
+/** The last letters of patronymics and of surnames, `a` as bit 0. */
+const PATRONYMIC_ENDS = letterBits('ach');
+const SURNAME_ENDS = letterBits('afv');
+
+function letterBits(letters: string): number {
+  let bits = 0;
+  for (const letter of letters) bits |= 1 << (letter.charCodeAt(0) - 97);
+  return bits;
+}
+
+const endsIn = (word: string, ends: number): boolean =>
+  ((ends >>> (word.charCodeAt(word.length - 1) - 97)) & 1) === 1 && word.charCodeAt(word.length - 1) >= 97;
+
 /** `Ivanovna` is the patronymic of a daughter of Ivan, `Ivanova` a surname: one letter apart, but different names. */
 function isPatronymicOf(patronymic: string, surname: string): boolean {
-  if (!patronymic.startsWith(surname.slice(0, 2))) return false;
+  // The first two letters and the last one rule out nearly all pairs.
+  if (
+    patronymic.charCodeAt(0) !== surname.charCodeAt(0) ||
+    patronymic.charCodeAt(1) !== surname.charCodeAt(1)
+  )
+    return false;
+  if (!endsIn(patronymic, PATRONYMIC_ENDS) || !endsIn(surname, SURNAME_ENDS)) return false;
   const stem = PATRONYMIC.exec(patronymic)?.[1];
   return stem !== undefined && SURNAME.exec(surname)?.[1] === stem;
 }
@@ -96,13 +115,23 @@ const beginsWith = (word: NamePart, initial: string): boolean =>
  * Returns whether two words in Latin letters may match with at least this similarity: false is certain, and costs a fraction of `meet`.
  * Words that share a group of given names are not considered.
  */
-export function mayMatch(a: NamePart, b: NamePart, least: number): boolean {
-  if (a.origin !== '' || b.origin !== '') return true;
-  const longer = Math.max(a.folded.length, b.folded.length);
+export const mayMatch = (a: NamePart, b: NamePart, least: number): boolean =>
+  a.origin !== '' || mayMatchLetters(a.text, a.folded.length, a.letters, b, least);
+
+/** The same for a word in Latin letters that is given by its text, and by the length and the letters of its folded spelling. */
+export function mayMatchLetters(
+  text: string,
+  length: number,
+  letters: number,
+  other: NamePart,
+  least: number,
+): boolean {
+  if (other.origin !== '') return true;
+  const longer = Math.max(length, other.folded.length);
   // The least similarity of words one edit apart does not depend on the cost of the edit.
-  const cost = leastEdits(a.letters, b.letters);
+  const cost = leastEdits(letters, other.letters);
   if (cost <= Math.max(1, (1 - least) * (EDIT_SCALE * longer + 0.5))) return true;
-  return mayBeWade(a.text.charCodeAt(0), b.text.charCodeAt(0)) || isOneEdit(a.text, b.text);
+  return mayBeWade(text.charCodeAt(0), other.text.charCodeAt(0)) || isOneEdit(text, other.text);
 }
 
 /** Different characters that sound alike: another name. */

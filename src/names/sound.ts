@@ -1,33 +1,58 @@
 /** The sound of a Latin word, at two levels: `fold` normalises romanisations, `skeleton` keeps only classes of consonants. */
 
-/** Applied in order. Left: variants of spelling; right: the sound. */
-const FOLDS: readonly (readonly [RegExp, string])[] = [
-  [/eddine?$|uddine?$|addin$|aldin$|iddin$|eldin$/, 'udin'],
-  [/tsch|tch|cz/g, 'ch'],
-  [/shch/g, 'sh'],
-  [/sch/g, 'sh'],
-  [/dzh|dj|zh/g, 'j'],
-  [/kh/g, 'h'],
-  [/gh/g, 'g'],
-  [/ph/g, 'f'],
-  [/th/g, 't'],
-  [/ck|q/g, 'k'],
-  [/^x/, 'sh'],
-  [/x/g, 'ks'],
-  [/c(?=[eiy])/g, 's'],
-  [/c(?!h)/g, 'k'],
-  [/w/g, 'v'],
-  [/ff$/, 'v'],
-  [/ou|oo/g, 'u'],
-  [/ee|ie|iy|yi|ij|ii|yy/g, 'i'],
-  [/ey|ei|ay|ai/g, 'e'],
-  [/y/g, 'i'],
-  [/ae/g, 'e'],
-  [/oe|eo/g, 'o'],
-  [/ue|eu/g, 'u'],
-  [/([aeiou])h(?=[^aeiou]|$)/g, '$1'],
-  [/(.)\1+/g, '$1'],
+/**
+ * Applied in order. Left: variants of spelling; right: the sound; then letters that a word has if the pattern matches: all of the first, and
+ * at least one of the second.
+ */
+const FOLDS: readonly (readonly [RegExp, string, string, string])[] = [
+  [/eddine?$|uddine?$|addin$|aldin$|iddin$|eldin$/, 'udin', 'din', ''],
+  [/tsch|tch|cz/g, 'ch', 'c', 'tz'],
+  [/shch/g, 'sh', 'shc', ''],
+  [/sch/g, 'sh', 'sch', ''],
+  [/dzh|dj|zh/g, 'j', '', 'jz'],
+  [/kh/g, 'h', 'kh', ''],
+  [/gh/g, 'g', 'gh', ''],
+  [/ph/g, 'f', 'ph', ''],
+  [/th/g, 't', 'th', ''],
+  [/ck|q/g, 'k', '', 'cq'],
+  [/^x/, 'sh', 'x', ''],
+  [/x/g, 'ks', 'x', ''],
+  [/c(?=[eiy])/g, 's', 'c', 'eiy'],
+  [/c(?!h)/g, 'k', 'c', ''],
+  [/w/g, 'v', 'w', ''],
+  [/ff$/, 'v', 'f', ''],
+  [/ou|oo/g, 'u', 'o', ''],
+  [/ee|ie|iy|yi|ij|ii|yy/g, 'i', '', 'eiy'],
+  [/ey|ei|ay|ai/g, 'e', '', 'iy'],
+  [/y/g, 'i', 'y', ''],
+  [/ae/g, 'e', 'ae', ''],
+  [/oe|eo/g, 'o', 'oe', ''],
+  [/ue|eu/g, 'u', 'ue', ''],
+  [/([aeiou])h(?=[^aeiou]|$)/g, '$1', 'h', ''],
 ];
+const DOUBLED = /(.)\1+/g;
+
+/** Returns the letters of a word, `a` to `z` as bits 0 to 25; other characters are bit 26. */
+export function letterSet(word: string): number {
+  let letters = 0;
+  for (let at = 0; at < word.length; at++) {
+    const code = word.charCodeAt(at) - 97;
+    letters |= 1 << (code >= 0 && code < 26 ? code : 26);
+  }
+  return letters;
+}
+
+const folds = FOLDS.map(([pattern, heard, all, any]) => ({
+  pattern,
+  heard,
+  all: letterSet(all),
+  any: any === '' ? -1 : letterSet(any),
+}));
+
+function hasDoubled(word: string): boolean {
+  for (let at = 1; at < word.length; at++) if (word.charCodeAt(at) === word.charCodeAt(at - 1)) return true;
+  return false;
+}
 
 /**
  * Returns the same text for usual spellings of one name: `sergey`, `serguei` and `sergei` become equal.
@@ -36,8 +61,15 @@ const FOLDS: readonly (readonly [RegExp, string])[] = [
  */
 export function fold(word: string): string {
   let out = word;
-  for (const [pattern, heard] of FOLDS) out = out.replace(pattern, heard);
-  return out;
+  let letters = letterSet(word);
+  for (const { pattern, heard, all, any } of folds) {
+    // Most patterns need letters that a word does not have.
+    if ((letters & all) !== all || (letters & any) === 0) continue;
+    const before = out;
+    out = out.replace(pattern, heard);
+    if (out !== before) letters = letterSet(out);
+  }
+  return hasDoubled(out) ? out.replace(DOUBLED, '$1') : out;
 }
 
 const CLASSES: Readonly<Record<string, string>> = {
@@ -74,17 +106,45 @@ export function skeleton(folded: string): string {
  * Hebrew has one letter for b and v; so are velar ones, because Arabic q is spoken and written g in many countries.
  */
 export function unvocalised(text: string): string {
-  return text
-    .replace(/ph/g, 'f')
-    .replace(/kh/g, 'h')
-    .replace(/gh/g, 'g')
-    .replace(/th/g, 't')
-    .replace(/dh/g, 'd')
-    .replace(/sh|ch/g, 's')
-    .replace(/[aeiouyw'`]/g, '')
-    .replace(/[qcg]/g, 'k')
-    .replace(/[zj]/g, 's')
-    .replace(/[pfv]/g, 'b')
-    .replace(/(.)\1+/g, '$1')
-    .replace(/h$/, '');
+  const spelled = text.includes('h')
+    ? text
+        .replace(/ph/g, 'f')
+        .replace(/kh/g, 'h')
+        .replace(/gh/g, 'g')
+        .replace(/th/g, 't')
+        .replace(/dh/g, 'd')
+        .replace(/sh|ch/g, 's')
+    : text;
+  let out = '';
+  let last = '';
+  for (let at = 0; at < spelled.length; at++) {
+    const letter = spelled[at] as string;
+    const heard = CONSONANTS[letter] ?? letter;
+    // One consonant on both sides of a vowel is written once.
+    if (heard === '' || heard === last) continue;
+    out += heard;
+    last = heard;
+  }
+  return last === 'h' ? out.slice(0, -1) : out;
 }
+
+/** The classes of consonants in scripts without vowels; empty for letters that these do not write. */
+const CONSONANTS: Readonly<Record<string, string>> = {
+  a: '',
+  e: '',
+  i: '',
+  o: '',
+  u: '',
+  y: '',
+  w: '',
+  "'": '',
+  '`': '',
+  q: 'k',
+  c: 'k',
+  g: 'k',
+  z: 's',
+  j: 's',
+  p: 'b',
+  f: 'b',
+  v: 'b',
+};

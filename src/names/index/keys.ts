@@ -15,13 +15,6 @@ const CONSONANTS_LEAST = 2;
 const LATIN_CONSONANTS = "'";
 const OWN_CONSONANTS = '"';
 
-/** Whether a key is one of consonants only. */
-export const isKeyOfSound = (key: string): boolean =>
-  key[0] === '~' || key[0] === LATIN_CONSONANTS || key[0] === OWN_CONSONANTS;
-
-/** Whether a key is one of a meaning (`company`, `co`) or of a group of given names. */
-export const isKeyOfMeaning = (key: string): boolean => key[0] === '#';
-
 /** Returns the keys under which an index has a word. */
 export const indexKeysOf = (part: NamePart): string[] =>
   part.origin === ''

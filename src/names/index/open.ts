@@ -8,7 +8,7 @@ import { wrongFormat } from '../../state/format-version.ts';
 import type { RootDatabase } from '../../state/lmdb.ts';
 import { openMappedFile } from '../../state/mapped-file.ts';
 import { Meetings } from '../compare.ts';
-import { isOneEdit, leastEdits } from '../edits.ts';
+import { isOneEdit } from '../edits.ts';
 import { isPartial, kindOf, mostForKinds } from '../kinds.ts';
 import {
   explainNames,
@@ -38,7 +38,7 @@ import {
   parseName,
   placeSegments,
 } from '../parse.ts';
-import { EDIT_SCALE, LEAST_SIMILARITY, mayBeWade, meet } from '../similarity.ts';
+import { LEAST_SIMILARITY, meet } from '../similarity.ts';
 import { rankShare, rarityOf } from './build.ts';
 import {
   ENVIRONMENT_FILE,
@@ -60,8 +60,9 @@ import {
   type ValueName,
   WEAK,
 } from './format.ts';
-import { consonantJoinsOf, isKeyOfMeaning, isKeyOfSound, joinsOf, queryKeysOf, wholeKey } from './keys.ts';
+import { consonantJoinsOf, joinsOf, queryKeysOf, wholeKey } from './keys.ts';
 import { Tally } from './tally.ts';
+import { LEAST_USEFUL, WordFacts } from './word-facts.ts';
 
 /** Maximum number of names that are compared part by part, best candidates first. */
 const COMPARED_MOST = 64;
@@ -72,11 +73,6 @@ const COMPARED_MOST = 64;
 const COMPARED_WITHOUT_VOWELS_MOST = 256;
 /** Maximum number of postings that are followed for one query; rarer words go first. */
 const POSTINGS_MOST = 16_000;
-/**
- * Minimum similarity of words that are followed to their names. Two names of which a word is less similar score below the default threshold,
- * whatever their other words are, unless an error in one letter explains it.
- */
-const LEAST_USEFUL = 0.65;
 /** Maximum number of words of one key that are checked. */
 const KEY_WORDS_MOST = 150;
 const JOINED_NAMES_MOST = 200;
@@ -102,9 +98,6 @@ const IDENTIFIED_MOST = 200;
 const SAME_WORDS = 20;
 /** Ranks matches by an identifier before matches of equal names. */
 const CERTAIN = 100;
-/** In place of the length of a word: it was not decoded yet, and it is no name in Latin letters or has more than one spelling. */
-const UNKNOWN = 0;
-const OTHER = 255;
 const LIMIT = 100;
 const THRESHOLD = 0.7;
 
@@ -190,15 +183,10 @@ class MappedNames implements NameIndex {
   private readonly joinStarts: Int32Array;
   private readonly identifierStarts: Int32Array;
   private partsKept = 0;
-  /** The search of hits that met each word last. */
-  private readonly wordStamps: Int32Array;
-  private wordStamp = 0;
-  /** The letters and the length of the folded spelling of each word that was decoded. */
-  private readonly wordLetters: Int32Array;
-  private readonly wordLengths: Uint8Array;
-  private readonly wordFirsts: Uint8Array;
+  private readonly wordFacts: WordFacts;
   private readonly hitsOf = new Map<string, Hits>();
   private hitsKept = 0;
+  private readonly meetings = new Meetings();
 
   private readonly environment: RootDatabase;
 
@@ -250,17 +238,15 @@ class MappedNames implements NameIndex {
     this.joinStarts = bucketsOf(this.joins, joins);
     this.identifierStarts = bucketsOf(this.identifiers, identifiers);
     this.tally = new Tally(this.rowWeights);
-    this.wordStamps = new Int32Array(words);
-    this.wordLetters = new Int32Array(words);
-    this.wordLengths = new Uint8Array(words);
-    this.wordFirsts = new Uint8Array(words);
+    this.wordFacts = new WordFacts(this.wordEnds.subarray(0, words), this.wordTexts);
   }
 
   match(query: NameQuery, options: MatchOptions = {}): readonly NameMatch[] {
     const { limit = LIMIT, threshold = THRESHOLD } = options;
     const asked = parseName(query.name);
     if (this.names === 0) return [];
-    const meetings = new Meetings();
+    const { meetings } = this;
+    meetings.trim();
     const mostShift = mostEvidence(query);
     const needsFacts = mostShift > 0;
     const kind = kindOf(query, asked);
@@ -311,18 +297,31 @@ class MappedNames implements NameIndex {
 
   /** The explanation is made when it is read: of up to 200 matches a response shows a few. */
   private matchOf(query: NameQuery, asked: ParsedName, found: Best): NameMatch {
-    const { identifiers: _, ...facts } = found.facts ?? this.entity(found.entity);
+    const facts = found.facts ?? this.entity(found.entity);
     const { weak, score, partial, judged, identified } = found;
     const matchedName = found.name < 0 ? facts.primaryName : this.text(found.name);
-    const match = { ...facts, matchedName, weak, score, partial };
     let explained: readonly MatchReason[] | null = null;
     return {
-      ...match,
+      entityId: facts.entityId,
+      list: facts.list,
+      listType: facts.listType,
+      schema: facts.schema,
+      primaryName: facts.primaryName,
+      birthDates: facts.birthDates,
+      countries: facts.countries,
+      programs: facts.programs,
+      listedAt: facts.listedAt,
+      delistedAt: facts.delistedAt,
+      sourceUrl: facts.sourceUrl,
+      matchedName,
+      weak,
+      score,
+      partial,
       get explanation() {
         explained ??= [
           ...identified.map(identifierReason),
-          ...(judged === null ? [] : explainNames(asked, parseName(match.matchedName), judged)),
-          ...weighEvidence(query, match).reasons,
+          ...(judged === null ? [] : explainNames(asked, parseName(matchedName), judged)),
+          ...weighEvidence(query, { ...facts, weak }).reasons,
         ];
         return explained;
       },
@@ -461,14 +460,11 @@ class MappedNames implements NameIndex {
   }
 
   private findHits(part: NamePart): Hits {
-    const { wordStamps } = this;
-    const stamp = ++this.wordStamp;
+    const { wordFacts } = this;
+    wordFacts.begin(part);
     const found: { readonly word: number; readonly gain: number }[] = [];
     let all = 0;
-    // A word that is one edit apart as written may differ by more in its sound.
-    const isSpelledAsHeard = part.text === part.folded;
     for (const key of queryKeysOf(part)) {
-      const filters = part.origin === '' && (isSpelledAsHeard ? !isKeyOfMeaning(key) : isKeyOfSound(key));
       const hash = keyHash(key);
       const { keys, keyStarts } = this;
       const size = this.counts.keys;
@@ -478,12 +474,12 @@ class MappedNames implements NameIndex {
       const last = Math.min(end, at + KEY_WORDS_MOST);
       for (; at < last && keys[at] === hash; at++) {
         const word = keys[size + at] as number;
-        if (wordStamps[word] === stamp) continue;
-        wordStamps[word] = stamp;
-        if (filters && this.differs(part, word)) continue;
+        if (!wordFacts.mayBeUseful(word)) continue;
         const other = this.part(word);
-        const { similarity } = meet(part, other);
+        const meeting = meet(part, other);
+        const { similarity } = meeting;
         if (similarity < LEAST_SIMILARITY || (similarity < LEAST_USEFUL && !isSlip(part, other))) continue;
+        this.meetings.keep(part, other, meeting);
         const names = this.postingEnd(word) - this.postingStart(word);
         all += names;
         const weight = ((part.weight + other.weight) / 2) * rarityOf(names, this.names);
@@ -496,24 +492,6 @@ class MappedNames implements NameIndex {
       gains: Float64Array.from(found, (each) => each.gain),
       names: all,
     };
-  }
-
-  /** Returns whether a word is certainly less similar to a part than is useful, and more than one edit apart. */
-  private differs(part: NamePart, word: number): boolean {
-    const length = this.wordLengths[word] as number;
-    if (length === UNKNOWN || length === OTHER) return false;
-    const longer = Math.max(length, part.folded.length);
-    const cost = leastEdits(part.letters, this.wordLetters[word] as number);
-    if (cost <= (1 - LEAST_USEFUL) * (EDIT_SCALE * longer + 0.5)) return false;
-    return !mayBeWade(part.text.charCodeAt(0), this.wordFirsts[word] as number);
-  }
-
-  /** Notes the letters of a word, so that it need not be decoded to see that it differs. */
-  private note(word: number, part: NamePart): void {
-    const isPlain = part.kind === 'name' && part.origin === '' && part.groups.length === 0;
-    this.wordLengths[word] = isPlain ? part.folded.length : OTHER;
-    this.wordLetters[word] = part.letters;
-    this.wordFirsts[word] = part.text.charCodeAt(0);
   }
 
   private has(name: number, word: number): boolean {
@@ -564,10 +542,10 @@ class MappedNames implements NameIndex {
     const part = indexedPart(text, kind, script, space < 0 ? text : own.slice(space + 1), origin);
     if (++this.partsKept > PARTS_KEPT) {
       this.parts.fill(undefined);
+      this.meetings.clear();
       this.partsKept = 1;
     }
     this.parts[word] = part;
-    if (this.wordLengths[word] === UNKNOWN) this.note(word, part);
     return part;
   }
 

@@ -13,9 +13,12 @@ const BITS_MOST = 31;
 
 export class Tally {
   readonly #weights: Float32Array;
-  readonly #gains: Float32Array;
-  /** The parts of the query from which each name has gained: a name gains once from each. */
+  /**
+   * Two cells for each name, beside each other in memory: the parts of the query from which it has gained (a name gains once from each), and
+   * the gain, which is read through the view of floats.
+   */
   readonly #parts: Int32Array;
+  readonly #gains: Float32Array;
   #touched: Int32Array = new Int32Array(1 << 14);
   #count = 0;
   #ranks = new Float64Array(1 << 14);
@@ -24,8 +27,8 @@ export class Tally {
   /** @param weights The weight of each name. */
   constructor(weights: Float32Array) {
     this.#weights = weights;
-    this.#gains = new Float32Array(weights.length);
-    this.#parts = new Int32Array(weights.length);
+    this.#parts = new Int32Array(weights.length * 2);
+    this.#gains = new Float32Array(this.#parts.buffer);
   }
 
   /** The number of names that have gained. */
@@ -39,7 +42,8 @@ export class Tally {
 
   /** Adds a gain to a name. */
   add(name: number, gain: number, bit: number): void {
-    const parts = this.#parts[name] as number;
+    const cell = name * 2;
+    const parts = this.#parts[cell] as number;
     if ((parts & bit) !== 0) return;
     if (parts === 0) {
       if (this.#count === this.#touched.length) {
@@ -49,8 +53,8 @@ export class Tally {
       }
       this.#touched[this.#count++] = name;
     }
-    this.#parts[name] = parts | bit;
-    this.#gains[name] = (this.#gains[name] as number) + gain;
+    this.#parts[cell] = parts | bit;
+    this.#gains[cell + 1] = (this.#gains[cell + 1] as number) + gain;
   }
 
   /** Adds a gain to the names of a range of postings; if `isOpen` is false, only to names that have already gained. */
@@ -60,7 +64,7 @@ export class Tally {
       const parts = this.#parts;
       for (let at = start; at < end; at++) {
         const name = postings[at] as number;
-        if (parts[name] !== 0) this.add(name, gain, bit);
+        if (parts[name * 2] !== 0) this.add(name, gain, bit);
       }
     }
   }
@@ -69,7 +73,7 @@ export class Tally {
   addKnown(gain: number, bit: number, condition: (name: number) => boolean): void {
     for (let at = 0; at < this.#count; at++) {
       const name = this.#touched[at] as number;
-      if (((this.#parts[name] as number) & bit) === 0 && condition(name)) this.add(name, gain, bit);
+      if (((this.#parts[name * 2] as number) & bit) === 0 && condition(name)) this.add(name, gain, bit);
     }
   }
 
@@ -93,10 +97,10 @@ export class Tally {
     let size = 0;
     for (let at = 0; at < this.#count; at++) {
       const name = this.#touched[at] as number;
-      const gain = this.#gains[name] as number;
+      const gain = this.#gains[name * 2 + 1] as number;
       const weight = this.#weights[name] as number;
-      this.#gains[name] = 0;
-      this.#parts[name] = 0;
+      this.#gains[name * 2 + 1] = 0;
+      this.#parts[name * 2] = 0;
       if (gain < leastShare * total && gain < leastShare * weight) continue;
       const rank = gain / (OF_QUERY * total + OF_NAME * weight);
       const step = stepOf(rank);

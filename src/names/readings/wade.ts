@@ -34,11 +34,18 @@ const FINALS_WADE: readonly (readonly [RegExp, string])[] = [
   [/ue$/, 'ueh'],
 ];
 
+/** Pinyin has about 400 syllables; other text is not kept. */
+const WADE_KEPT = 2_000;
+const wadeSyllables = new Map<string, string>();
+
 /** Returns the Wade–Giles spelling of one pinyin syllable. */
 export function wadeSyllable(pinyin: string): string {
+  const known = wadeSyllables.get(pinyin);
+  if (known !== undefined) return known;
   let wade = pinyin;
   for (const [pattern, by] of INITIALS_WADE) wade = wade.replace(pattern, by);
   for (const [pattern, by] of FINALS_WADE) wade = wade.replace(pattern, by);
+  if (wadeSyllables.size < WADE_KEPT) wadeSyllables.set(pinyin, wade);
   return wade;
 }
 
