@@ -293,7 +293,10 @@ describe.each(['uws', 'node'] as const)('users over HTTP on %s', (backend) => {
   it.each(withId.map((route) => [`${route.method} ${route.path}`, route] as const))(
     '%s with an id of another account returns 404 and changes nothing',
     async (_name, route) => {
-      const path = route.path.replace('{id}', bob().keyId).replace(/\{\w+\}/g, 'x');
+      const query = route.parameters
+        .filter((one) => one.in === 'query' && one.required)
+        .map(({ name, schema }) => `${name}=${(schema as { examples?: readonly string[] }).examples?.[0]}`);
+      const path = `${route.path.replace('{id}', bob().keyId).replace(/\{\w+\}/g, 'x')}?${query.join('&')}`;
       const { token } = await world.access.people().login('ann@example.org', PASSWORD, '127.0.0.1');
       const before = JSON.stringify([world.access.keys.list(bob().id), world.access.audit().newest(1)]);
       const body =
@@ -301,6 +304,7 @@ describe.each(['uws', 'node'] as const)('users over HTTP on %s', (backend) => {
           ? {}
           : {
               body: {
+                ...(route.examples[0]?.body ?? {}),
                 ...{ permission: 'entity', enabled: false, status: 'RESOLVED', name: 'x', role: 'owner' },
                 currentPassword: PASSWORD,
               },
