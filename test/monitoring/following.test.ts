@@ -82,6 +82,7 @@ function statusOf(monitoring: Monitoring) {
     jobs: () => null,
     nodes: () => [],
     degradations: () => [],
+    gasAccounts: () => null,
     pool: { pending: 0 },
   } as unknown as ServerStatus;
   const gauge = metricsOf(status).find(({ name }) => name === 'assay_monitoring_following');
