@@ -9,6 +9,7 @@ const LONGER = [
   'test/e2e/full-disk-commands.test.ts',
   'test/e2e/jobs.test.ts',
   'test/e2e/killed-cases.test.ts',
+  'test/e2e/killed-authorizations.test.ts',
   'test/e2e/killed-payments.test.ts',
   'test/e2e/scaled-out.test.ts',
   'test/e2e/wallet-charges.test.ts',
