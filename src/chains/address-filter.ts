@@ -47,9 +47,16 @@ const rehash = (hash: number): number => Math.imul(hash, 0x27d4eb2f) >>> 20;
 export class AddressFilter {
   readonly #words: Int32Array;
   readonly #shift: number;
+  readonly #staleMin: number;
+  /** Number of removed addresses that still pass. */
+  #stale = 0;
 
-  /** @param wordBits - number of 32-bit words, as a power of two */
-  constructor(wordBits: number) {
+  /**
+   * @param wordBits - number of 32-bit words, as a power of two
+   * @param staleMin - removed addresses from which the filter is filled again, if they are also at least as many as the others
+   */
+  constructor(wordBits: number, staleMin: number) {
+    this.#staleMin = staleMin;
     this.#words = new Int32Array(2 ** wordBits);
     this.#shift = 32 - wordBits;
   }
@@ -77,7 +84,17 @@ export class AddressFilter {
     return ((this.#words[at ^ 1] as number) & more) === more;
   }
 
-  clear(): void {
+  /**
+   * Notes that addresses were removed. They pass until most bits are of removed ones; then the filter is filled with those that are left.
+   *
+   * @param left - number of the other addresses
+   * @param each - returns them, or their last READ_CHARACTERS characters
+   */
+  removed(count: number, left: number, each: () => Iterable<string>): void {
+    this.#stale += count;
+    if (this.#stale < this.#staleMin || this.#stale < left) return;
+    this.#stale = 0;
     this.#words.fill(0);
+    for (const address of each()) this.add(address);
   }
 }

@@ -32,7 +32,7 @@ interface Reading {
  * each part decides as it would without a filter.
  */
 const FILTER_WORD_BITS = 20;
-/** Removed addresses from which the filter is filled again, if they are also more than the watched ones. */
+/** Removed addresses from which the filter may be filled again, which reads all watched ones. */
 const STALE_MIN = 65_536;
 
 const NONE: readonly Transfer[] = [];
@@ -45,8 +45,6 @@ export class WatchedAddresses {
   #readsSenders = false;
   /** Changes with each added address: blocks that were read before have to be read again. */
   #version = 0;
-  /** Number of removed addresses whose bits are still in the filter. */
-  #stale = 0;
 
   /** Registers a part of the program. It reports each address that it adds or removes from then on. */
   register(owner: AddressOwner): void {
@@ -63,21 +61,21 @@ export class WatchedAddresses {
 
   /** A registered part has added an address. */
   added({ watchesSenders }: AddressOwner, address: string): void {
-    this.#filter ??= new AddressFilter(FILTER_WORD_BITS);
+    this.#filter ??= new AddressFilter(FILTER_WORD_BITS, STALE_MIN);
     this.#filter.add(address);
     this.#readsSenders ||= watchesSenders;
     this.#version++;
   }
 
-  /** Registered parts have removed addresses. The filter lets them pass until most of its bits are of removed ones. */
+  /** Registered parts have removed addresses. */
   removed(count = 1): void {
-    this.#stale += count;
-    if (this.#stale < STALE_MIN) return;
-    const live = [...this.#owners].reduce((sum, { size }) => sum + size, 0);
-    if (this.#stale < live) return;
-    this.#stale = 0;
-    this.#filter?.clear();
-    for (const owner of this.#owners) for (const end of owner.ends()) this.#filter?.add(end);
+    let left = 0;
+    for (const { size } of this.#owners) left += size;
+    this.#filter?.removed(count, left, () => this.#ends());
+  }
+
+  *#ends(): Generator<string> {
+    for (const owner of this.#owners) yield* owner.ends();
   }
 
   /**

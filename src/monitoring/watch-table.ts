@@ -158,7 +158,7 @@ class ChainTable {
     this.live--;
   }
 
-  /** Whether somebody watches the address. */
+  /** Returns true if the address is watched. */
   has(address: string): boolean {
     if (!writeAddress(address, this.#probe, 0)) return false;
     const number = this.#find();

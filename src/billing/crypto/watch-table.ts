@@ -17,7 +17,7 @@ export interface Watched {
 
 /** Words of the filter, as a power of two: 512 KB, which stay in the cache of a core. */
 const FILTER_WORD_BITS = 17;
-/** Removed addresses from which the filter is filled again, if they are also more than the watched ones. */
+/** Removed addresses from which the filter may be filled again, which reads all watched ones. */
 const STALE_MIN = 10_000;
 
 export class WatchTable implements AddressOwner {
@@ -25,10 +25,8 @@ export class WatchTable implements AddressOwner {
   readonly #addresses: WatchedAddresses;
   readonly #byTarget = new Map<string, Watched>();
   /** Read before the map: most of what the filter of all parts lets pass is not of an invoice. Also for outputs of UTXO chains. */
-  readonly #filter = new AddressFilter(FILTER_WORD_BITS);
+  readonly #filter = new AddressFilter(FILTER_WORD_BITS, STALE_MIN);
   readonly #counts = new Map<ChainId, number>();
-  /** Number of removed addresses that the filter lets pass. */
-  #stale = 0;
 
   /** @param addresses - those of all parts of the program; default: only of this table */
   constructor(addresses = new WatchedAddresses()) {
@@ -65,10 +63,7 @@ export class WatchTable implements AddressOwner {
     this.#byTarget.delete(target);
     this.#counts.set(known.chain, this.count(known.chain) - 1);
     this.#addresses.removed();
-    if (++this.#stale < STALE_MIN || this.#stale < this.size) return;
-    this.#stale = 0;
-    this.#filter.clear();
-    for (const left of this.#byTarget.keys()) this.#filter.add(left);
+    this.#filter.removed(1, this.size, () => this.ends());
   }
 
   watches({ to }: Transfer): boolean {

@@ -19,7 +19,7 @@ export interface SharedFollowDeps {
 class Member {
   /** The greatest height that it has requested; -1 before the first. */
   position = -1;
-  /** The greatest height of the chain that it was told. */
+  /** The greatest height of the chain that it knows. */
   head = -1;
   nudge: ((height?: number) => void) | null = null;
 }
