@@ -39,8 +39,17 @@ type RowFacts = Omit<NewStoredReceipt, 'id' | 'sha256' | 'signature'> & {
   readonly erasedAtMs?: number;
   readonly parts: PartHashes;
 };
-type OwnNames = 'id' | 'subject' | 'requestSha256' | 'answerSha256' | 'evidenceSha256' | 'salt';
-type CommonFacts = Omit<Receipt, OwnNames | 'coverage'>;
+/** Facts that differ in each receipt, in their canonical order. */
+export const OWN_FACTS = [
+  'answerSha256',
+  'evidenceSha256',
+  'id',
+  'requestSha256',
+  'salt',
+  'subject',
+] as const;
+export type OwnFact = (typeof OWN_FACTS)[number];
+type CommonFacts = Omit<Receipt, OwnFact | 'coverage'>;
 
 /** Number of a text in `texts`; null for what was erased or is not there. */
 type Place = number | null;
@@ -109,8 +118,8 @@ export function groupItem(
 }
 
 /**
- * Returns the JSON text of the facts that many receipts of a second have in common. It lists the members: an object that is made by leaving some out takes ten times as long, and the type says if one is
- * missing.
+ * Returns the JSON text of the facts that many receipts of a second have in common. It lists the members: an object that is made by leaving
+ * some out takes ten times as long, and the type says if one is missing.
  */
 export const commonFacts = (receipt: Receipt): string =>
   JSON.stringify({

@@ -87,7 +87,7 @@ export class SigningSlot {
   }
 }
 
-/** Signs until the thread is told to end. */
+/** Signs until a message ends the thread. */
 export function runSigningThread({ memory, key }: SigningJob): void {
   const port = parentPort;
   if (port === null) throw new Error('Signatures are made on a thread of its own.');

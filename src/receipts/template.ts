@@ -4,14 +4,12 @@
  */
 import { sha256 } from '../base/merkle.ts';
 import { canonicalJson } from './canonical.ts';
-import { commonFacts } from './groups.ts';
+import { commonFacts, OWN_FACTS, type OwnFact } from './groups.ts';
 import { base64url } from './jws.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
 import type { Receipt } from './receipt.ts';
 
-/** Facts that differ in each receipt, in their canonical order. */
-const OWN = ['answerSha256', 'evidenceSha256', 'id', 'requestSha256', 'salt', 'subject'] as const;
-export type OwnFacts = Pick<Receipt, (typeof OWN)[number]>;
+export type OwnFacts = Pick<Receipt, OwnFact>;
 export type SharedFacts = Omit<Receipt, keyof OwnFacts>;
 
 /** In the place of an own fact. A character for private use, which no other fact has. */
@@ -58,7 +56,7 @@ export class ReceiptTemplate {
     this.shared = shared;
     const marked = {
       ...shared,
-      ...Object.fromEntries(OWN.map((name) => [name, MARK])),
+      ...Object.fromEntries(OWN_FACTS.map((name) => [name, MARK])),
     } as unknown as Receipt;
     this.facts = commonFacts(marked);
     this.#between = betweenOf(canonicalJson(marked).split(`"${MARK}"`));
