@@ -3,7 +3,7 @@ import { distance } from 'fastest-levenshtein';
 import { isOneEdit, leastEdits, weighedEdits } from './edits.ts';
 import type { NamePart } from './parse.ts';
 import { foreignReadingOf, readingOf } from './readings/pattern.ts';
-import { fold } from './sound.ts';
+import { fold, letterSet } from './sound.ts';
 
 export type MeetingKind = 'exact' | 'nickname' | 'initial' | 'phonetic' | 'spelling' | 'number' | 'orgForm';
 
@@ -80,14 +80,8 @@ const PATRONYMIC =
 const SURNAME = /^(.{2,})(?:ov|ova|ev|eva|yev|yeva|off|eff)$/;
 
 /** The last letters of patronymics and of surnames, `a` as bit 0. */
-const PATRONYMIC_ENDS = letterBits('ach');
-const SURNAME_ENDS = letterBits('afv');
-
-function letterBits(letters: string): number {
-  let bits = 0;
-  for (const letter of letters) bits |= 1 << (letter.charCodeAt(0) - 97);
-  return bits;
-}
+const PATRONYMIC_ENDS = letterSet('ach');
+const SURNAME_ENDS = letterSet('afv');
 
 const endsIn = (word: string, ends: number): boolean =>
   ((ends >>> (word.charCodeAt(word.length - 1) - 97)) & 1) === 1 && word.charCodeAt(word.length - 1) >= 97;
