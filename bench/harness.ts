@@ -182,6 +182,14 @@ export function runChild<T>(
   });
 }
 
+/** Returns the bytes that the process holds after a collection of garbage: the heap and buffers. Needs `--expose-gc`. */
+export function heldBytes(): number {
+  globalThis.gc?.();
+  globalThis.gc?.();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
 /** Returns the number given on the command line as `--name N`, or the fallback. */
 export function argument(name: string, fallback: number): number {
   const at = process.argv.indexOf(name);

@@ -27,7 +27,7 @@ import { buildWatchTable, type WatchTable } from '../src/monitoring/watch-table.
 import { createEncryption } from '../src/state/encryption.ts';
 import { newWorld } from '../test/e2e/program.ts';
 import { ACCOUNTS, hasAnvil, startAnvil } from '../test/setup/anvil.ts';
-import { argument, type BenchReport, type BenchRow, publish, report, row } from './harness.ts';
+import { argument, type BenchReport, type BenchRow, heldBytes, publish, report, row } from './harness.ts';
 
 export interface MonitoringBenchOptions {
   readonly watched: number;
@@ -52,13 +52,6 @@ const quantile = (values: readonly number[], share: number): number => {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] as number;
 };
 const median = (values: readonly number[]): number => quantile(values, 0.5);
-
-function held(): number {
-  globalThis.gc?.();
-  globalThis.gc?.();
-  const { heapUsed, arrayBuffers } = process.memoryUsage();
-  return heapUsed + arrayBuffers;
-}
 
 /** Pseudorandom addresses, like real hashes. */
 function addressOf(n: number): string {
@@ -121,11 +114,11 @@ function matchRows(options: MonitoringBenchOptions): BenchRow[] {
     return median(rates);
   };
 
-  const empty = held();
+  const empty = heldBytes();
   const startedMs = systemClock.monotonic();
   const table: WatchTable = buildWatchTable(watchedWallets(options.watched));
   const buildMs = systemClock.monotonic() - startedMs;
-  const tableBytes = held() - empty;
+  const tableBytes = heldBytes() - empty;
   // A copy, because a block that was read before is not read again.
   const tableRate = perSecond((block) => matchBlock('ETH', { ...block }, table).length);
   const last = {
@@ -146,14 +139,14 @@ function matchRows(options: MonitoringBenchOptions): BenchRow[] {
   const changeUs = ((systemClock.monotonic() - changedMs) / changes) * 1_000;
   if (table.size !== options.watched) throw new Error('The table has another size than what was put in.');
 
-  const beforeMap = held();
+  const beforeMap = heldBytes();
   const map = new Map<string, { accountId: string; walletId: string }[]>();
   for (const { walletAddress, accountId, walletId } of watchedWallets(options.watched)) {
     const known = map.get(walletAddress);
     if (known === undefined) map.set(walletAddress, [{ accountId, walletId }]);
     else known.push({ accountId, walletId });
   }
-  const mapBytes = held() - beforeMap;
+  const mapBytes = heldBytes() - beforeMap;
   const mapRate = perSecond((block) => {
     const found: unknown[] = [];
     for (const transfer of block.transfers) {

@@ -11,12 +11,13 @@ import { seededUint32, systemRandom } from '../src/base/random.ts';
 import { ChainPayments } from '../src/billing/crypto/chain-payments.ts';
 import { PaymentBook } from '../src/billing/crypto/payment-book.ts';
 import { sightingsInBlock } from '../src/billing/crypto/sightings.ts';
+import { PAYMENT_CHAINS } from '../src/billing/crypto/terms.ts';
 import { WatchStore } from '../src/billing/crypto/watch-store.ts';
 import { WatchTable } from '../src/billing/crypto/watch-table.ts';
 import type { Block } from '../src/chains/block.ts';
 import type { ChainAdapter } from '../src/chains/families/port.ts';
 import { loadAssetFacts } from '../src/chains/known-assets.ts';
-import type { ChainId } from '../src/chains/registry.ts';
+import { type ChainId, isEvm } from '../src/chains/registry.ts';
 import type { Transfer } from '../src/chains/transfer.ts';
 import { WatchedAddresses } from '../src/chains/watched-addresses.ts';
 import { loadTaxonomy } from '../src/labels/categories.ts';
@@ -28,22 +29,9 @@ import { openMonitoringStore } from '../src/monitoring/store-lmdb.ts';
 import { buildWatchTable, type WatchTable as WalletTable } from '../src/monitoring/watch-table.ts';
 import { loadPolicy } from '../src/risk/policy.ts';
 import { createEncryption } from '../src/state/encryption.ts';
-import { type BenchRow, row } from './harness.ts';
+import { type BenchRow, heldBytes, row } from './harness.ts';
 
-export const CHAINS: readonly ChainId[] = [
-  ...([
-    'ETH',
-    'BSC',
-    'POLYGON',
-    'ARBITRUM',
-    'OPTIMISM',
-    'BASE',
-    'AVALANCHE',
-    'LINEA',
-    'GNOSIS',
-    'FANTOM',
-  ] as const),
-];
+export const CHAINS: readonly ChainId[] = PAYMENT_CHAINS.filter(isEvm);
 export const WALLETS = 1_000_000;
 export const TRANSFERS_A_BLOCK = 400;
 /** As many as a follower reads ahead. */
@@ -59,13 +47,6 @@ const MB = 1e6;
 const lowerQuartile = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 4)] as number;
 
-function held(): number {
-  globalThis.gc?.();
-  globalThis.gc?.();
-  const { heapUsed, arrayBuffers } = process.memoryUsage();
-  return heapUsed + arrayBuffers;
-}
-
 function addressOf(n: number): string {
   const next = seededUint32(n + 1);
   let text = '';
@@ -74,7 +55,7 @@ function addressOf(n: number): string {
   return Buffer.from(`0x${text.slice(0, 40)}`, 'latin1').toString('latin1');
 }
 
-/** The text of a block, from which each follower decodes its own copy, as it does from the response of a node. */
+/** The text of a block, from which each way of processing it decodes its own copy, as from the response of a node. */
 function blockText(index: number): string {
   const transfers = Array.from({ length: TRANSFERS_A_BLOCK }, (_, at) => {
     const n = 10_000_000 + index * TRANSFERS_A_BLOCK + at;
@@ -276,9 +257,9 @@ export async function wholeBlockRows({
 }
 
 export function memoryRow(invoices: number): BenchRow {
-  const before = held();
+  const before = heldBytes();
   const tables = tablesOf(0, invoices);
-  const memory = held() - before;
+  const memory = heldBytes() - before;
   if (tables.invoices.size !== invoices) throw new Error('The table has another size than what was put in.');
   return row('memory of the addresses', memory / MB, 'MB', { atMost: 200 });
 }
