@@ -148,7 +148,7 @@ export function isFinished(payment: AuthorizedPayment): boolean {
     : served === null && purchase === null;
 }
 
-/** What is kept of the calls whose records were deleted: enough to tell their entries in the ledger from others. */
+/** Data of the calls with deleted records, by which their entries in the ledger can be identified. */
 export interface DeletedCalls {
   readonly purchases: number;
   /** Exclusive or of the SHA-256 of the ids of their purchases in the ledger, hex. */

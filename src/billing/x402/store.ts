@@ -31,6 +31,9 @@ export function digestWith(digest: string, id: string): string {
   return (BigInt(`0x${digest}`) ^ BigInt(`0x${of}`)).toString(16).padStart(NO_DIGEST.length, '0');
 }
 
+const oldestFirst = (a: AuthorizedPayment, b: AuthorizedPayment): number =>
+  a.createdAtMs - b.createdAtMs || (a.key < b.key ? -1 : 1);
+
 type IdentifierKey = [payer: string, identifier: string];
 
 /** What a change may read beside its own record. */
@@ -160,16 +163,14 @@ export class AuthorizedPayments {
   open(chain: ChainId): readonly AuthorizedPayment[] {
     this.#live.root.resetReadTxn();
     const keys = [...this.#open.getKeys({ start: [chain, ''], end: [chain, '￿'] })];
-    return keys
-      .flatMap(([, key]) => this.#payments.get(key) ?? [])
-      .toSorted((a, b) => a.createdAtMs - b.createdAtMs || (a.key < b.key ? -1 : 1));
+    return keys.flatMap(([, key]) => this.#payments.get(key) ?? []).toSorted(oldestFirst);
   }
 
   #ofInvoice(invoiceId: string): readonly InvoicePaymentAuthorization[] {
     return [...this.#invoices.getKeys({ start: [invoiceId, ''], end: [invoiceId, '\uffff'] })]
       .flatMap(([, key]) => this.#payments.get(key) ?? [])
       .filter((payment) => payment.kind === 'invoice')
-      .toSorted((a, b) => a.createdAtMs - b.createdAtMs || (a.key < b.key ? -1 : 1));
+      .toSorted(oldestFirst);
   }
 
   /** Returns the payments of an invoice, oldest first. */

@@ -11,13 +11,11 @@ import { Failure } from '../../ui/states.tsx';
 import { useUrlState } from '../../ui/url-state.ts';
 import { Time } from '../../ui/values.tsx';
 import { useRole } from '../manage/parts.tsx';
-import { INVOICES_KEY, type Invoice, isWaiting } from './invoices.ts';
+import { INVOICES_KEY, type Invoice, isWaiting, LOOK_EVERY_MS } from './invoices.ts';
 import { Signature } from './Signature.tsx';
 
 type Offer = DataOf<'/billing/packages', 'get'>;
 
-/** Each look is one request of the 100 that a minute allows; payments are seen within seconds. */
-const LOOK_EVERY_MS = 3_000;
 const NONE = { currencies: [], gasless: [] };
 
 /** The section; it is missing if the operator sells nothing for cryptocurrency, and for people who may not buy. */

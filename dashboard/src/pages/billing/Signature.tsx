@@ -5,14 +5,13 @@ import { call } from '../../api/client.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { Failure } from '../../ui/states.tsx';
-import type { Invoice } from './invoices.ts';
+import { type Invoice, LOOK_EVERY_MS } from './invoices.ts';
 
 /** A wallet that is an extension of the browser (EIP-1193). */
 interface Wallet {
   request(request: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>;
 }
 
-const LOOK_EVERY_MS = 3_000;
 const HEX = 16;
 
 /** Returns the wallet of the browser; null if there is none. */

@@ -18,6 +18,9 @@ export const inCurrency = (
 /** Rows of one request: a screen or two. */
 const ROWS = 50;
 
+/** Each look is one request of the 100 that a minute allows; payments are seen within seconds. */
+export const LOOK_EVERY_MS = 3_000;
+
 export const INVOICES_KEY = ['billing', 'invoices'] as const;
 
 /** Reads a page of invoices, newest first. */
