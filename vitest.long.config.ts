@@ -18,6 +18,7 @@ const LONGER = [
   'test/jobs/bulk/killed.test.ts',
   'test/receipts/log/crash.test.ts',
   'test/sim/**/*.test.ts',
+  'test/state/damaged-files.test.ts',
 ];
 
 /** What takes minutes to hours: `npm run test:long`. */

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { expect } from 'vitest';
 import { startChromium } from '../setup/chromium.ts';
-import { AXE, COLLECT_VIOLATIONS, PATIENCE_MS } from './dashboard-page.ts';
+import { axeOf, COLLECT_VIOLATIONS, checkInAllForms, PATIENCE_MS } from './dashboard-page.ts';
 
 export interface DashboardBrowser {
   readonly page: Page;
@@ -43,13 +42,7 @@ export async function openDashboardBrowser(url: string, session: string): Promis
   page.on('pageerror', (error) => faults.push(String(error)));
   await page.addInitScript(COLLECT_VIOLATIONS);
 
-  async function axe(): Promise<readonly string[]> {
-    await page.evaluate(AXE);
-    return page.evaluate<string[]>(
-      `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
-        violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 200))))`,
-    );
-  }
+  const axe = (): Promise<readonly string[]> => axeOf(page);
   return {
     page,
     context,
@@ -59,19 +52,7 @@ export async function openDashboardBrowser(url: string, session: string): Promis
     async check(name, heading) {
       await page.getByRole('heading', { level: 1, name: heading }).waitFor();
       await page.locator('.loading').first().waitFor({ state: 'detached' });
-      for (const colorScheme of ['dark', 'light'] as const) {
-        await page.emulateMedia({ colorScheme });
-        expect([name, colorScheme, await axe()]).toEqual([name, colorScheme, []]);
-        await picture(page, `${name}-${colorScheme}`);
-      }
-      await page.setViewportSize({ width: 360, height: 740 });
-      const isTooWide = await page.evaluate(
-        'document.documentElement.scrollWidth > document.documentElement.clientWidth',
-      );
-      await picture(page, `${name}-360`);
-      expect([name, isTooWide]).toEqual([name, false]);
-      expect([name, 'narrow', await axe()]).toEqual([name, 'narrow', []]);
-      await page.setViewportSize({ width: 1280, height: 800 });
+      await checkInAllForms(page, name, (part) => picture(page, part));
     },
     close: () => browser.close(),
   };

@@ -1,9 +1,8 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { AXE, COLLECT_VIOLATIONS, PATIENCE_MS } from './dashboard-page.ts';
+import { axeOf, COLLECT_VIOLATIONS, checkInAllForms, PATIENCE_MS } from './dashboard-page.ts';
 
 const WIDE = { width: 1280, height: 800 };
-const NARROW = { width: 360, height: 740 };
 
 export interface Tab {
   readonly page: Page;
@@ -33,15 +32,7 @@ export async function openTab(context: BrowserContext): Promise<Tab> {
   page.on('pageerror', (error) => faults.push(String(error)));
   await page.addInitScript(COLLECT_VIOLATIONS);
 
-  async function axe(): Promise<readonly string[]> {
-    await page.evaluate(AXE);
-    return page.evaluate<string[]>(
-      `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
-        violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 200))))`,
-    );
-  }
-  const isTooWide = (): Promise<boolean> =>
-    page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
+  const axe = (): Promise<readonly string[]> => axeOf(page);
 
   return {
     page,
@@ -54,14 +45,7 @@ export async function openTab(context: BrowserContext): Promise<Tab> {
     async check(name, heading) {
       await page.getByRole('heading', { level: 1, name: heading }).waitFor();
       await expect.poll(() => page.locator('.loading').count(), { timeout: PATIENCE_MS }).toBe(0);
-      for (const colorScheme of ['dark', 'light'] as const) {
-        await page.emulateMedia({ colorScheme });
-        expect([name, colorScheme, await axe()]).toEqual([name, colorScheme, []]);
-      }
-      await page.setViewportSize(NARROW);
-      expect([name, 'too wide', await isTooWide()]).toEqual([name, 'too wide', false]);
-      expect([name, 'narrow', await axe()]).toEqual([name, 'narrow', []]);
-      await page.setViewportSize(WIDE);
+      await checkInAllForms(page, name);
     },
   };
 }

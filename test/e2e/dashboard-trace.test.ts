@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumProgram, startChromium } from '../setup/chromium.ts';
-import { AXE, COLLECT_VIOLATIONS, PATIENCE_MS } from './dashboard-page.ts';
+import { axeOf, COLLECT_VIOLATIONS, checkInAllForms, PATIENCE_MS } from './dashboard-page.ts';
 import {
   type DashboardWorld,
   HOSTILE,
@@ -83,25 +83,10 @@ describe.runIf(chromiumProgram !== null)('traces, names and exchanges in a brows
     await context.addCookies([{ name: 'assay_session', value, url }]);
   }
 
-  async function axe(): Promise<readonly string[]> {
-    await page.evaluate(AXE);
-    return page.evaluate<string[]>(
-      `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
-        violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 200))))`,
-    );
-  }
-  const isTooWide = (): Promise<boolean> =>
-    page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
+  const axe = (): Promise<readonly string[]> => axeOf(page);
   /** Checks the page as it is in both themes and on a narrow screen. */
   async function check(name: string): Promise<void> {
-    for (const colorScheme of ['dark', 'light'] as const) {
-      await page.emulateMedia({ colorScheme });
-      expect([name, colorScheme, await axe()]).toEqual([name, colorScheme, []]);
-    }
-    await page.setViewportSize({ width: 360, height: 740 });
-    expect([name, await isTooWide()]).toEqual([name, false]);
-    expect([name, 'narrow', await axe()]).toEqual([name, 'narrow', []]);
-    await page.setViewportSize({ width: 1280, height: 900 });
+    await checkInAllForms(page, name);
   }
   const canvas = () => page.locator('.trace-canvas');
   const number = async (name: 'nodes' | 'edges'): Promise<number> =>

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumProgram } from '../setup/chromium.ts';
 import { type DashboardBrowser, openDashboardBrowser } from './dashboard-browser.ts';
+import { isTooWide } from './dashboard-page.ts';
 import { newWorld, type RunningServer, until, type World } from './program.ts';
 
 const LAZARUS = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
@@ -120,9 +121,8 @@ describe.runIf(chromiumProgram !== null)('the page that verifies receipts', () =
     await page.getByText('The answer beside it is the one that was signed.').waitFor();
     await page.getByText('eip155:1:0x098B716B8Aaf21512996dC57EB0615e2383E2f96').waitFor();
     expect(await browser.axe()).toEqual([]);
-    const isTooWide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
     await page.setViewportSize({ width: 360, height: 740 });
-    expect(await page.evaluate(isTooWide)).toBe(false);
+    expect(await isTooWide(page)).toBe(false);
     await page.setViewportSize({ width: 1280, height: 800 });
 
     await page.getByLabel('Proof of the log (optional)', { exact: true }).fill(proof);

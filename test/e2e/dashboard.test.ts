@@ -9,7 +9,7 @@ import type { DashboardManifest } from '../../src/http/dashboard.ts';
 import { parseJwks, verifyJws } from '../../src/receipts/jws.ts';
 import { receiptHash } from '../../src/receipts/receipt.ts';
 import { chromiumProgram, startChromium } from '../setup/chromium.ts';
-import { AXE, COLLECT_VIOLATIONS, PATIENCE_MS } from './dashboard-page.ts';
+import { axeOf, COLLECT_VIOLATIONS, checkInAllForms, isTooWide, PATIENCE_MS } from './dashboard-page.ts';
 import {
   type DashboardWorld,
   EMAIL,
@@ -64,16 +64,7 @@ describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
     await world?.end();
   });
 
-  /** Returns what axe finds on the page as it is, or in a part of it, one line for each element. */
-  async function axe(part = 'html'): Promise<readonly string[]> {
-    await page.evaluate(AXE);
-    return page.evaluate<string[]>(
-      `axe.run('${part}', { resultTypes: ['violations'] }).then(({ violations }) =>
-        violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 200))))`,
-    );
-  }
-  const isTooWide = (): Promise<boolean> =>
-    page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
+  const axe = (part?: string): Promise<readonly string[]> => axeOf(page, part);
   /** Opens a page, waits for its heading, and checks it in both themes, also on a narrow screen. */
   async function visit(path: string, heading: string | RegExp): Promise<void> {
     await page.goto(url + path);
@@ -82,14 +73,7 @@ describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
   async function check(name: string, heading: string | RegExp): Promise<void> {
     await page.getByRole('heading', { level: 1, name: heading }).waitFor();
     await page.locator('.loading').first().waitFor({ state: 'detached' });
-    for (const colorScheme of ['dark', 'light'] as const) {
-      await page.emulateMedia({ colorScheme });
-      expect([name, colorScheme, await axe()]).toEqual([name, colorScheme, []]);
-    }
-    await page.setViewportSize({ width: 360, height: 740 });
-    expect([name, await isTooWide()]).toEqual([name, false]);
-    expect([name, 'narrow', await axe()]).toEqual([name, 'narrow', []]);
-    await page.setViewportSize({ width: 1280, height: 800 });
+    await checkInAllForms(page, name);
   }
 
   it('leads a person who is not logged in to the login, and back', async () => {
@@ -273,7 +257,7 @@ describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
     await visit(`/screening/ETH/${HOSTILE}`, new RegExp(HOSTILE));
     await page.getByRole('tab', { name: 'Counterparties' }).click();
     await page.getByRole('table', { name: 'Counterparties' }).waitFor();
-    expect(await isTooWide()).toBe(false);
+    expect(await isTooWide(page)).toBe(false);
     expect(await page.evaluate('globalThis.attacked')).toBeUndefined();
     expect(await page.locator('main img, main script').count()).toBe(0);
     expect(await page.locator('a[href^="javascript"]').count()).toBe(0);

@@ -7,7 +7,7 @@ import { seededUint32, systemRandom } from '../../src/base/random.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { newWorld, patiently, type RunningServer, type World } from './program.ts';
 
-const ROUNDS = process.env.ASSAY_TEST_LONG === '1' ? 40 : 6;
+const ROUNDS = process.env.ASSAY_TEST_LONG === '1' ? 40 : 3;
 /** Concurrent clients, and requests that each sends in a round at most. */
 const CLIENTS = 12;
 const REQUESTS = 4;

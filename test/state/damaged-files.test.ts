@@ -32,6 +32,7 @@ import { build, key, template, writeSegment } from '../labels/index/world.ts';
 
 const PROBE = join(projectRoot, 'dist', 'bundled', 'test', 'state', 'store-probe.js');
 const PAGE = 4096;
+const LONG = process.env.ASSAY_TEST_LONG === '1';
 const folder = tempFolder();
 const nextRandom = seededUint32(36);
 const deps = {
@@ -232,7 +233,7 @@ describe.each(KINDS)('the store of %s', (kind) => {
     const random = seededUint32(20_261_122 + KINDS.indexOf(kind));
     const below = (bound: number): number => random() % bound;
     const outcomes: string[] = [];
-    for (let round = 0; round < 12; round++) {
+    for (let round = 0; round < (LONG ? 48 : 6); round++) {
       const data = copy();
       const file = join(data, FILES[kind]);
       const bytes = readFileSync(file);
@@ -275,7 +276,7 @@ describe.each(KINDS)('the store of %s', (kind) => {
 
   it('never ends a process by a signal if its checksums are missing', () => {
     const random = seededUint32(7 + KINDS.indexOf(kind));
-    for (let round = 0; round < 8; round++) {
+    for (let round = 0; round < (LONG ? 32 : 4); round++) {
       const data = copy();
       const file = join(data, FILES[kind]);
       const bytes = readFileSync(file);
