@@ -88,7 +88,8 @@ function answerTo(number: number): AnswerToAttest {
   };
   const judged = judge(labels, evidence, { ...evidence, verdict: NO_EXPOSURE }, policy);
   const answer = { address, chain: 'ETH', ...judged, assessed: true, dataVersion: 'd5de0f2b2b933cb1' };
-  return { kind: 'ORACLE', request: { chain: 'ETH', address }, answer, evidence };
+  // The server has the canonical address from its path.
+  return { kind: 'ORACLE', request: { chain: 'ETH', address }, answer, evidence, addresses: [address] };
 }
 
 const noKey = () => Promise.reject(new Error('no key of verdicts'));

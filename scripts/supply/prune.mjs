@@ -19,16 +19,20 @@ const DEVELOPMENT = new Set(
   ),
 );
 
-/** Packages that only a compiler reads (peers of libraries that are compiled already), and file systems for Bare, another runtime. */
+/** Packages that only a compiler reads (peers of libraries that are compiled already), and those for Bare, another runtime. */
 const PACKAGES = [
   '@types',
   '@typescript',
+  'bare-ansi-escapes',
+  'bare-assert',
   'bare-buffer',
   'bare-events',
   'bare-fs',
+  'bare-inspect',
   'bare-os',
   'bare-path',
   'bare-stream',
+  'bare-type',
   'bare-url',
   'node-addon-api',
   'typescript',

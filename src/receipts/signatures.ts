@@ -1,11 +1,13 @@
 /**
- * Signatures of receipts with one key. A few at a time are made on the threads of the pool of Node. There, each costs the thread of the
- * requests some 25 µs, so while many receipts are issued, their texts are passed together to one thread that only signs.
+ * Signatures of receipts with one key. A few at a time are made at once, in some 30 µs. While many receipts are issued, their texts are passed
+ * in groups to one thread that only signs. Without libsodium, a few at a time are made on the threads of the pool of Node: to start one of
+ * them there costs the thread of the requests 25 µs.
  */
 import { createPrivateKey, type JsonWebKey, type KeyObject, sign } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import { workerUrl } from '../base/paths.ts';
 import { whenEnded } from '../base/threads.ts';
+import { SIGNATURE_BYTES, type Sodium, sodiumSigner, type TextSigner } from './ed25519.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
 import { type SigningJob, type SigningMessage, SigningSlot } from './signing-thread.ts';
 
@@ -14,8 +16,6 @@ import { type SigningJob, type SigningMessage, SigningSlot } from './signing-thr
  * for the lock when it starts the next signature. The pool has four threads; with 16 objects, few starts find a locked one.
  */
 const KEY_OBJECTS = 16;
-/** Groups that the thread has at the same time. */
-const SENT_MAX = 2;
 
 /** A call that waits for its signature. */
 interface Waiting {
@@ -29,45 +29,76 @@ interface Group {
   readonly calls: Waiting[];
 }
 
+export interface SignaturesDeps {
+  /** Loads libsodium; throws on a platform without it. */
+  readonly load?: () => Sodium;
+  /** Starts a thread that signs. */
+  readonly newThread?: (job: SigningJob) => Worker;
+}
+
+const threadOf = (job: SigningJob): Worker =>
+  new Worker(workerUrl('signatures'), { workerData: job, execArgv: [] });
+
 /** Signs texts with one key. */
 export class Signatures {
-  readonly #keys: readonly KeyObject[];
+  readonly #key: KeyObject;
+  /** Null without libsodium: then texts are signed on the pool of Node, with `#poolKeys`. */
+  readonly #signer: TextSigner | null;
+  readonly #poolKeys: readonly KeyObject[];
   #nextKey = 0;
   readonly #memory = SigningSlot.memory();
   readonly #free: Group[] = SigningSlot.all(this.#memory).map((slot) => ({ slot, calls: [] }));
-  /** Texts of this turn of the event loop, and of many turns while the thread works: the more a message has, the less each of them costs. */
+  /** Texts of this turn of the event loop that no message has yet. */
   #open: Group | null = null;
   #isPlanned = false;
   /** Groups that the thread has, by number. */
   readonly #sent = new Map<number, Group>();
+  readonly #newThread: (job: SigningJob) => Worker;
   #thread: Worker | null = null;
   #isClosed = false;
 
-  constructor(jwk: JsonWebKey) {
-    this.#keys = Array.from({ length: KEY_OBJECTS }, () => createPrivateKey({ key: jwk, format: 'jwk' }));
+  constructor(jwk: JsonWebKey, { load, newThread = threadOf }: SignaturesDeps = {}) {
+    this.#newThread = newThread;
+    const open = (): KeyObject => createPrivateKey({ key: jwk, format: 'jwk' });
+    this.#key = open();
+    this.#signer = sodiumSigner(this.#key, load);
+    this.#poolKeys = this.#signer === null ? Array.from({ length: KEY_OBJECTS }, open) : [];
   }
 
   /** Returns the signature of a text. The bytes are copied before it returns. */
   sign(bytes: Uint8Array): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const call = { resolve, reject };
-      this.#open ??= this.#free.pop() ?? null;
+      // Texts of different sizes: a group may have no place for this one before it has its number of texts.
+      if (this.#open?.slot.add(bytes) === false) this.#send();
+      else if (this.#open !== null) return this.#added(call);
+      this.#open = this.#free.pop() ?? null;
       // A text that does not fit is larger than any receipt, or one of hundreds that wait.
-      if (this.#open === null || !this.#open.slot.add(bytes)) return this.#signHere(bytes, call);
-      this.#open.calls.push(call);
-      if (this.#isPlanned) return;
-      this.#isPlanned = true;
-      // After all requests that have arrived.
-      setImmediate(() => {
-        this.#isPlanned = false;
-        this.#start();
-      });
+      if (this.#open === null) return this.#signHere(bytes, call);
+      if (!this.#open.slot.add(bytes)) return this.#signHere(bytes, call);
+      this.#added(call);
     });
   }
 
-  #start(): void {
+  /** Records the call of a text that was added to the open group. */
+  #added(call: Waiting): void {
+    const group = this.#open as Group;
+    group.calls.push(call);
+    // The thread signs the first ones while the next are made.
+    if (group.slot.isFull) this.#send();
+    if (this.#open === null || this.#isPlanned) return;
+    this.#isPlanned = true;
+    // After all requests that have arrived.
+    setImmediate(() => {
+      this.#isPlanned = false;
+      this.#send();
+    });
+  }
+
+  /** Passes the open group to the thread. A few texts are signed here while the thread has none. */
+  #send(): void {
     const group = this.#open;
-    if (group === null || this.#sent.size >= SENT_MAX) return;
+    if (group === null || group.calls.length === 0) return;
     this.#open = null;
     const isSmall = group.calls.length < RECEIPT_LIMITS.signedByThreadMin && this.#sent.size === 0;
     if (isSmall || this.#isClosed) {
@@ -82,11 +113,7 @@ export class Signatures {
   }
 
   #startThread(): Worker {
-    const [key] = this.#keys as [KeyObject];
-    const thread = new Worker(workerUrl('signatures'), {
-      workerData: { memory: this.#memory, key } satisfies SigningJob,
-      execArgv: [],
-    });
+    const thread = this.#newThread({ memory: this.#memory, key: this.#key });
     thread.on('message', ({ slot }: NonNullable<SigningMessage>) => this.#onSigned(slot));
     // Without a listener, the error would end the process. `exit` follows.
     thread.on('error', () => {});
@@ -102,17 +129,15 @@ export class Signatures {
     if (this.#sent.size === 0) this.#thread?.unref();
     for (const [place, { resolve }] of group.calls.entries()) resolve(group.slot.signature(place));
     this.#release(group);
-    this.#start();
   }
 
-  /** The next group starts another thread. */
+  /** Signs here the texts that a thread had when it ended; the next group starts another thread. */
   #onExit(thread: Worker): void {
     if (this.#thread !== thread) return;
     this.#thread = null;
     const lost = [...this.#sent.values()];
     this.#sent.clear();
     for (const group of lost) this.#signGroupHere(group);
-    this.#start();
   }
 
   #signGroupHere(group: Group): void {
@@ -127,9 +152,15 @@ export class Signatures {
     this.#free.push(group);
   }
 
-  /** Signs a text on a thread of the pool of Node, which gets a copy of the bytes. */
+  /** Signs a text: at once, or without libsodium on a thread of the pool of Node, which gets a copy of the bytes. */
   #signHere(bytes: Uint8Array, { resolve, reject }: Waiting): void {
-    const key = this.#keys[this.#nextKey++ % KEY_OBJECTS] as KeyObject;
+    if (this.#signer !== null) {
+      const signature = Buffer.alloc(SIGNATURE_BYTES);
+      this.#signer.sign(bytes, signature);
+      resolve(signature);
+      return;
+    }
+    const key = this.#poolKeys[this.#nextKey++ % KEY_OBJECTS] as KeyObject;
     sign(null, bytes, key, (error, signed) => {
       if (error === null) resolve(signed);
       else reject(error);

@@ -1,15 +1,13 @@
 /** The thread that signs many texts at a time (signatures.ts), in memory that it shares with the thread of the requests. */
-import { type KeyObject, sign } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 import { endBehind } from '../base/threads.ts';
+import { nodeSigner, SIGNATURE_BYTES, sodiumSigner, type TextSigner } from './ed25519.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
 
-const SIGNATURE_BYTES = 64;
-const { signedAtOnceMax: COUNT_MAX, signedAtOnceBytes: TEXT_BYTES } = RECEIPT_LIMITS;
+const { signedAtOnceMax: COUNT_MAX, signedAtOnceBytes: TEXT_BYTES, signedGroupsMax: SLOTS } = RECEIPT_LIMITS;
 const LENGTHS_BYTES = COUNT_MAX * Uint32Array.BYTES_PER_ELEMENT;
 const SLOT_BYTES = LENGTHS_BYTES + COUNT_MAX * SIGNATURE_BYTES + TEXT_BYTES;
-/** Groups of texts: the thread signs one while the signatures of another are read, and a third one is filled. */
-const SLOTS = 3;
 
 /** What the thread gets when it starts. */
 export interface SigningJob {
@@ -49,9 +47,13 @@ export class SigningSlot {
     return this.#count;
   }
 
+  get isFull(): boolean {
+    return this.#count === COUNT_MAX;
+  }
+
   /** Adds a copy of a text. Returns false if it does not fit. */
   add(text: Uint8Array): boolean {
-    if (this.#count === COUNT_MAX || this.#end + text.length > TEXT_BYTES) return false;
+    if (this.isFull || this.#end + text.length > TEXT_BYTES) return false;
     this.#texts.set(text, this.#end);
     this.#end += text.length;
     this.#lengths[this.#count++] = text.length;
@@ -74,9 +76,10 @@ export class SigningSlot {
   }
 
   /** Signs the texts. */
-  sign(count: number, key: KeyObject): void {
+  sign(count: number, signer: TextSigner): void {
     this.each(count, (text, number) => {
-      this.#signatures.set(sign(null, text, key), number * SIGNATURE_BYTES);
+      const from = number * SIGNATURE_BYTES;
+      signer.sign(text, this.#signatures.subarray(from, from + SIGNATURE_BYTES));
     });
   }
 
@@ -92,9 +95,13 @@ export function runSigningThread({ memory, key }: SigningJob): void {
   const port = parentPort;
   if (port === null) throw new Error('Signatures are made on a thread of its own.');
   const slots = SigningSlot.all(memory);
+  const signer = sodiumSigner(key) ?? nodeSigner(key);
   port.on('message', (message: SigningMessage) => {
-    if (message === null) return endBehind(port);
-    slots[message.slot]?.sign(message.count, key);
+    if (message === null) {
+      signer.wipe();
+      return endBehind(port);
+    }
+    slots[message.slot]?.sign(message.count, signer);
     port.postMessage(message);
   });
 }

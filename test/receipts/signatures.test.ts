@@ -1,11 +1,25 @@
 /** Signatures of a few texts, of many at a time on the thread, and of texts that do not fit. */
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
+import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
+import { workerUrl } from '../../src/base/paths.ts';
 import { RECEIPT_LIMITS } from '../../src/receipts/limits.ts';
 import { Signatures } from '../../src/receipts/signatures.ts';
+import type { SigningJob } from '../../src/receipts/signing-thread.ts';
 
 const { privateKey } = generateKeyPairSync('ed25519');
 const publicKey = createPublicKey(privateKey);
+
+/** Source of a thread in which sodium-native cannot be loaded. */
+const workerWithoutSodium = (): string => `
+  const { Module } = require('node:module');
+  const load = Module._load;
+  Module._load = (name, ...rest) => {
+    if (name === 'sodium-native') throw new Error('no binary for this platform');
+    return load(name, ...rest);
+  };
+  import(${JSON.stringify(workerUrl('signatures').href)});
+`;
 
 describe('signatures of receipts', () => {
   let signatures: Signatures;
@@ -44,5 +58,36 @@ describe('signatures of receipts', () => {
     await signatures.close();
     await waiting;
     await signAll(texts(20));
+  });
+
+  it('signs on the pool and on the thread if libsodium cannot be loaded', async () => {
+    const load = (): never => {
+      throw new Error('no binary for this platform');
+    };
+    const newThread = (job: SigningJob): Worker =>
+      new Worker(workerWithoutSodium(), { workerData: job, eval: true });
+    signatures = new Signatures(privateKey.export({ format: 'jwk' }), { load, newThread });
+    await signAll(texts(3));
+    await signAll(texts(300));
+  });
+
+  it('signs all texts of a thread that fails while it works, and starts another one', async () => {
+    const threads: Worker[] = [];
+    const newThread = (job: SigningJob): Worker => {
+      const thread = new Worker(workerUrl('signatures'), { workerData: job, execArgv: [] });
+      threads.push(thread);
+      return thread;
+    };
+    signatures = new Signatures(privateKey.export({ format: 'jwk' }), { newThread });
+    await signAll(texts(300));
+    expect(threads).toHaveLength(1);
+    const [first] = threads as [Worker];
+    const exits = new Promise((resolve) => first.once('exit', resolve));
+    // Before the thread has read its first group: it reads no member of this message, and ends with the error.
+    first.postMessage(undefined);
+    await signAll(texts(300));
+    expect(await exits).toBe(1);
+    await signAll(texts(300));
+    expect(threads).toHaveLength(2);
   });
 });
