@@ -1,22 +1,17 @@
 /**
  * Batches of the oracle: one signature binds the answers of about a second. Each answer gets a salt and the number of its line at once; its
- * proof can be fetched when the batch is signed. The hot path computes two hashes and stores nothing.
+ * proof can be fetched when the batch is signed. The hot path copies the answer, and stores nothing; another thread hashes it
+ * (batch-lines.ts).
  */
 import type { Clock } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { createIds } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
-import {
-  combine,
-  HASH_BYTES,
-  inclusionParts,
-  MerkleFrontier,
-  nodeHash,
-  type TreeNode,
-} from '../base/merkle.ts';
+import { combine, HASH_BYTES, inclusionParts, nodeHash, type TreeNode } from '../base/merkle.ts';
 import type { Random } from '../base/random.ts';
 import { sleep } from '../base/retry.ts';
-import { LINE_SALT_BYTES, LineLeaves } from '../base/salted-lines.ts';
+import { LINE_SALT_BYTES } from '../base/salted-lines.ts';
+import { BatchLines, type HashedLines } from './batch-lines.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
 import type { ClosedBatch, Receipts } from './service.ts';
 
@@ -35,9 +30,15 @@ const RETRY_MS = 1_000;
 /** A batch to which answers are added. */
 interface OpenBatch {
   readonly id: string;
-  readonly tree: MerkleFrontier;
-  /** 32 bytes for each line; grows. */
-  leaves: Buffer;
+  /** The member `batch` of its answers, up to the line. */
+  readonly memberStart: string;
+}
+
+/** A batch that is not stored yet. */
+interface WaitingBatch {
+  readonly id: string;
+  readonly count: number;
+  readonly hashed: Promise<HashedLines>;
 }
 
 export interface BatchesDeps {
@@ -51,13 +52,13 @@ export interface BatchesDeps {
 export class ReceiptBatches {
   readonly #deps: BatchesDeps;
   readonly #newId: () => string;
-  readonly #lines = new LineLeaves();
+  readonly #lines = new BatchLines();
   #salts: Uint8Array = new Uint8Array(0);
   #saltAt = 0;
   #open: OpenBatch | null = null;
   #timer: NodeJS.Timeout | null = null;
   /** Batches that are not stored yet, the oldest first. */
-  readonly #closed: ClosedBatch[] = [];
+  readonly #closed: WaitingBatch[] = [];
   #storing: Promise<void> | null = null;
   readonly #stopping = new AbortController();
 
@@ -81,25 +82,18 @@ export class ReceiptBatches {
       });
     const batch = this.#open ?? this.#begin();
     const salt = this.#nextSalt();
-    const line = batch.tree.size;
-    const leaf = this.#lines.leafOf(salt, out.subarray(start, end));
-    if (batch.leaves.length < (line + 1) * HASH_BYTES)
-      batch.leaves = Buffer.concat([batch.leaves], batch.leaves.length * 2);
-    batch.leaves.set(leaf, line * HASH_BYTES);
-    batch.tree.append(leaf);
+    const line = this.#lines.count;
+    this.#lines.add(salt, out, start, end);
     // In the place of the closing brace.
-    const member = `,"batch":{"id":"${batch.id}","line":${line},"salt":"${salt.toString('hex')}"}}`;
+    const member = `${batch.memberStart}${line},"salt":"${salt.toString('hex')}"}}`;
     const after = end - 1 + out.write(member, end - 1, 'latin1');
-    if (batch.tree.size >= RECEIPT_LIMITS.batchLinesMax) this.#close();
+    if (line + 1 >= RECEIPT_LIMITS.batchLinesMax) this.#close();
     return after;
   }
 
   #begin(): OpenBatch {
-    const batch = {
-      id: this.#newId(),
-      tree: new MerkleFrontier(),
-      leaves: Buffer.alloc(LEAVES_OF_TILE * HASH_BYTES),
-    };
+    const id = this.#newId();
+    const batch = { id, memberStart: `,"batch":{"id":"${id}","line":` };
     this.#open = batch;
     this.#timer = setTimeout(() => this.#close(), RECEIPT_LIMITS.batchMs);
     this.#timer.unref();
@@ -122,12 +116,8 @@ export class ReceiptBatches {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#open = null;
     if (batch === null) return;
-    const count = batch.tree.size;
-    this.#closed.push({
-      id: batch.id,
-      lines: { count, root: batch.tree.root().toString('hex') },
-      leaves: batch.leaves.subarray(0, count * HASH_BYTES),
-    });
+    const { count } = this.#lines;
+    this.#closed.push({ id: batch.id, count, hashed: this.#lines.close() });
     this.#storing ??= this.#store().finally(() => {
       this.#storing = null;
     });
@@ -139,11 +129,11 @@ export class ReceiptBatches {
     const { signal } = this.#stopping;
     for (let first = this.#closed[0]; first !== undefined; first = this.#closed[0]) {
       try {
-        await receipts().issueBatch(first);
+        await receipts().issueBatch(await closedOf(first));
         this.#closed.shift();
       } catch (error) {
         log.error(
-          { batch: first.id, lines: first.lines.count, reason: messageOf(error) },
+          { batch: first.id, lines: first.count, reason: messageOf(error) },
           'batch of receipts not stored',
         );
         if (signal.aborted) return;
@@ -157,7 +147,13 @@ export class ReceiptBatches {
     this.#stopping.abort();
     this.#close();
     await this.#storing;
+    await this.#lines.stop();
   }
+}
+
+async function closedOf({ id, count, hashed }: WaitingBatch): Promise<ClosedBatch> {
+  const { root, leaves } = await hashed;
+  return { id, lines: { count, root: root.toString('hex') }, leaves };
 }
 
 /**

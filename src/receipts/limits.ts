@@ -28,6 +28,14 @@ export const RECEIPT_LIMITS = {
   batchMs: 1_000,
   /** Answers of a batch: the largest second of one node. A proof hashes all of its leaves again: 20 ms for 16,384. */
   batchLinesMax: 16_384,
+  /** Answers of a batch that a thread hashes together: 0.5 ms of work, for a message of some 10 µs. */
+  batchChunkLines: 256,
+  /** Fewer answers are hashed where they are, if the thread has nothing to do: a batch of a quiet second. */
+  batchChunkLinesMin: 32,
+  /** Bytes of the answers that a thread hashes together: 256 with 1 KB each; most have 600 bytes. */
+  batchChunkBytes: 256 * 1024,
+  /** Chunks that are filled or hashed: 10 ms of answers. If the thread has all of them, the thread of the requests hashes as well. */
+  batchChunks: 8,
   /** Batches that wait because the store or the log is not ready: 8 MB. More answers are refused rather than lost. */
   batchesWaitingMax: 16,
   /** Addresses of a receipt: the sender and the receiver of a transfer. */

@@ -79,9 +79,13 @@ export function lineOf(text: string): number {
   throw new AssayError('INVALID_REQUEST', 'line: must be a whole number from 0.', { field: 'line' });
 }
 
+/** The query of nearly all requests for a receipt of a batch. */
+const BATCH_ALONE = 'receipt=batch';
+
 /** Whether a query asks for a receipt of a batch. For hot operations: a request without a query costs nothing. */
 export const asksBatch = (call: Call): boolean => {
   const query = call.exchange.query();
+  if (query === BATCH_ALONE) return true;
   return query !== '' && queryValue(query, 'receipt') === 'batch';
 };
 
@@ -91,6 +95,7 @@ const namesVerifier = (query: string): boolean => query !== '' && queryValue(que
 /** Whether a request with a query may get a receipt. For hot operations: it reads one parameter. An unknown form is left to the schema. */
 export function mayAskReceipt(call: Call): boolean {
   const query = call.exchange.query();
+  if (query === BATCH_ALONE) return false;
   const asked = queryValue(query, 'receipt');
   if (asked === 'batch') return namesVerifier(query);
   const form = RECEIPT_FORMS.find((one) => one === asked);
