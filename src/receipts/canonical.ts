@@ -17,7 +17,12 @@ interface WellFormed {
 /** Texts that need no escape: testing one takes a third of the time that JSON.stringify needs. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
-function textOf(text: string): string {
+/**
+ * Returns a text as JSON.
+ *
+ * @throws INVALID_REQUEST if it has a lone surrogate
+ */
+export function textOf(text: string): string {
   if (PLAIN.test(text)) return `"${text}"`;
   if (!(text as unknown as WellFormed).isWellFormed())
     throw refuse('a string has a surrogate without its pair');
@@ -131,6 +136,38 @@ export const canonicalObject = (
     omitted = NOTHING,
   }: { readonly known?: KnownMember | null; readonly omitted?: ReadonlySet<string> },
 ): string => writeMembers(members, 1, known, omitted);
+
+/**
+ * Returns the canonical text of an object of which the text of a member is known, and the canonical text of the rest: the other members are
+ * written once.
+ *
+ * @throws INVALID_REQUEST as `canonicalJson`
+ */
+export function canonicalParts(
+  members: Members,
+  known: KnownMember,
+): { readonly whole: string; readonly rest: string } {
+  const { sorted, heads } = shapeOf(Object.keys(members));
+  let [before, after, head] = ['', '', ''];
+  for (let at = 0; at < sorted.length; at++) {
+    const name = sorted[at] as string;
+    if (name === known.name) {
+      head = heads[at] as string;
+      continue;
+    }
+    const member = members[name];
+    if (member === undefined) continue;
+    const text = `${heads[at]}${write(member, 1)}`;
+    if (head === '') before += before === '' ? text : `,${text}`;
+    else after += `,${text}`;
+  }
+  if (head === '') throw new Error(`The object has no member ${known.name}.`);
+  const rest = before === '' ? after.slice(1) : before + after;
+  return {
+    whole: `{${before}${before === '' ? '' : ','}${head}${known.text}${after}}`,
+    rest: `{${rest}}`,
+  };
+}
 
 /** Returns the SHA-256 of a text, hexadecimal. */
 export const textSha256 = (text: string): string => hash('sha256', text, 'hex');

@@ -10,7 +10,7 @@ import { DIRECTION_DEFAULT, EXPOSURE_HOPS } from '../screening/choices.ts';
 import type { Evidence } from '../screening/evidence.ts';
 import { codesOf, type Judgement, rescore, verdictOfEvidence } from '../screening/rescore.ts';
 import { batchPath } from './batches.ts';
-import { canonicalJson, canonicalObject, canonicalSha256, textSha256 } from './canonical.ts';
+import { canonicalJson, canonicalObject, canonicalParts, canonicalSha256, textSha256 } from './canonical.ts';
 import {
   type SignedVerdict,
   signVerdict,
@@ -38,7 +38,7 @@ import type {
   Receipts,
   ReceiptView,
 } from './service.ts';
-import type { ReceiptStore, StoredReceipt } from './store.ts';
+import type { EvidenceTexts, ReceiptStore, StoredReceipt } from './store.ts';
 import { type OwnFacts, ReceiptTemplate, type ReceiptText, type SharedFacts } from './template.ts';
 
 const SALT_BYTES = 16;
@@ -94,21 +94,20 @@ type NullableJudgement = Omit<Judgement, 'sanctioned'> & { readonly sanctioned: 
 
 /** Members of an answer that the evidence must give, by their names in each kind of answer. */
 function requireGiven(judgement: Judgement, kind: string, answer: Answer): void {
-  const { verdict, score, riskLevel, sanctioned } = judgement;
-  const shown: Answer = {
-    verdict: answer.verdict ?? answer.decision ?? null,
-    score: answer.score ?? answer.riskScore ?? null,
-    riskLevel: answer.riskLevel ?? null,
-    // A KYT answer has the sanctions of each party only.
-    sanctioned: answer.sanctioned ?? sanctioned,
-  };
-  const given: Answer = { verdict, score, riskLevel, sanctioned };
-  const wrong = Object.keys(given).find((name) => given[name] !== shown[name]);
-  if (wrong !== undefined)
-    throw new AssayError(
-      'INTERNAL',
-      `The evidence of a ${kind} answer gives ${wrong} ${given[wrong]}, and the answer has ${shown[wrong]}; no receipt was issued.`,
-    );
+  // A KYT answer has the sanctions of each party only.
+  const isSanctioned = answer.sanctioned ?? judgement.sanctioned;
+  const compared = [
+    ['verdict', judgement.verdict, answer.verdict ?? answer.decision ?? null],
+    ['score', judgement.score, answer.score ?? answer.riskScore ?? null],
+    ['riskLevel', judgement.riskLevel, answer.riskLevel ?? null],
+    ['sanctioned', judgement.sanctioned, isSanctioned],
+  ] as const;
+  for (const [name, given, shown] of compared)
+    if (given !== shown)
+      throw new AssayError(
+        'INTERNAL',
+        `The evidence of a ${kind} answer gives ${name} ${given}, and the answer has ${shown}; no receipt was issued.`,
+      );
 }
 
 /**
@@ -210,8 +209,8 @@ interface MadeReceipt {
   readonly receipt: Receipt;
   readonly text: ReceiptText;
   readonly facts: string;
-  /** Canonical text of the labels of the evidence; undefined if it has none. */
-  readonly labelsText: string | undefined;
+  /** Canonical texts of the labels of the evidence, and of the rest; null if it has no labels. */
+  readonly evidence: EvidenceTexts | null;
 }
 
 /** Facts of a receipt that follow from the answer. */
@@ -322,7 +321,7 @@ class SignedReceipts implements Receipts {
     const { evidence } = attested;
     // Before the time of the receipt is taken: a key that is created meanwhile would be newer than the receipt.
     const signer = await store.keys.active();
-    const { receipt, text, facts, labelsText } = this.#make(attested, id);
+    const { receipt, text, facts, evidence: evidenceTexts } = this.#make(attested, id);
     const { hash, encoded } = text;
     const signature = base64url(await signer.sign(signedBytes(signedPart(signer.kid, ''), encoded)));
     // Before anything is stored: it fails if the answer has no verdict for a contract, or if there is no key.
@@ -344,7 +343,7 @@ class SignedReceipts implements Receipts {
         evidence: evidence as unknown as Answer,
         policy: this.#policy,
         facts,
-        ...(labelsText === undefined ? {} : { labelsText }),
+        evidenceTexts,
       },
       leaves,
     );
@@ -379,8 +378,9 @@ class SignedReceipts implements Receipts {
     const { policy } = this.#deps;
     const chain = textOf(answer.chain) as ChainId | null;
     const judgement = judgementOf(evidence, answer, policy);
-    const labelsText = 'labels' in evidence ? canonicalJson(evidence.labels) : undefined;
-    const ofLabels = labelsText === undefined ? null : { name: 'labels', text: labelsText };
+    const members = evidence as unknown as Answer;
+    const labels = 'labels' in evidence ? canonicalJson(evidence.labels) : null;
+    const texts = labels === null ? null : canonicalParts(members, { name: 'labels', text: labels });
     const canonical =
       chain === null
         ? []
@@ -390,7 +390,7 @@ class SignedReceipts implements Receipts {
       subject: canonical.map((address) => accountIdOf(chain as ChainId, address)),
       requestSha256: canonicalSha256(request),
       answerSha256: textSha256(canonicalObject(answer, { omitted: ADDED_LATER })),
-      evidenceSha256: textSha256(canonicalObject(evidence as unknown as Answer, { known: ofLabels })),
+      evidenceSha256: textSha256(texts === null ? canonicalJson(members) : texts.whole),
       salt: this.#nextSalt(),
     };
     const template = this.#templateOf({
@@ -411,7 +411,7 @@ class SignedReceipts implements Receipts {
       receipt: template.receiptOf(own),
       text: template.textOf(own),
       facts: template.facts,
-      labelsText,
+      evidence: labels === null || texts === null ? null : { labels, rest: texts.rest },
     };
   }
 

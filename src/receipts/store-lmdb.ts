@@ -33,7 +33,14 @@ import {
 import { KeyRing, type KeyRow } from './keys-store.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
 import { receiptHash } from './receipt.ts';
-import type { NewStoredReceipt, PartName, ReceiptContent, ReceiptStore, StoredReceipt } from './store.ts';
+import type {
+  NewStoredReceipt,
+  PartHashes,
+  PartName,
+  ReceiptContent,
+  ReceiptStore,
+  StoredReceipt,
+} from './store.ts';
 
 export const FORMAT_VERSION = 1;
 
@@ -88,9 +95,34 @@ interface Part {
   readonly bytes: Buffer;
 }
 
+/** A receipt of which the number of stored bytes follows from its record. */
+type StoredRow = Omit<StoredReceipt, 'storedBytes'> & { storedBytes: number };
+
+/** Returns the record of a receipt. It lists the members: joining two objects takes twenty times as long. */
+const storedRow = (row: NewStoredReceipt, storedBytes: number, parts: PartHashes): StoredRow => ({
+  id: row.id,
+  accountId: row.accountId,
+  kind: row.kind,
+  issuedTo: row.issuedTo,
+  issuedAtMs: row.issuedAtMs,
+  expiresAtMs: row.expiresAtMs,
+  sha256: row.sha256,
+  kid: row.kid,
+  signature: row.signature,
+  erasedAtMs: null,
+  storedBytes,
+  parts,
+});
+
+const withoutLabels = ({ labels: _, ...rest }: ReceiptContent['evidence']): object => rest;
+
+/** Returns the JSON text of a receipt with records of its own. */
+const ownText = ({ coverage: _, ...facts }: ReceiptContent['receipt'], evidence: string): string =>
+  `{"receipt":${JSON.stringify(facts)},"evidence":${evidence}}`;
+
 /** A receipt that waits for its transaction. */
 interface Waiting {
-  readonly stored: StoredReceipt;
+  readonly stored: StoredRow;
   readonly issuedAtMs: number;
   readonly parts: readonly Part[];
   /** Null if it has records of its own, because it is large or has leaves. */
@@ -207,24 +239,21 @@ class LmdbReceiptStore implements ReceiptStore {
   }
 
   add(row: NewStoredReceipt, content: ReceiptContent, leaves?: Buffer): Promise<StoredReceipt> {
-    const { receipt, policy, labelsText, facts } = content;
-    const { labels, ...evidence } = content.evidence;
+    const { receipt, policy, evidenceTexts, facts } = content;
+    const { labels } = content.evidence;
     const parts = [partOf('coverage', receipt.coverage), partOf('policy', policy)];
     if (typeof labels === 'object' && labels !== null)
-      parts.push(this.#labelParts.of(labelsText ?? canonicalJson(labels)));
+      parts.push(this.#labelParts.of(evidenceTexts?.labels ?? canonicalJson(labels)));
     const hashes: { -readonly [Name in PartName]?: string } = {};
     for (const { name, hash } of parts) hashes[name] = hash;
+    const evidence = evidenceTexts?.rest ?? JSON.stringify(withoutLabels(content.evidence));
     const item = leaves === undefined ? groupItem(row, receipt, evidence, hashes, facts) : null;
-    let own: Buffer | null = null;
-    if (item === null) {
-      const { coverage: _, ...facts } = receipt;
-      // Not canonical: its hashes are computed from its values when it is read.
-      own = packed(fitting(JSON.stringify({ receipt: facts, evidence })));
-    }
+    // Not canonical: its hashes are computed from its values when it is read.
+    const own = item === null ? packed(fitting(ownText(receipt, evidence))) : null;
     const storedBytes = (own?.length ?? 0) + (leaves?.length ?? 0);
-    const stored: StoredReceipt = { ...row, erasedAtMs: null, storedBytes, parts: hashes };
     const { issuedAtMs } = row;
     return new Promise((resolve, reject) => {
+      const stored = storedRow(row, storedBytes, hashes);
       this.#waiting.push({ stored, issuedAtMs, parts, item, own, leaves, resolve, reject });
       this.#running ??= this.#run();
     });
@@ -252,7 +281,10 @@ class LmdbReceiptStore implements ReceiptStore {
       });
       for (const { members, record } of groups) {
         const storedBytes = shareOf(record, members.length);
-        for (const { stored, resolve } of members) resolve({ ...stored, storedBytes });
+        for (const { stored, resolve } of members) {
+          stored.storedBytes = storedBytes;
+          resolve(stored);
+        }
       }
       for (const { stored, resolve } of alone) resolve(stored);
     } catch (error) {

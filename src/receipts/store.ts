@@ -29,6 +29,13 @@ export interface StoredReceipt {
   readonly parts: PartHashes;
 }
 
+/** Canonical texts of evidence that has labels. */
+export interface EvidenceTexts {
+  readonly labels: string;
+  /** Of the evidence without its labels. */
+  readonly rest: string;
+}
+
 /** The content of a receipt: what erasing it removes. */
 export interface ReceiptContent {
   readonly receipt: Receipt;
@@ -36,8 +43,8 @@ export interface ReceiptContent {
   readonly evidence: Readonly<Record<string, unknown>>;
   /** The scoring policy as JSON. */
   readonly policy: object;
-  /** Canonical text of the labels, if the caller has written it: a store need not write it again. */
-  readonly labelsText?: string;
+  /** Texts of the evidence, if the caller has written them: a store need not write them again. */
+  readonly evidenceTexts?: EvidenceTexts | null;
   /** JSON text of the facts that it shares with others (`commonFacts`), if the caller has written it. */
   readonly facts?: string;
 }
