@@ -178,8 +178,19 @@ export function groupsOf<Item extends { readonly item: GroupItem; readonly issue
 class Texts {
   readonly list: string[] = [];
   readonly #places = new Map<string, number>();
+  #last = '';
+  #lastPlace = -1;
 
   placeOf(text: string): number {
+    // Most are equal to the one before, and comparing them is faster than hashing one.
+    if (text !== this.#last || this.#lastPlace < 0) {
+      this.#last = text;
+      this.#lastPlace = this.#placeOf(text);
+    }
+    return this.#lastPlace;
+  }
+
+  #placeOf(text: string): number {
     const known = this.#places.get(text);
     if (known !== undefined) return known;
     this.#places.set(text, this.list.length);

@@ -209,6 +209,8 @@ interface MadeReceipt {
   readonly receipt: Receipt;
   readonly text: ReceiptText;
   readonly facts: string;
+  /** ISO time. */
+  readonly expiresAt: string;
   /** Canonical texts of the labels of the evidence, and of the rest; null if it has no labels. */
   readonly evidence: EvidenceTexts | null;
 }
@@ -321,7 +323,7 @@ class SignedReceipts implements Receipts {
     const { evidence } = attested;
     // Before the time of the receipt is taken: a key that is created meanwhile would be newer than the receipt.
     const signer = await store.keys.active();
-    const { receipt, text, facts, evidence: evidenceTexts } = this.#make(attested, id);
+    const { receipt, text, facts, expiresAt, evidence: evidenceTexts } = this.#make(attested, id);
     const { hash, encoded } = text;
     const signature = base64url(await signer.sign(signedBytes(signedPart(signer.kid, ''), encoded)));
     // Before anything is stored: it fails if the answer has no verdict for a contract, or if there is no key.
@@ -352,7 +354,7 @@ class SignedReceipts implements Receipts {
     const issued = {
       id: receipt.id,
       jws: `${signedPart(signer.kid, encoded[0])}${encoded[1]}${encoded[2]}.${signature}`,
-      expiresAt: isoTime(receipt.expiresAt * 1000),
+      expiresAt,
     };
     return eip712 === null ? issued : { ...issued, eip712 };
   }
@@ -411,6 +413,7 @@ class SignedReceipts implements Receipts {
       receipt: template.receiptOf(own),
       text: template.textOf(own),
       facts: template.facts,
+      expiresAt: template.expiresAt,
       evidence: labels === null || texts === null ? null : { labels, rest: texts.rest },
     };
   }

@@ -2,6 +2,7 @@
  * The text of a receipt, from what many receipts of a second have in common. Most bytes of a receipt are equal to those of the one before:
  * the state of the lists, the policy, the versions, the times and the verdict. They are written, and encoded in base64url, once.
  */
+import { isoTime } from '../base/clock.ts';
 import { sha256 } from '../base/merkle.ts';
 import { canonicalJson } from './canonical.ts';
 import { commonFacts, OWN_FACTS, type OwnFact } from './groups.ts';
@@ -49,6 +50,8 @@ export class ReceiptTemplate {
   readonly shared: SharedFacts;
   /** JSON text of the shared facts, as the store has them. */
   readonly facts: string;
+  /** ISO time at which the receipts expire. */
+  readonly expiresAt: string;
   /** Null if a fact is not ASCII: then each receipt is written alone. */
   readonly #between: Between | null;
 
@@ -59,6 +62,7 @@ export class ReceiptTemplate {
       ...Object.fromEntries(OWN_FACTS.map((name) => [name, MARK])),
     } as unknown as Receipt;
     this.facts = commonFacts(marked);
+    this.expiresAt = isoTime(shared.expiresAt * 1000);
     this.#between = betweenOf(canonicalJson(marked).split(`"${MARK}"`));
   }
 

@@ -50,20 +50,31 @@ function writeFrontier({ state }: Tables, frontier: MerkleFrontier): void {
 /** Collects hashes that are appended to records, and writes each record once. */
 class Growing<K extends number | TileKey> {
   readonly #database: LiveDatabase<Buffer, K>;
+  readonly #keyOf: (level: number, index: number) => K;
   readonly #records = new Map<string, { readonly key: K; readonly parts: Uint8Array[] }>();
+  /** The record of the last hash. Hashes come in their order, so nearly all belong to the record of the one before. */
+  #last: { readonly index: number; readonly level: number; readonly parts: Uint8Array[] } | null = null;
 
-  constructor(database: LiveDatabase<Buffer, K>) {
+  constructor(database: LiveDatabase<Buffer, K>, keyOf: (level: number, index: number) => K) {
     this.#database = database;
+    this.#keyOf = keyOf;
   }
 
-  push(key: K, hash: Uint8Array): void {
-    const name = String(key);
-    const known = this.#records.get(name);
-    if (known !== undefined) known.parts.push(hash);
-    else {
-      const before = this.#database.get(key);
-      this.#records.set(name, { key, parts: before === undefined ? [hash] : [before, hash] });
+  push(level: number, index: number, hash: Uint8Array): void {
+    if (this.#last?.level === level && this.#last.index === index) {
+      this.#last.parts.push(hash);
+      return;
     }
+    const key = this.#keyOf(level, index);
+    const name = String(key);
+    let record = this.#records.get(name);
+    if (record === undefined) {
+      const before = this.#database.get(key);
+      record = { key, parts: before === undefined ? [] : [before] };
+      this.#records.set(name, record);
+    }
+    record.parts.push(hash);
+    this.#last = { index, level, parts: record.parts };
   }
 
   write(): void {
@@ -121,11 +132,11 @@ class LmdbLogStore implements LogStore {
       const frontier = readFrontier(this.#tables);
       const before = frontier.size;
       const added: Uint8Array[] = [];
-      const bundles = new Growing<number>(this.#tables.entries);
-      const tiles = new Growing<TileKey>(this.#tables.tiles);
+      const bundles = new Growing<number>(this.#tables.entries, (_, index) => index);
+      const tiles = new Growing<TileKey>(this.#tables.tiles, (level, index) => [level, index]);
       const addNode = (node: TreeNode, hash: Buffer): void => {
         if (node.level % TILE_HEIGHT !== 0) return;
-        tiles.push([node.level / TILE_HEIGHT, Math.floor(node.index / TILE_WIDTH)], hash);
+        tiles.push(node.level / TILE_HEIGHT, Math.floor(node.index / TILE_WIDTH), hash);
       };
       // Ids sort by time: nearly all are new because they are greater than any before, and need not be looked up.
       let last = this.#lastId();
@@ -140,7 +151,7 @@ class LmdbLogStore implements LogStore {
         ids.putSync(id, index);
         if (last === null || id > last) last = id;
         added.push(hash);
-        bundles.push(Math.floor(index / TILE_WIDTH), hash);
+        bundles.push(0, Math.floor(index / TILE_WIDTH), hash);
         frontier.append(leafHash(hash), addNode);
         return index;
       });
