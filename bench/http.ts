@@ -68,6 +68,10 @@ export interface Load {
 
 const CONNECTIONS = 64;
 const BULK_CONNECTIONS = 16;
+/** Of signed answers, which wait for their signature and their transaction: more of them share one. */
+const SIGNED_CONNECTIONS = 256;
+/** Goal for signed answers on two cores, with the load generator on them. */
+const SIGNED_MIN = 15_000;
 const BULK_ADDRESSES = 100;
 
 /** A child process that answers one message at a time, and runs until it is stopped. */
@@ -314,6 +318,7 @@ export async function measureOracle(
       plain: [] as number[],
       oracle: [] as number[],
       batch: [] as number[],
+      signed: [] as number[],
     };
     const before = await server.ask<BenchServerCounts>({});
     let requests = 0;
@@ -323,19 +328,22 @@ export async function measureOracle(
       const oracle = await wrk({ ...load, port: ready.port, start: requests });
       const plain = await wrk({ ...load, port, start: requests, prefix: '/plain' });
       const batch = await wrk({ ...load, port: ready.port, start: requests, query: '?receipt=batch' });
-      for (const each of [bare, oracle, plain, batch]) noFailures('oracle', each);
+      const jws = { query: '?receipt=jws', connections: SIGNED_CONNECTIONS };
+      const signed = await wrk({ ...load, ...jws, port: ready.port, start: requests });
+      for (const each of [bare, oracle, plain, batch, signed]) noFailures('oracle', each);
       rates.control.push(bare.perSecond);
       rates.plain.push(plain.perSecond);
       rates.oracle.push(oracle.perSecond);
       rates.batch.push(batch.perSecond);
-      requests += oracle.requests + batch.requests;
+      rates.signed.push(signed.perSecond);
+      requests += oracle.requests + batch.requests + signed.requests;
       slowest = Math.max(slowest, oracle.p99Ms);
     }
     const after = await server.ask<BenchServerCounts>({});
     // wrk stops without waiting for requests in flight: the quotas may count one request per connection and round of which wrk saw no
     // response.
     const uncounted = after.oracle - before.oracle - requests;
-    if (uncounted < 0 || uncounted > 2 * CONNECTIONS * options.rounds)
+    if (uncounted < 0 || uncounted > (2 * CONNECTIONS + SIGNED_CONNECTIONS) * options.rounds)
       throw new Error(`The quotas counted ${after.oracle - before.oracle} of ${requests} requests.`);
     return [
       row('oracle', median(rates.oracle), 'requests/s', { atLeast: 0.6, of: 'ratio' }, median(rates.control)),
@@ -353,6 +361,7 @@ export async function measureOracle(
         { atLeast: 0.7, of: 'ratio' },
         median(rates.oracle),
       ),
+      row('  with receipt=jws', median(rates.signed), 'requests/s', { atLeast: SIGNED_MIN }),
       row('  p99 under that load', slowest, 'ms'),
       row('  requests, all counted by the quotas', requests, ''),
       row('  distinct addresses among them', Math.min(requests, addresses.length), ''),
