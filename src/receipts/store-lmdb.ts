@@ -213,6 +213,11 @@ class LmdbReceiptStore implements ReceiptStore {
   readonly #tables: Tables;
   readonly #clock: Clock;
   readonly #labelParts = new LabelParts();
+  /**
+   * Parts, and the day until which their record says that they are used: most receipts need not read it. No other process deletes a part
+   * before that day is past its retention.
+   */
+  #used = new WeakMap<Part, number>();
   #waiting: Waiting[] = [];
   /** Commits what waits, transaction after transaction; null while nothing waits. */
   #running: Promise<void> | null = null;
@@ -274,11 +279,13 @@ class LmdbReceiptStore implements ReceiptStore {
         record: encodeGroup(members.map(({ item }) => item)),
       }));
       const alone = batch.filter(({ item }) => item === null);
+      const days = this.#daysOf(batch);
       await this.#live.root.childTransaction(() => {
         for (const group of groups) this.#putGroup(group);
         for (const one of alone) this.#putAlone(one);
-        this.#useParts(batch);
+        for (const [part, day] of days) this.#usePart(part, day);
       });
+      for (const [part, day] of days) this.#used.set(part, day);
       for (const { members, record } of groups) {
         const storedBytes = shareOf(record, members.length);
         for (const { stored, resolve } of members) {
@@ -310,14 +317,15 @@ class LmdbReceiptStore implements ReceiptStore {
     if (leaves !== undefined) this.#putLeaves(stored.id, leaves);
   }
 
-  /** Uses each part of a transaction once, on the last of its days. */
-  #useParts(batch: readonly Waiting[]): void {
+  /** Returns the parts of a transaction whose record must be read, each with the last of its days. */
+  #daysOf(batch: readonly Waiting[]): ReadonlyMap<Part, number> {
     const days = new Map<Part, number>();
     for (const { parts, issuedAtMs } of batch) {
       const day = Math.floor(issuedAtMs / DAY_MS);
-      for (const part of parts) days.set(part, Math.max(day, days.get(part) ?? day));
+      for (const part of parts)
+        if ((this.#used.get(part) ?? -1) < day) days.set(part, Math.max(day, days.get(part) ?? day));
     }
-    for (const [part, day] of days) this.#usePart(part, day);
+    return days;
   }
 
   #putLeaves(id: string, leaves: Buffer): void {
@@ -494,6 +502,7 @@ class LmdbReceiptStore implements ReceiptStore {
   #deleteParts(beforeDay: number, limit: number): Promise<number> {
     const { partDays, parts } = this.#tables;
     const range = { start: [0, ''] as [number, string], end: [beforeDay, ''] as [number, string] };
+    this.#used = new WeakMap();
     return this.#live.root.childTransaction(() => {
       const keys = [...partDays.getKeys({ ...range, limit })];
       for (const key of keys) {
