@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { AssayError } from '../../../base/errors.ts';
 import { parseVerifier, type VerdictTarget } from '../../../receipts/eip712.ts';
 import { RECEIPT_FORMS, type ReceiptForm } from '../../../receipts/receipt.ts';
-import type { AnswerToAttest } from '../../../receipts/service.ts';
+import type { AnswerToAttest, IssuedReceipt } from '../../../receipts/service.ts';
 import { type Call, callerOf, jsonBytes, type Services } from '../../operation.ts';
 import { queryValue } from '../../pipeline/query.ts';
 
@@ -110,7 +110,19 @@ export async function withReceipt(
 ): Promise<Uint8Array> {
   const { id, accountId } = callerOf(call);
   const receipt = await services.useCases.receipts().issue({ accountId, issuedTo: id }, attested, target);
-  return jsonBytes({ ...attested.answer, receipt });
+  return answerBytes(attested.answer, receipt);
+}
+
+/**
+ * Returns the JSON text of an answer with its receipt as the last member. No character of a token needs an escape, so it is written beside the
+ * rest: JSON.stringify takes twice as long for both.
+ */
+function answerBytes(answer: AnswerToAttest['answer'], receipt: IssuedReceipt): Uint8Array {
+  const text = JSON.stringify(answer);
+  const { id, jws, expiresAt, eip712 } = receipt;
+  if (eip712 !== undefined || text === '{}') return jsonBytes({ ...answer, receipt });
+  const member = `"receipt":{"id":"${id}","jws":"${jws}","expiresAt":"${expiresAt}"}`;
+  return Buffer.from(`${text.slice(0, -1)},${member}}`);
 }
 
 /**
