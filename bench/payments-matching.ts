@@ -36,18 +36,36 @@ export const WALLETS = 1_000_000;
 export const TRANSFERS_A_BLOCK = 400;
 /** As many as a follower reads ahead. */
 const BLOCKS_A_ROUND = 4;
-/** Rounds and blocks before the measured ones, until the compiler has done its work. */
-const WARM_UP = 40;
+/** Turns before the measured ones, until the compiler has done its work. */
+const WARM_UP_TURNS = 3;
 const ROUNDS_A_TURN = 20;
-/** Rounds at the start of a turn. */
+/** Rounds at the start of a turn that are not measured. */
 const COLD_ROUNDS = 5;
+/** Pairs of tables without and with invoices: where a table lies in memory matters more than what is measured. */
+const PAIRS = 3;
+const FIRST_WALLET = 20_000_000;
+const FIRST_STRANGER = 10_000_000;
+const BLOCKS_A_DAY = 7_200;
+/** Transfers of watched wallets in a block of Ethereum, if each of a million moves once in 30 days. */
+const WALLET_TRANSFERS = WALLETS / 30 / BLOCKS_A_DAY;
+/** Days for which an invoice is watched: its lock, and the time for late payments. */
+const DAYS_OPEN = 1 + 15 / (24 * 60);
 const MB = 1e6;
 
-/** The rounds that other work of the machine disturbed least: it empties the caches of the core. */
-const lowerQuartile = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 4)] as number;
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number;
 
+const addresses = new Map<number, string>();
+
+/** The address with a number. Those of wallets and invoices are remembered: several tables have them. */
 function addressOf(n: number): string {
+  if (n >= FIRST_STRANGER && n < FIRST_WALLET) return newAddress(n);
+  const known = addresses.get(n) ?? newAddress(n);
+  addresses.set(n, known);
+  return known;
+}
+
+function newAddress(n: number): string {
   const next = seededUint32(n + 1);
   let text = '';
   while (text.length < 40) text += next().toString(16).padStart(8, '0');
@@ -55,10 +73,29 @@ function addressOf(n: number): string {
   return Buffer.from(`0x${text.slice(0, 40)}`, 'latin1').toString('latin1');
 }
 
+/** How many transfers of a block concern watched wallets and invoices, on average. */
+interface Hits {
+  readonly wallets: number;
+  readonly invoices: number;
+}
+
+const NO_HITS: Hits = { wallets: 0, invoices: 0 };
+
+/** Every wallet moves once in 30 days, and every invoice of the chain is paid once while it is open: the most that there can be. */
+const realHits = (wallets: number, invoices: number): Hits => ({
+  wallets: (WALLET_TRANSFERS * wallets) / WALLETS,
+  invoices: invoices / CHAINS.length / DAYS_OPEN / BLOCKS_A_DAY,
+});
+
 /** The text of a block, from which each way of processing it decodes its own copy, as from the response of a node. */
-function blockText(index: number): string {
+function blockText(index: number, hits: Hits, sizes: { wallets: number; invoices: number }): string {
+  const next = seededUint32(index + 1);
+  const share = (of: number): boolean => next() / 2 ** 32 < of / TRANSFERS_A_BLOCK;
   const transfers = Array.from({ length: TRANSFERS_A_BLOCK }, (_, at) => {
-    const n = 10_000_000 + index * TRANSFERS_A_BLOCK + at;
+    const n = FIRST_STRANGER + ((index * TRANSFERS_A_BLOCK + at) % (FIRST_WALLET - FIRST_STRANGER - 1));
+    const wallet = share(hits.wallets) ? FIRST_WALLET + (next() % sizes.wallets) : null;
+    const invoice = share(hits.invoices) ? next() % sizes.invoices : null;
+    const isSender = wallet !== null && next() % 2 === 0;
     return {
       ...{
         chain: 'ETH',
@@ -66,7 +103,8 @@ function blockText(index: number): string {
         position: 'value',
         blockNumber: index,
       },
-      ...{ timestampMs: index * 12_000, from: addressOf(n), to: addressOf(n + 1), asset: 'ETH', amount: 1 },
+      ...{ timestampMs: index * 12_000, from: addressOf(isSender ? (wallet as number) : n) },
+      ...{ to: addressOf(invoice ?? (isSender ? null : wallet) ?? n + 1), asset: 'ETH', amount: 1 },
       ...{ decimals: 18, valueUsd: null },
     };
   });
@@ -101,34 +139,42 @@ async function timed(blocks: readonly Block[], work: (block: Block) => unknown):
  * Measures ways of processing blocks in turn, some rounds of one and then of another, in a random order. Each round has new blocks, as they come
  * from the response of a node. The first rounds of a turn are not measured: in operation, there is one filter, and it is in the cache.
  *
- * @returns for each way, nanoseconds of processor time for each transfer
+ * @param textOf - returns the text of the block at a height
+ * @returns for each way, the median of each turn, in nanoseconds of processor time for each transfer
  */
 async function inTurn(
   ways: readonly ((block: Block) => unknown)[],
-  { rounds, blocks }: { readonly rounds: number; readonly blocks: number },
-): Promise<readonly number[]> {
+  textOf: (height: number) => string,
+  { turns, blocks }: { readonly turns: number; readonly blocks: number },
+): Promise<readonly (readonly number[])[]> {
   const next = seededUint32(7);
   const took = ways.map(() => [] as number[]);
-  for (let turn = 0; turn * ROUNDS_A_TURN < WARM_UP + rounds; turn++) {
+  for (let turn = 0; turn < WARM_UP_TURNS + turns; turn++) {
     const first = turn * ROUNDS_A_TURN * blocks;
-    const texts = Array.from({ length: ROUNDS_A_TURN * blocks }, (_, at) => blockText(first + at));
+    const texts = Array.from({ length: ROUNDS_A_TURN * blocks }, (_, at) => textOf(first + at));
     const order = ways.map((_, way) => ({ way, at: next() })).toSorted((a, b) => a.at - b.at);
-    for (const { way } of order)
+    for (const { way } of order) {
+      const rounds: number[] = [];
       for (let round = 0; round < ROUNDS_A_TURN; round++) {
         const own = texts.slice(round * blocks, (round + 1) * blocks).map(decoded);
         const ns = await timed(own, ways[way] as (block: Block) => unknown);
-        const isMeasured = turn * ROUNDS_A_TURN >= WARM_UP && round >= COLD_ROUNDS;
-        if (isMeasured) took[way]?.push(ns);
+        if (round >= COLD_ROUNDS) rounds.push(ns);
       }
+      if (turn >= WARM_UP_TURNS) took[way]?.push(median(rounds));
+    }
   }
-  return took.map(lowerQuartile);
+  return took;
 }
+
+/** The median of the relations of two ways in the same turns. */
+const relation = (of: readonly number[], to: readonly number[]): number =>
+  median(of.map((ns, turn) => ns / (to[turn] as number)));
 
 /** Wallets of one chain; invoices over ten chains. */
 function tablesOf(wallets: number, invoices: number): { wallets: WalletTable; invoices: WatchTable } {
-  const addresses = new WatchedAddresses();
+  const watchedAddresses = new WatchedAddresses();
   // Without payments, no part of the program watches invoices.
-  const table = new WatchTable(invoices === 0 ? new WatchedAddresses() : addresses);
+  const table = new WatchTable(invoices === 0 ? new WatchedAddresses() : watchedAddresses);
   for (let n = 0; n < invoices; n++)
     table.add({
       ...{ chain: CHAINS[n % CHAINS.length] as ChainId, accountId: `acc_${n % 1_000}`, untilMs: n },
@@ -137,52 +183,70 @@ function tablesOf(wallets: number, invoices: number): { wallets: WalletTable; in
   function* watched() {
     for (let n = 0; n < wallets; n++)
       yield {
-        ...{ chain: 'ETH' as const, walletAddress: addressOf(20_000_000 + n), accountId: 'a' },
+        ...{ chain: 'ETH' as const, walletAddress: addressOf(FIRST_WALLET + n), accountId: 'a' },
         walletId: String(n).padStart(26, '0'),
       };
   }
-  return { wallets: buildWatchTable(watched(), addresses), invoices: table };
+  return { wallets: buildWatchTable(watched(), watchedAddresses), invoices: table };
 }
+
+/** The matching of the listener, and of payments after it or before it: either follower may be the first one at a block. */
+const matchBoth = (block: Block, of: ReturnType<typeof tablesOf>): unknown => {
+  const early = block.height % 2 === 0 ? matchBlock('ETH', block, of.wallets) : null;
+  const paid = sightingsInBlock(block, of.invoices, 0);
+  return [early ?? matchBlock('ETH', block, of.wallets), paid];
+};
 
 /**
  * Measures the listener's matching without payments, the same with payments beside it, and the matching of payments on a node that does not
- * follow the chain for wallets.
+ * follow the chain for wallets. Tables without invoices are also compared with each other: this difference should be nothing.
  */
 export async function matchingRows({
   wallets,
   invoices,
-  rounds,
+  turns,
   hasGoal,
 }: {
   readonly wallets: number;
   readonly invoices: number;
-  readonly rounds: number;
+  readonly turns: number;
   readonly hasGoal: boolean;
 }): Promise<readonly BenchRow[]> {
-  const without = tablesOf(wallets, 0);
-  const both = tablesOf(wallets, invoices);
+  const pairs = Array.from({ length: PAIRS }, () => ({
+    without: tablesOf(wallets, 0),
+    beside: tablesOf(wallets, invoices),
+  }));
   const other = tablesOf(0, invoices);
-  const [listener, together, payments] = (await inTurn(
-    [
-      (block) => matchBlock('ETH', block, without.wallets),
-      (block) => {
-        // Either follower may be the first one at a block.
-        const early = block.height % 2 === 0 ? matchBlock('ETH', block, both.wallets) : null;
-        const paid = sightingsInBlock(block, both.invoices, 0);
-        return [early ?? matchBlock('ETH', block, both.wallets), paid];
-      },
-      (block) => sightingsInBlock(block, other.invoices, 0),
-    ],
-    { rounds, blocks: BLOCKS_A_ROUND },
-  )) as [number, number, number];
-  const of = `${wallets.toLocaleString('en-US')} wallets`;
-  const goal = hasGoal ? ({ atMost: 0.02, of: 'ratio' } as const) : null;
-  return [
-    row(`matching of the listener, ${of}, without payments`, listener, UNIT),
-    row('the same with open invoices', together, UNIT, null, listener),
-    row('added by open invoices', together - listener, UNIT, goal, listener),
-    row('matching of payments on another node', payments, UNIT, null, listener),
+  const ways = [
+    (block: Block) => sightingsInBlock(block, other.invoices, 0),
+    ...pairs.flatMap(({ without, beside }) => [
+      (block: Block) => matchBlock('ETH', block, without.wallets),
+      (block: Block) => matchBoth(block, beside),
+    ]),
   ];
+  const of = `${wallets.toLocaleString('en-US')} wallets`;
+  const measured = async (hits: Hits): Promise<readonly BenchRow[]> => {
+    const textOf = (height: number): string => blockText(height, hits, { wallets, invoices });
+    const [payments = [], ...both] = await inTurn(ways, textOf, { turns, blocks: BLOCKS_A_ROUND });
+    const alone = both.filter((_, way) => way % 2 === 0);
+    const together = both.filter((_, way) => way % 2 === 1);
+    const listener = median(alone.flat());
+    // All pairs of a turn first: a pair whose tables lie badly is one of several.
+    const mean = (of: readonly (readonly number[])[]): number[] =>
+      (of[0] ?? []).map((_, turn) => of.reduce((sum, each) => sum + (each[turn] as number), 0) / of.length);
+    const added = relation(mean(together), mean(alone)) - 1;
+    const apart = alone.slice(1).map((each) => relation(each, alone[0] as readonly number[]) - 1);
+    const noise = Math.max(...apart.map(Math.abs));
+    const which = hits === NO_HITS ? `${of}, nothing paid` : of;
+    const goal = hasGoal ? ({ atMost: 0.02, of: 'ratio' } as const) : null;
+    return [
+      row(`matching of the listener, ${which}, without payments`, listener, UNIT),
+      row('added by open invoices', added * listener, UNIT, goal, listener),
+      row('difference of two listeners without payments', noise * listener, UNIT, null, listener),
+      row('matching of payments on another node', median(payments), UNIT, null, listener),
+    ];
+  };
+  return [...(await measured(realHits(wallets, invoices))), ...(hasGoal ? await measured(NO_HITS) : [])];
 }
 
 const UNIT = 'CPU ns per transfer';
@@ -191,11 +255,11 @@ const UNIT = 'CPU ns per transfer';
 export async function wholeBlockRows({
   wallets,
   invoices,
-  blocks,
+  turns,
 }: {
   readonly wallets: number;
   readonly invoices: number;
-  readonly blocks: number;
+  readonly turns: number;
 }): Promise<readonly BenchRow[]> {
   const folder = mkdtempSync(join(tmpdir(), 'assay-bench-payments-'));
   const deps = { clock: systemClock, random: systemRandom, log: silentLogger };
@@ -243,11 +307,19 @@ export async function wholeBlockRows({
           await payments.apply({ type: 'block', block, completeness: 'COMPLETE' }, null);
         },
       ],
-      { rounds: blocks, blocks: 1 },
-    )) as [number, number];
+      (height) => blockText(height, NO_HITS, { wallets, invoices }),
+      { turns, blocks: 1 },
+    )) as [number[], number[]];
+    const alone = median(listener);
     return [
-      row('whole block of the listener, with its store', listener, UNIT),
-      row('the same with open invoices and their store', together, UNIT, null, listener),
+      row('whole block of the listener, with its store', alone, UNIT),
+      row(
+        'the same with open invoices and their store',
+        alone * relation(together, listener),
+        UNIT,
+        null,
+        alone,
+      ),
     ];
   } finally {
     for (const each of stores) await each.close();

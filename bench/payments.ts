@@ -24,10 +24,10 @@ import {
 } from './payments-matching.ts';
 
 const FEW_WALLETS = 1_000;
-/** Rounds of the matching, each of some blocks for each way. */
-const ROUNDS = 400;
-/** Blocks that are also stored. */
-const BLOCKS = 200;
+/** Turns of the matching, each of some rounds of blocks for each way. */
+const TURNS = 30;
+/** Turns with blocks that are also stored. */
+const BLOCK_TURNS = 15;
 const LOCK_MS = 15 * 60_000;
 const SECOND_MS = 1_000;
 const BLOCKS_TO_CONFIRM = 3;
@@ -110,15 +110,15 @@ const invoices = argument('--invoices', 100_000);
 const payments = argument('--payments', 20);
 const matching = [
   memoryRow(invoices),
-  ...(await matchingRows({ wallets: WALLETS, invoices, rounds: ROUNDS, hasGoal: true })),
+  ...(await matchingRows({ wallets: WALLETS, invoices, turns: TURNS, hasGoal: true })),
   // Few wallets fit into the cache of a core, and so many invoices do not.
-  ...(await matchingRows({ wallets: FEW_WALLETS, invoices, rounds: ROUNDS / 2, hasGoal: false })),
+  ...(await matchingRows({ wallets: FEW_WALLETS, invoices, turns: TURNS / 3, hasGoal: false })),
 ];
 const rows = [
   ...matching,
-  ...(await wholeBlockRows({ wallets: WALLETS, invoices, blocks: BLOCKS })),
+  ...(await wholeBlockRows({ wallets: WALLETS, invoices, turns: BLOCK_TURNS })),
   lockRow(),
 ];
 if (hasAnvil) rows.push(...(await creditedRows(payments)));
 const subject = { invoices, chains: CHAINS.length, wallets: WALLETS, transfersABlock: TRANSFERS_A_BLOCK };
-publish(report('payments', startedAt, { ...subject, rounds: ROUNDS, blocks: BLOCKS, payments }, rows));
+publish(report('payments', startedAt, { ...subject, turns: TURNS, payments }, rows));

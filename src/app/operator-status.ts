@@ -1,7 +1,9 @@
 /** The state of the installation for its operators. Reading it opens nothing that the server has not opened. */
 import { isoTime } from '../base/clock.ts';
 import { hostsOnly } from '../base/hosts-only.ts';
+import { coinsOf } from '../billing/crypto/quote.ts';
 import type { ChainAdapter, EndpointHealth } from '../chains/families/port.ts';
+import { chainOf } from '../chains/registry.ts';
 import type { KeptIndex } from '../exposure/keeper.ts';
 import type { OperatorViews } from '../http/ports.ts';
 import {
@@ -101,6 +103,14 @@ function checksOf(
     check('CLUSTER', roleProblems(status), 'FAILED'),
     check('CHAINS', chains.flatMap(chainWarning), 'WARNING'),
     check('EXPOSURE', exposures().flatMap(exposureWarning), 'WARNING'),
+    check(
+      'GAS',
+      status
+        .gasAccounts()
+        ?.problems()
+        .map(({ reason }) => reason) ?? [],
+      'WARNING',
+    ),
     check('RUNS', runWarnings(runs.list()), 'WARNING'),
   ];
 }
@@ -197,6 +207,20 @@ function queuesOf({ status, exposures, threads }: OperatorSources): OperatorStat
   };
 }
 
+function gasAccountsOf({ status }: OperatorSources): OperatorStatus['gasAccounts'] {
+  const gas = status.gasAccounts();
+  if (gas === null) return [];
+  const problems = new Map(gas.problems().map((problem) => [problem.chain, problem]));
+  return gas.accounts().map(({ chain, address, balance, paymentsLeft }) => {
+    const { symbol, decimals } = chainOf(chain);
+    const { reason = null, since = null } = problems.get(chain) ?? {};
+    return {
+      ...{ chain, address, symbol, balance: coinsOf(balance, decimals), paymentsLeft },
+      ...{ problem: reason, since },
+    };
+  });
+}
+
 function nodesOf({ status, nodeId }: OperatorSources): OperatorStatus['nodes'] {
   const leases = status.leases();
   return status
@@ -247,6 +271,7 @@ function statusOf(of: OperatorSources): OperatorStatus {
     ...(pulledFrom === null ? {} : { pulledFrom }),
     chains,
     queues: queuesOf(of),
+    gasAccounts: gasAccountsOf(of),
     nodes: nodesOf(of),
     shared: isShared,
   };

@@ -22,14 +22,19 @@ export interface AddressOwner {
 
 /** The transfers of a block that were found for each part. */
 interface Reading {
+  readonly block: Block;
   readonly version: number;
+  /** The part that asked first. */
+  readonly by: AddressOwner;
+  /** Whether another part has asked, too. */
+  isShared: boolean;
   /** A part without a list has none. */
   readonly found: ReadonlyMap<AddressOwner, readonly Transfer[]> | null;
 }
 
 /**
- * Words of the filter, as a power of two: 4 MB. With a million addresses, one of 500 others passes. With more, more pass, and the table of
- * each part decides as it would without a filter.
+ * Words of the filter, as a power of two: 4 MB. With a million addresses, one of 2,400 others passes. With more, more pass, and the table
+ * of each part decides as it would without a filter.
  */
 const FILTER_WORD_BITS = 20;
 /** Removed addresses from which the filter may be filled again, which reads all watched ones. */
@@ -39,7 +44,10 @@ const NONE: readonly Transfer[] = [];
 
 export class WatchedAddresses {
   readonly #owners = new Set<AddressOwner>();
-  readonly #readings = new WeakMap<Block, Reading>();
+  /** The last reading of each chain: at the head of a chain, all parts ask for the same block. */
+  readonly #latest = new Map<ChainId, Reading>();
+  /** Earlier readings, for parts that are some blocks behind another one. */
+  readonly #earlier = new WeakMap<Block, Reading>();
   /** Null before the first address. */
   #filter: AddressFilter | null = null;
   #readsSenders = false;
@@ -82,11 +90,17 @@ export class WatchedAddresses {
    * Returns the transfers of a block that a part watches, in the order of the block. A block is read for all parts when the first one asks.
    */
   found(owner: AddressOwner, block: Block): readonly Transfer[] {
-    const known = this.#readings.get(block);
-    if (known !== undefined && known.version === this.#version)
+    const latest = this.#latest.get(block.chain);
+    const known = latest?.block === block ? latest : this.#earlier.get(block);
+    if (known !== undefined && known.version === this.#version) {
+      if (known.by !== owner) known.isShared = true;
       return known.found === null ? NONE : (known.found.get(owner) ?? NONE);
+    }
+    // The weak map costs more than a comparison, so it has only readings that some part may still ask for.
+    if (latest !== undefined && !latest.isShared && this.#owners.size > 1)
+      this.#earlier.set(latest.block, latest);
     const found = this.#read(block);
-    this.#readings.set(block, { version: this.#version, found });
+    this.#latest.set(block.chain, { block, version: this.#version, by: owner, isShared: false, found });
     return found?.get(owner) ?? NONE;
   }
 

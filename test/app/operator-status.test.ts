@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Value } from 'typebox/value';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type OperatorSources, operatorViews } from '../../src/app/operator-status.ts';
+import type { GasAccounts } from '../../src/billing/x402/gas-accounts.ts';
 import type { EndpointHealth } from '../../src/chains/families/port.ts';
 import type { KeptIndex } from '../../src/exposure/keeper.ts';
 import { OperatorImports, OperatorStatus } from '../../src/http/schemas/operator.ts';
@@ -39,6 +40,7 @@ interface Changes {
   readonly runs?: readonly Run[];
   readonly readyNeedsFreshLists?: boolean;
   readonly redisProblem?: string;
+  readonly gasAccounts?: Pick<GasAccounts, 'accounts' | 'problems'>;
 }
 
 /** A node that follows one chain, and has never loaded a list. */
@@ -84,6 +86,7 @@ function views(changes: Changes = {}) {
       replication: () => null,
       watching: () => monitoring,
       jobs: () => null,
+      gasAccounts: () => changes.gasAccounts ?? null,
     },
     ...{ version: '1.2.3', nodeId: 'a-1', isShared: true, threads: 2, snapshotsFolder: folder },
     adapters: () => [
@@ -205,6 +208,36 @@ describe('the state of the installation', () => {
       state: 'WARNING',
       reasons: [expect.stringContaining('`assay exposure build ETH`')],
     });
+  });
+
+  it('shows the gas-paying account of each chain, and warns of one that needs the operator', () => {
+    expect(views().status().gasAccounts).toEqual([]);
+    expect(stateOf(views().status(), 'GAS')?.state).toBe('OK');
+    const address = '0x00000000000000000000000000000000a55a0011';
+    const reason = 'It holds too little.';
+    const status = views({
+      gasAccounts: {
+        accounts: () => [
+          { chain: 'BASE', address, balance: 4_200_000_000_000_000n, paymentsLeft: 42 },
+          { chain: 'POLYGON', address, balance: 0n, paymentsLeft: 0 },
+        ],
+        problems: () => [{ chain: 'POLYGON', reason, since: AT }],
+      },
+    }).status();
+    expect(Value.Check(OperatorStatus, status)).toBe(true);
+    expect(status.gasAccounts).toMatchObject([
+      {
+        chain: 'BASE',
+        address,
+        symbol: 'ETH',
+        balance: '0.0042',
+        paymentsLeft: 42,
+        problem: null,
+        since: null,
+      },
+      { chain: 'POLYGON', address, balance: '0', paymentsLeft: 0, problem: reason, since: AT },
+    ]);
+    expect(stateOf(status, 'GAS')).toEqual({ check: 'GAS', state: 'WARNING', reasons: [reason] });
   });
 
   it('warns of the newest sync that has ended, not of an earlier one', () => {

@@ -40,6 +40,12 @@ export const operatorStatus: OperatorStatus = {
     exposure: [{ chain: 'ETH', state: 'CURRENT', reason: null, waiting: 0 }],
     pool: { threads: 1, tasks: 0 },
   },
+  gasAccounts: [
+    {
+      ...{ chain: 'BASE', address: '0x00000000000000000000000000000000a55a0011', symbol: 'ETH' },
+      ...{ balance: '0.004', paymentsLeft: 40, problem: 'Refill it.', since: AT },
+    },
+  ],
   nodes: [
     {
       ...{ node: 'host-1', roles: ['api'], here: true, live: true, since: AT, silentSeconds: 0 },

@@ -1,6 +1,9 @@
 /**
  * Follows one chain for payments: its blocks from the last processed one on, reorgs, and on UTXO chains the pool of the node. Only one node
  * of an installation follows a chain, under a lease.
+ *
+ * The position in the chain is stored for many blocks together, and before a payment is confirmed. So a start may read some blocks again, but
+ * no confirmed payment is in one of them. A pending one counts as in no block until its block is read: the chain may have reverted it since.
  */
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
@@ -58,6 +61,10 @@ export class ChainPayments {
   readonly #book: PaymentBook;
   readonly #deps: ChainPaymentsDeps;
   #height: number | null = null;
+  /** Processed blocks above the stored position, oldest first. */
+  #unstored: BlockRef[] = [];
+  /** Time of the last stored position, by the monotonic clock. */
+  #storedAtMs = Number.NEGATIVE_INFINITY;
   #lastError: string | null = null;
   /** Reports are made one after the other: blocks and the pool concern the same payments. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -84,11 +91,13 @@ export class ChainPayments {
     const { unconfirmed } = adapter;
     await Promise.all([
       this.#retried('blocks', signal, () => this.#followBlocks(signal, fence)),
-      this.#retried('checks', signal, () => this.#check(signal)),
+      this.#retried('checks', signal, () => this.#check(signal, fence)),
       ...(isUtxo(this.#chain) && unconfirmed !== undefined && unconfirmed !== null
         ? [this.#retried('pool', signal, () => this.#followPool(unconfirmed, signal))]
         : []),
     ]);
+    // Only saves reading: after a failure, or if the lease is lost, the next start begins lower.
+    await this.#inTurn(() => this.#storePosition(fence)).catch(() => undefined);
   }
 
   async #retried(what: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
@@ -121,12 +130,27 @@ export class ChainPayments {
     return { signal, budgetMs: CRYPTO_LIMITS.requestBudgetMs };
   }
 
+  /**
+   * Begins at the stored position, after a start or a failure.
+   *
+   * @returns the blocks up to it, oldest first
+   */
+  async begin(): Promise<readonly BlockRef[]> {
+    this.#unstored = [];
+    const known = this.#deps.store.blocks(this.#chain);
+    const last = known.at(-1);
+    if (last !== undefined) {
+      this.#height = last.height;
+      await this.#book.readAgainAbove(last.height);
+    }
+    return known;
+  }
+
   async #followBlocks(signal: AbortSignal, fence: Fence | null): Promise<void> {
     const { adapter, store } = this.#deps;
-    const known = store.blocks(this.#chain);
+    const known = await this.#inTurn(() => this.begin());
     const last = known.at(-1);
     const from = { fromHeight: last === undefined ? null : last.height + 1, known };
-    if (last !== undefined) this.#height = last.height;
     try {
       for await (const event of adapter.subscribe(from, this.#call(signal))) {
         await this.#inTurn(() => this.apply(event, fence));
@@ -135,43 +159,62 @@ export class ChainPayments {
     } catch (error) {
       if (!(error instanceof AssayError) || error.code !== 'CHAIN_REORG_TOO_DEEP') throw error;
       // Everything in these blocks is pending again, and the new branch is read from their start.
-      const lowest = Math.max(0, (last?.height ?? 0) - CHAIN_LIMITS.reorgBlocksMax);
+      const lowest = Math.max(0, (this.#height ?? 0) - CHAIN_LIMITS.reorgBlocksMax);
       this.#deps.log.error({ chain: this.#chain, height: lowest }, 'deep reorg: payments are read again');
       await this.#inTurn(async () => {
         await this.#book.revert(lowest);
         await store.revert(this.#chain, lowest, fence);
         const hash = (await adapter.block(lowest, this.#call(signal))).block?.hash;
-        if (hash !== undefined) await store.advance(this.#chain, { height: lowest, hash }, fence);
+        if (hash !== undefined) await store.advance(this.#chain, [{ height: lowest, hash }], fence);
       });
     }
   }
 
-  /** Processes an event. Its position is stored last: after a crash, it is processed again. */
+  /** Processes an event. A block counts as processed when its payments are recorded: after a crash before that, it is processed again. */
   async apply(event: ChainEvent, fence: Fence | null): Promise<void> {
     const { store, table, clock } = this.#deps;
     if (event.type === 'reorg') {
       const height = event.ancestor?.height ?? (event.dropped.at(-1)?.height ?? 0) - 1;
       await this.#book.revert(height);
       await store.revert(this.#chain, height, fence);
+      this.#unstored = this.#unstored.filter((block) => block.height <= height);
       this.#height = height;
       this.#deps.log.warn({ chain: this.#chain, blocks: event.dropped.length, height }, 'payments reverted');
       return;
     }
     const { block } = event;
     for (const sighting of sightingsInBlock(block, table, clock.now())) await this.#book.observe(sighting);
-    await this.#book.advance(block.height, this.#tags);
-    await store.advance(this.#chain, { height: block.height, hash: block.hash }, fence);
+    this.#unstored.push({ height: block.height, hash: block.hash });
+    const isMuch =
+      this.#unstored.length >= CRYPTO_LIMITS.unstoredBlocksMax ||
+      clock.monotonic() - this.#storedAtMs >= CRYPTO_LIMITS.unstoredMs;
+    if (isMuch) await this.#storePosition(fence);
+    await this.#advance(block.height, fence);
     this.#height = block.height;
   }
 
+  /** Confirms payments that are deep enough. The position is stored before: see above. */
+  async #advance(height: number, fence: Fence | null): Promise<void> {
+    if (this.#book.confirms(height, this.#tags)) await this.#storePosition(fence);
+    await this.#book.advance(height, this.#tags);
+  }
+
+  async #storePosition(fence: Fence | null): Promise<void> {
+    const blocks = this.#unstored;
+    if (blocks.length === 0) return;
+    await this.#deps.store.advance(this.#chain, blocks, fence);
+    this.#unstored = [];
+    this.#storedAtMs = this.#deps.clock.monotonic();
+  }
+
   /** Confirms what waits for finality, a rate or fresh lists. */
-  async #check(signal: AbortSignal): Promise<void> {
+  async #check(signal: AbortSignal, fence: Fence | null): Promise<void> {
     while (!signal.aborted) {
       await sleep(CRYPTO_LIMITS.checkMs, signal);
       await this.#readTags(signal);
       const height = this.#height;
-      if (height !== null && this.#book.size > 0)
-        await this.#inTurn(() => this.#book.advance(this.#height ?? height, this.#tags));
+      if (height !== null && this.#book.isWaiting)
+        await this.#inTurn(() => this.#advance(this.#height ?? height, fence));
     }
   }
 

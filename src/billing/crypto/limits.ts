@@ -24,6 +24,13 @@ export const CRYPTO_LIMITS = {
   poolReadsAtOnce: 16,
   /** Interval between two checks of the chains to follow, of late rates and of held payments. */
   checkMs: 1_000,
+  /**
+   * Processed blocks whose position is stored together, if no payment needs it before: a transaction for each one costs half as much again as
+   * all else that a block costs. A start reads at most as many again.
+   */
+  unstoredBlocksMax: 32,
+  /** Time after which the position is stored with the next block, however few blocks there were: a minute of Ethereum's is five. */
+  unstoredMs: 60_000,
   /** Time for one request to a node, including fail-over. */
   requestBudgetMs: 10_000,
   /** Time for the requests while a customer waits for an invoice. */

@@ -88,6 +88,8 @@ export class PaymentBook {
   readonly #chain: ChainId;
   readonly #deps: PaymentBookDeps;
   readonly #tracked = new Map<string, Tracked>();
+  /** Those of them that a further block may change. Most payments are deep, and each block looks only at these. */
+  readonly #waiting = new Set<Tracked>();
   /** Height of the newest block that was processed. */
   #height = 0;
 
@@ -101,9 +103,20 @@ export class PaymentBook {
     return this.#tracked.size;
   }
 
+  /** Whether any payment waits for a block, a rate, fresh lists or an operator. */
+  get isWaiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** Whether `advance` would confirm or hold a payment, or check a held one again. */
+  confirms(height: number, tags: TagHeights): boolean {
+    for (const tracked of this.#waiting) if (isDue(tracked, height, tags)) return true;
+    return false;
+  }
+
   /** Whether a payment waits for a block with a tag. */
   needsTag(tag: BlockTag): boolean {
-    for (const { depth, state, block } of this.#tracked.values())
+    for (const { depth, state, block } of this.#waiting)
       if (state === 'PENDING' && block !== null && 'tag' in depth && depth.tag === tag) return true;
     return false;
   }
@@ -122,7 +135,7 @@ export class PaymentBook {
     if (typeof transaction !== 'string' || typeof position !== 'string' || typeof asset !== 'string') return;
     const block =
       typeof height === 'number' && typeof blockHash === 'string' ? { height, hash: blockHash } : null;
-    this.#tracked.set(payment.id, {
+    this.#track({
       ...{ id: payment.id, accountId: invoice.accountId, invoiceId: invoice.id },
       ...{ txHash: transaction, position, asset, shownAsset: payment.asset, amount: BigInt(payment.amount) },
       ...{
@@ -136,6 +149,19 @@ export class PaymentBook {
       ...{ state: payment.state, reason: payment.reason },
       verdict: verdictOf(payment.facts.verdict),
     });
+  }
+
+  #track(tracked: Tracked): void {
+    this.#tracked.set(tracked.id, tracked);
+    this.#sort(tracked);
+  }
+
+  /** Notes whether a further block may change a payment. */
+  #sort(tracked: Tracked): void {
+    const { state, block } = tracked;
+    if (state === 'PENDING' || state === 'HELD' || (state === 'WRONG_ASSET' && block === null))
+      this.#waiting.add(tracked);
+    else this.#waiting.delete(tracked);
   }
 
   /** Records money that arrived at the address of an invoice. */
@@ -166,7 +192,7 @@ export class PaymentBook {
     await this.#revertSiblings(tracked);
     if (isExpected) await this.#setValue(tracked, invoice);
     await this.#report(tracked);
-    this.#tracked.set(id, tracked);
+    this.#track(tracked);
     this.#deps.log.info(
       { chain: this.#chain, invoice: invoiceId, accountId, payment: id, state: tracked.state },
       'payment seen',
@@ -222,6 +248,7 @@ export class PaymentBook {
   ): Promise<void> {
     await this.#report({ ...tracked, ...change });
     Object.assign(tracked, change);
+    this.#sort(tracked);
   }
 
   async #report(tracked: Tracked): Promise<void> {
@@ -261,7 +288,7 @@ export class PaymentBook {
    */
   async advance(height: number, tags: TagHeights = {}): Promise<void> {
     this.#height = height;
-    for (const tracked of [...this.#tracked.values()]) {
+    for (const tracked of [...this.#waiting]) {
       const { block, state } = tracked;
       const isLost = block === null && (state === 'PENDING' || state === 'WRONG_ASSET');
       if (isLost && !isUtxo(this.#chain)) {
@@ -270,11 +297,7 @@ export class PaymentBook {
           await this.#change(tracked, { state: 'REVERTED', reason: NOT_INCLUDED });
         continue;
       }
-      // A look at its reference key did not find it.
-      if (tracked.missed > 0) continue;
-      const isWaiting = state === 'PENDING' || (state === 'HELD' && tracked.verdict !== 'SANCTIONED');
-      if (isWaiting && block !== null && isDeep(tracked.depth, block.height, height, tags))
-        await this.#confirm(tracked, block);
+      if (block !== null && isDue(tracked, height, tags)) await this.#confirm(tracked, block);
     }
   }
 
@@ -312,13 +335,27 @@ export class PaymentBook {
     for (const tracked of [...this.#tracked.values()]) {
       const { block, state } = tracked;
       if (block === null || block.height <= ancestorHeight) continue;
-      const lost = { block: null, lostAt: this.#height };
+      // After a start, the book has no height yet.
+      const lost = { block: null, lostAt: Math.max(this.#height, block.height) };
       // Stored also for another asset: after a start, the payment would otherwise seem to be in its old block.
       if (state === 'WRONG_ASSET') await this.#change(tracked, lost);
       else if (FINAL.has(state)) Object.assign(tracked, lost);
       else await this.#change(tracked, { ...lost, state: 'PENDING', reason: null, verdict: null });
     }
     this.#height = Math.min(this.#height, ancestorHeight);
+  }
+
+  /**
+   * After a start, makes the pending payments above the stored position wait until their block is read again: the chain may have reverted it
+   * since. Others are confirmed only after the position is stored.
+   */
+  async readAgainAbove(height: number): Promise<void> {
+    for (const tracked of [...this.#tracked.values()]) {
+      const { block, state } = tracked;
+      if (block === null || block.height <= height) continue;
+      if (state === 'PENDING' || state === 'WRONG_ASSET')
+        await this.#change(tracked, { block: null, lostAt: block.height });
+    }
   }
 
   /** Compares the pending payments with the pool of a node. A payment that is missing twice is reverted. */
@@ -359,9 +396,20 @@ export class PaymentBook {
 
   /** Forgets the payments of an invoice. */
   forget(invoiceId: string): void {
-    for (const { id, invoiceId: own } of [...this.#tracked.values()])
-      if (own === invoiceId) this.#tracked.delete(id);
+    for (const tracked of [...this.#tracked.values()]) {
+      if (tracked.invoiceId !== invoiceId) continue;
+      this.#tracked.delete(tracked.id);
+      this.#waiting.delete(tracked);
+    }
   }
+}
+
+/** Whether a payment must be checked, and be confirmed if its sender is. */
+function isDue({ state, verdict, block, depth, missed }: Tracked, height: number, tags: TagHeights): boolean {
+  // A look at its reference key did not find it.
+  if (missed > 0 || block === null) return false;
+  const isOpen = state === 'PENDING' || (state === 'HELD' && verdict !== 'SANCTIONED');
+  return isOpen && isDeep(depth, block.height, height, tags);
 }
 
 function isDeep(depth: Depth, blockHeight: number, height: number, tags: TagHeights): boolean {

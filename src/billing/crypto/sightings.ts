@@ -35,8 +35,9 @@ export const paymentIdOf = ({
 
 /** Returns the senders of a transfer: the account that sent the asset, and the one that signed the transaction. */
 function sendersOf({ from, initiation }: Transfer): readonly string[] | null {
-  const senders = [from, initiation?.sender ?? null].filter((sender) => sender !== null);
-  return senders.length === 0 ? null : [...new Set(senders)];
+  const signer = initiation?.sender ?? null;
+  if (from === null) return signer === null ? null : [signer];
+  return signer === null || signer === from ? [from] : [from, signer];
 }
 
 /** Returns the owners of all inputs; null if some are unknown. A coinbase has no sender. */
@@ -49,9 +50,15 @@ export function ownersOf(inputs: readonly UtxoInput[], isCoinbase = false): read
 
 /** Returns a transfer as the payment of an invoice. */
 export const sightingOf = (transfer: Transfer, watched: Watched, block: BlockRef): Sighting => ({
-  ...{ watched, block, chain: transfer.chain, txHash: transfer.txHash, position: transfer.position },
-  ...{ asset: transfer.asset, amount: transfer.amount, seenAtMs: transfer.timestampMs },
+  watched,
+  chain: transfer.chain,
+  txHash: transfer.txHash,
+  position: transfer.position,
+  asset: transfer.asset,
+  amount: transfer.amount,
   payers: sendersOf(transfer),
+  block,
+  seenAtMs: transfer.timestampMs,
 });
 
 /** Returns the payments in a transaction of a UTXO chain. */

@@ -88,11 +88,13 @@ export class WatchStore {
     return this.#refs(chain, CHAIN_LIMITS.reorgBlocksMax).reverse();
   }
 
-  /** Stores that a block is processed. */
-  async advance(chain: ChainId, { height, hash }: BlockRef, fence: Fence | null): Promise<void> {
+  /** Stores that blocks are processed. */
+  async advance(chain: ChainId, blocks: readonly BlockRef[], fence: Fence | null): Promise<void> {
     await this.#live.root.childTransaction(() => {
-      this.#blocks.putSync([chain, height], hash);
-      this.#blocks.removeSync([chain, height - CHAIN_LIMITS.reorgBlocksMax]);
+      for (const { height, hash } of blocks) {
+        this.#blocks.putSync([chain, height], hash);
+        this.#blocks.removeSync([chain, height - CHAIN_LIMITS.reorgBlocksMax]);
+      }
     }, fence);
   }
 

@@ -41,6 +41,8 @@ export class GasAccounts {
   readonly #problems = new Map<ChainId, GasProblem>();
   /** Last failure of a look by chain, so that it is logged once. */
   readonly #failures = new Map<ChainId, string>();
+  /** Derived once: it is a multiplication on the curve. */
+  #address: string | null = null;
   #timer: NodeJS.Timeout | null = null;
   #looking: Promise<void> = Promise.resolve();
 
@@ -73,7 +75,8 @@ export class GasAccounts {
     if (token === null) return;
     const { feeMax, privateKey } = this.#relay;
     try {
-      const address = await addressOfKey(privateKey);
+      this.#address ??= await addressOfKey(privateKey);
+      const address = this.#address;
       const balance = await token.balanceOfCoin(address);
       const price = await token.node.rpc('eth_gasPrice', [], (result) => asHexAmount(result, 'gas price'));
       // As the relay offers it: twice the base fee. At least 1 wei, for chains without fees.

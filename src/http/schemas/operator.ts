@@ -14,6 +14,7 @@ export const HEALTH_CHECKS = [
   'CLUSTER',
   'CHAINS',
   'EXPOSURE',
+  'GAS',
   'RUNS',
 ] as const;
 
@@ -170,6 +171,25 @@ const Node = Type.Object(
   { title: 'OperatorNode' },
 );
 
+const GasAccount = Type.Object(
+  {
+    chain: text(),
+    address: text(),
+    symbol: text('Coin of the chain.'),
+    balance: text('Coins, as a decimal number.'),
+    paymentsLeft: count('Payments that the account can send at the highest fee that it would offer now.'),
+    problem: nullable(
+      Type.String(),
+      'Why payments by a signature are refused or will be soon: the balance is low, or more than allowed. Null if it is in order.',
+    ),
+    since: nullable(Type.String(), 'Time of the first look with a problem.'),
+  },
+  {
+    title: 'GasAccount',
+    description: 'The account that pays gas for payments by a signature, on one chain.',
+  },
+);
+
 export const OperatorStatus = Type.Object(
   {
     at: time('Time of this response.'),
@@ -182,6 +202,10 @@ export const OperatorStatus = Type.Object(
     pulledFrom: ReadyData.properties.pulledFrom,
     chains: listOf(FollowedChain, 'Chains on which wallets are watched.'),
     queues: Queues,
+    gasAccounts: listOf(
+      GasAccount,
+      'One for each chain with pay per call or invoices without gas, as last read from the chain. Empty if both are off, or before the first look.',
+    ),
     nodes: listOf(Node, 'On a single machine: this process.'),
     shared: flag('Whether nodes share their state by a Redis.'),
   },

@@ -15,6 +15,7 @@ import { paymentIdOf, sightingsInTransaction } from '../../../src/billing/crypto
 import { readTerms } from '../../../src/billing/crypto/terms.ts';
 import { WatchTable } from '../../../src/billing/crypto/watch-table.ts';
 import type { Invoice } from '../../../src/billing/records.ts';
+import type { BlockRef } from '../../../src/chains/families/port.ts';
 import { SimChain, type SimTransaction } from './sim-chain.ts';
 import { type CryptoWorld, openCryptoWorld } from './world.ts';
 
@@ -154,13 +155,23 @@ async function run(seed: number): Promise<ScenarioCounts> {
     return { book, follower: new ChainPayments(book, deps) };
   };
   let { follower, book } = start();
+  /** What the follower has been given; null before it begins. */
+  let given: BlockRef[] | null = null;
+  const restart = (): void => {
+    ({ follower, book } = start());
+    given = null;
+  };
 
   /** Lets the follower see the chain and the pool; a crash starts it again. */
   async function follow(): Promise<void> {
     for (;;)
       try {
-        for (const event of sim.eventsAfter(world.crypto.store().blocks(chain)))
+        given ??= [...(await follower.begin())];
+        for (const event of sim.eventsAfter(given)) {
           await follower.apply(event, null);
+          if (event.type === 'block') given.push({ height: event.block.height, hash: event.block.hash });
+          else given.length -= event.dropped.length;
+        }
         if (!isUtxo) return;
         for (const transaction of sim.pool.values()) await see(transaction);
         await book.compareWithPool(new Set(sim.pool.keys()));
@@ -168,7 +179,7 @@ async function run(seed: number): Promise<ScenarioCounts> {
       } catch (error) {
         if (!(error instanceof Crash)) throw error;
         crashes++;
-        ({ follower, book } = start());
+        restart();
       }
   }
   async function see({ id, from, to, amount }: SimTransaction): Promise<void> {
@@ -229,7 +240,7 @@ async function run(seed: number): Promise<ScenarioCounts> {
     }
     if (random.chance(0.6)) sim.mine(() => random.chance(0.7), nowMs);
     if (random.chance(0.7)) await follow();
-    if (random.chance(0.05)) ({ follower, book } = start());
+    if (random.chance(0.05)) restart();
     if (random.chance(0.1)) await world.billing.sweep();
   }
 
@@ -238,7 +249,7 @@ async function run(seed: number): Promise<ScenarioCounts> {
   mayCrash = false;
   sim.mine(() => true, nowMs);
   for (let block = 0; block < 20; block++) sim.mine(() => true, nowMs);
-  ({ follower, book } = start());
+  restart();
   await follow();
   await book.advance(sim.head.height);
   if (isUtxo) for (let look = 0; look < 3; look++) await follow();

@@ -1,7 +1,7 @@
 /** Chains that are followed, how far behind their heads they are, and the endpoints that they are read from. */
 import { type ReactNode, useMemo } from 'react';
 import { useI18n } from '../../i18n/index.tsx';
-import { ChainMark } from '../../ui/Address.tsx';
+import { Address, ChainMark } from '../../ui/Address.tsx';
 import { type Column, DataTable } from '../../ui/DataTable.tsx';
 import { Section } from '../../ui/Page.tsx';
 import { Empty } from '../../ui/states.tsx';
@@ -9,6 +9,7 @@ import { Name, NotKnown, ServerText } from '../../ui/values.tsx';
 import { Count, type OperatorStatus, State, useSpan } from './parts.tsx';
 
 type Chain = OperatorStatus['chains'][number];
+type Gas = OperatorStatus['gasAccounts'][number];
 type Endpoint = Chain['endpoints'][number] & { readonly chain: string };
 
 const chainKey = ({ chain }: Chain): string => chain;
@@ -17,7 +18,7 @@ const endpointKey = ({ chain, endpoint }: Endpoint, index: number): string => `$
 const errorCell = ({ lastError }: { readonly lastError: string | null }): ReactNode =>
   lastError === null ? '–' : <ServerText text={lastError} />;
 
-/** The tab. */
+/** The tab: followed chains, their endpoints, and the account that pays gas on them. */
 export function Chains({ status }: { readonly status: OperatorStatus }): ReactNode {
   const { t, word } = useI18n();
   const span = useSpan();
@@ -104,6 +105,7 @@ export function Chains({ status }: { readonly status: OperatorStatus }): ReactNo
         />
       </Section>
       {endpoints.length === 0 ? null : <Endpoints endpoints={endpoints} />}
+      {status.gasAccounts.length === 0 ? null : <GasAccounts accounts={status.gasAccounts} />}
     </>
   );
 }
@@ -163,6 +165,61 @@ function Endpoints({ endpoints }: { readonly endpoints: readonly Endpoint[] }): 
         columns={columns}
         rows={endpoints}
         rowKey={endpointKey}
+        hasControls={false}
+      />
+    </Section>
+  );
+}
+
+const gasKey = ({ chain }: Gas): string => chain;
+
+function GasAccounts({ accounts }: { readonly accounts: readonly Gas[] }): ReactNode {
+  const { t } = useI18n();
+  const columns = useMemo(
+    (): readonly Column<Gas>[] => [
+      {
+        id: 'chain',
+        header: t('home.chain'),
+        value: ({ chain }) => chain,
+        cell: ({ chain }) => <ChainMark chain={chain} />,
+      },
+      {
+        id: 'address',
+        header: t('addresses.address'),
+        value: ({ address }) => address,
+        cell: ({ address, chain }) => <Address address={address} chain={chain} />,
+      },
+      {
+        id: 'balance',
+        header: t('operator.gasBalance'),
+        value: ({ balance }) => Number(balance),
+        cell: ({ balance, symbol }) => `${balance} ${symbol}`,
+        isNumber: true,
+      },
+      {
+        id: 'left',
+        header: t('operator.gasLeft'),
+        value: ({ paymentsLeft }) => paymentsLeft,
+        cell: ({ paymentsLeft }) => <Count value={paymentsLeft} />,
+        isNumber: true,
+      },
+      {
+        id: 'problem',
+        header: t('operator.gasProblem'),
+        value: ({ problem }) => problem,
+        cell: ({ problem }) => (problem === null ? '–' : <ServerText text={problem} />),
+      },
+    ],
+    [t],
+  );
+  return (
+    <Section title={t('operator.gas')} note={t('operator.gasNote')}>
+      <DataTable
+        id="gas-accounts"
+        caption={t('operator.gas')}
+        columns={columns}
+        rows={accounts}
+        rowKey={gasKey}
         hasControls={false}
       />
     </Section>
