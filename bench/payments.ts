@@ -25,7 +25,7 @@ import {
 
 const FEW_WALLETS = 1_000;
 /** Turns of the matching, each of some rounds of blocks for each way. */
-const TURNS = 30;
+const TURNS = 36;
 /** Turns with blocks that are also stored. */
 const BLOCK_TURNS = 15;
 const LOCK_MS = 15 * 60_000;

@@ -569,7 +569,7 @@ ExposureCategory = Literal[
 ]
 
 HealthCheckCheck = Literal[
-    "LISTS", "REPLICATION", "STORES", "STORAGE", "CLUSTER", "CHAINS", "EXPOSURE", "RUNS",
+    "LISTS", "REPLICATION", "STORES", "STORAGE", "CLUSTER", "CHAINS", "EXPOSURE", "GAS", "RUNS",
 ]
 
 InvoiceEntryCause = Literal[
@@ -2908,6 +2908,35 @@ class FlowTotal(Model):
 
 
 @dataclass
+class GasAccount(Model):
+    """The account that pays gas for payments by a signature, on one chain."""
+
+    chain: str
+    address: str
+    #: Coin of the chain.
+    symbol: str
+    #: Coins, as a decimal number.
+    balance: str
+    #: Payments that the account can send at the highest fee that it would offer now.
+    payments_left: int
+    #: Why payments by a signature are refused or will be soon: the balance is low, or more than allowed. Null if it is
+    #: in order.
+    problem: Optional[str]
+    #: Time of the first look with a problem.
+    since: Optional[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("chain", "chain", None, True),
+        ("address", "address", None, True),
+        ("symbol", "symbol", None, True),
+        ("balance", "balance", None, True),
+        ("paymentsLeft", "payments_left", None, True),
+        ("problem", "problem", None, True),
+        ("since", "since", None, True),
+    )
+
+
+@dataclass
 class GeographicRisk(Model):
     """GeographicRisk of the API."""
 
@@ -4609,6 +4638,9 @@ class OperatorStatus(Model):
     #: Chains on which wallets are watched.
     chains: List[OperatorChain]
     queues: OperatorQueues
+    #: One for each chain with pay per call or invoices without gas, as last read from the chain. Empty if both are
+    #: off, or before the first look.
+    gas_accounts: List[GasAccount]
     #: On a single machine: this process.
     nodes: List[OperatorNode]
     #: Whether nodes share their state by a Redis.
@@ -4628,6 +4660,7 @@ class OperatorStatus(Model):
         ("pulledFrom", "pulled_from", "OperatorStatusPulledFrom", False),
         ("chains", "chains", ["OperatorChain"], True),
         ("queues", "queues", "OperatorQueues", True),
+        ("gasAccounts", "gas_accounts", ["GasAccount"], True),
         ("nodes", "nodes", ["OperatorNode"], True),
         ("shared", "shared", None, True),
     )

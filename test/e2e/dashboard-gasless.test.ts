@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Wallet } from 'ethers';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHAIN_ID, deployToken, newPayer, RELAY_KEY, signTyped, type Token } from '../billing/x402/world.ts';
+import { CHAIN_ID, deployToken, newPayer, RELAY, RELAY_KEY, signTyped, type Token } from '../billing/x402/world.ts';
 import { hasAnvil } from '../setup/anvil.ts';
 import { chromiumProgram, startChromium } from '../setup/chromium.ts';
 import { DESKTOP, openTab, type Tab } from './dashboard-tab.ts';
@@ -94,6 +94,25 @@ describe.runIf(chromiumProgram !== null && hasAnvil)('paying by a signature on t
       'wallet_switchEthereumChain',
       'eth_signTypedData_v4',
     ]);
+    expect(await tab.faults()).toEqual([]);
+  });
+
+  it('shows operators the gas-paying account with its balance', async () => {
+    const { page } = tab;
+    const granted = await of.world.run(['accounts', 'operator', 'local', '--on'], {
+      environment: of.environment,
+    });
+    expect(granted.code, granted.err).toBe(0);
+    await page.goto(`${server.url}/operator?tab=chains`);
+    const row = page.getByRole('table', { name: 'Gas-paying account' }).getByRole('row').nth(1);
+    await row.waitFor();
+    const [shown] = (await call(server, server.firstKey, '/operator/status')).gasAccounts;
+    expect(shown).toMatchObject({ chain: 'BASE', address: RELAY.toLowerCase(), symbol: 'ETH', problem: null });
+    expect(Number(shown.balance)).toBeGreaterThan(9_000);
+    const text = (await row.textContent()) ?? '';
+    expect(text).toContain('BASE');
+    expect(text).toContain(`${shown.balance} ETH`);
+    await tab.check('/operator with the gas-paying account', 'Installation');
     expect(await tab.faults()).toEqual([]);
   });
 });
