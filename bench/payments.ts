@@ -25,9 +25,9 @@ import {
 
 const FEW_WALLETS = 1_000;
 /** Turns of the matching, each of some rounds of blocks for each way. */
-const TURNS = 36;
+const TURNS = 16;
 /** Turns with blocks that are also stored. */
-const BLOCK_TURNS = 15;
+const BLOCK_TURNS = 8;
 const LOCK_MS = 15 * 60_000;
 const SECOND_MS = 1_000;
 const BLOCKS_TO_CONFIRM = 3;
@@ -112,7 +112,7 @@ const matching = [
   memoryRow(invoices),
   ...(await matchingRows({ wallets: WALLETS, invoices, turns: TURNS, hasGoal: true })),
   // Few wallets fit into the cache of a core, and so many invoices do not.
-  ...(await matchingRows({ wallets: FEW_WALLETS, invoices, turns: TURNS / 3, hasGoal: false })),
+  ...(await matchingRows({ wallets: FEW_WALLETS, invoices, turns: TURNS / 2, hasGoal: false })),
 ];
 const rows = [
   ...matching,

@@ -106,7 +106,8 @@ describe.runIf(chromiumProgram !== null && hasAnvil)('paying by a signature on t
     await page.goto(`${server.url}/operator?tab=chains`);
     const row = page.getByRole('table', { name: 'Gas-paying account' }).getByRole('row').nth(1);
     await row.waitFor();
-    const [shown] = (await call(server, server.firstKey, '/operator/status')).gasAccounts;
+    const response = await page.request.get(`${server.url}/api/v1/operator/status`);
+    const [shown] = (await response.json()).data.gasAccounts;
     expect(shown).toMatchObject({ chain: 'BASE', address: RELAY.toLowerCase(), symbol: 'ETH', problem: null });
     expect(Number(shown.balance)).toBeGreaterThan(9_000);
     const text = (await row.textContent()) ?? '';
