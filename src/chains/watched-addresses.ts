@@ -33,7 +33,7 @@ interface Reading {
 }
 
 /**
- * Words of the filter, as a power of two: 4 MB. With a million addresses, one of 2,400 others passes. With more, more pass, and the table
+ * Words of the filter, as a power of two: 4 MB. With a million addresses, one of 2,700 others passes. With more, more pass, and the table
  * of each part decides as it would without a filter.
  */
 const FILTER_WORD_BITS = 20;

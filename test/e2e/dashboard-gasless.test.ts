@@ -4,7 +4,15 @@ import { join } from 'node:path';
 import type { Wallet } from 'ethers';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHAIN_ID, deployToken, newPayer, RELAY, RELAY_KEY, signTyped, type Token } from '../billing/x402/world.ts';
+import {
+  CHAIN_ID,
+  deployToken,
+  newPayer,
+  RELAY,
+  RELAY_KEY,
+  signTyped,
+  type Token,
+} from '../billing/x402/world.ts';
 import { hasAnvil } from '../setup/anvil.ts';
 import { chromiumProgram, startChromium } from '../setup/chromium.ts';
 import { DESKTOP, openTab, type Tab } from './dashboard-tab.ts';
@@ -108,7 +116,12 @@ describe.runIf(chromiumProgram !== null && hasAnvil)('paying by a signature on t
     await row.waitFor();
     const response = await page.request.get(`${server.url}/api/v1/operator/status`);
     const [shown] = (await response.json()).data.gasAccounts;
-    expect(shown).toMatchObject({ chain: 'BASE', address: RELAY.toLowerCase(), symbol: 'ETH', problem: null });
+    expect(shown).toMatchObject({
+      chain: 'BASE',
+      address: RELAY.toLowerCase(),
+      symbol: 'ETH',
+      problem: null,
+    });
     expect(Number(shown.balance)).toBeGreaterThan(9_000);
     const text = (await row.textContent()) ?? '';
     expect(text).toContain('BASE');
