@@ -30,7 +30,7 @@ export function writeEvmKey(
   at: number,
 ): number {
   // 'x' in either case: both differ by one bit.
-  if (bytes[start] !== 48 || ((bytes[start + 1] as number) | 0x20) !== 120)
+  if (end - start < 2 || bytes[start] !== 48 || ((bytes[start + 1] as number) | 0x20) !== 120)
     return evmPrefixFault(bytes, start, end);
   if (end - start !== TEXT_LENGTH) return fault(LENGTH, 'must have 40 hex digits after 0x');
   out[at] = KEY_BYTE;

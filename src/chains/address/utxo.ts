@@ -332,7 +332,12 @@ const writer =
   (bytes, start, end, out, at) => {
     if (testPrefixOf(chain, bytes, start, end)) return fault(NETWORK, 'belongs to a test network');
     const hrp = chain.segwitHrp;
-    if (hrp !== null && bytes[start + hrp.length] === 49 && startsWith(bytes, start, end, hrp, true)) {
+    if (
+      hrp !== null &&
+      end - start > hrp.length &&
+      bytes[start + hrp.length] === 49 &&
+      startsWith(bytes, start, end, hrp, true)
+    ) {
       return writeSegwit(chain, hrp.length, bytes, start, end, out, at);
     }
     return writeBase58(chain, bytes, start, end, out, at);

@@ -22,6 +22,7 @@ import {
   writeAddressKey,
   writeAddressKeyFromText,
 } from '../../../src/chains/address/parse.ts';
+import { UTXO_KINDS } from '../../../src/chains/address/utxo.ts';
 import { CHAIN_LIMITS } from '../../../src/chains/limits.ts';
 import type { ChainId } from '../../../src/chains/registry.ts';
 
@@ -53,6 +54,14 @@ describe('base58', () => {
       expect(decode(base58.encode(payload))).toBe(length);
       expect([...decoded.subarray(DECODED_END - length)]).toEqual([...payload]);
     }
+  });
+
+  it('is read between its bounds only, also if it is all zero digits', () => {
+    const decode = (text: string, start: number, end: number) =>
+      decodeBase58(Buffer.from(text), start, end, BITCOIN_DIGITS);
+    expect([decode('11111', 1, 3), decode('2111', 1, 4), decode('1112', 0, 2), decode('1112', 1, 1)]).toEqual(
+      [2, 3, 2, 0],
+    );
   });
 
   it('with a checksum accepts at least one byte, and more than one block', () => {
@@ -399,6 +408,71 @@ describe('other addresses', () => {
         (fault) => fault.split(':')[0],
       ),
     ).toEqual(['network', 'network']);
+  });
+
+  it('of Cardano have the length of their kind, and pointers three numbers', () => {
+    const ada = (hrp: string, length: number, ...head: number[]) =>
+      read('ADA', bech32.encode(hrp, bech32.toWords(filled(length, ...head)), false as never)).split(':')[0];
+    for (const [hrp, header, length, kind] of [
+      ['addr', 0x01, 57, 'base'],
+      ['addr', 0x31, 57, 'base_script_stake_script'],
+      ['addr', 0x61, 29, 'enterprise'],
+      ['addr', 0x71, 29, 'enterprise_script'],
+      ['stake', 0xe1, 29, 'reward'],
+      ['stake', 0xf1, 29, 'reward_script'],
+    ] as const)
+      expect(
+        [length, length - 1, length + 1, 86 - length].map((each) => ada(hrp, each, header)),
+        kind,
+      ).toEqual([kind, 'length', 'length', 'length']);
+    expect([
+      ada('addr', 29, 0xe1),
+      ada('stake', 29, 0x61),
+      ada('addr', 29, 0x81),
+      ada('addr', 29, 0x62),
+    ]).toEqual(['prefix', 'prefix', 'version', 'network']);
+    const pointer = (...numbers: number[]) =>
+      ada('addr', 29 + numbers.length, ...filled(29, 0x41), ...numbers);
+    const long = [...Array(9).fill(0x80), 1];
+    expect([pointer(1, 2, 3), pointer(0x7f, 0x81, 0, 0), pointer(...long, ...long, ...long)]).toEqual(
+      Array(3).fill('pointer'),
+    );
+    expect([
+      pointer(),
+      pointer(1, 2),
+      pointer(1, 2, 3, 4),
+      pointer(1, 2, 3, 0x80),
+      pointer(1, 2, 0x83),
+      pointer(0x80, ...long, ...long, ...long),
+    ]).toEqual(Array(6).fill('form'));
+  });
+
+  it('of Zcash that are unified have receivers in order, complete and without metadata', () => {
+    const zec = parseAddress('ZEC', check58.encode(filled(22, 0x1c, 0xb8))).key[0] as number;
+    const unified = (...items: readonly (readonly [typecode: number, size: number, bytes?: number])[]) => {
+      const payload = items.flatMap(([typecode, size, bytes = size]) => [typecode, size, ...filled(bytes)]);
+      return read('ZEC', formatAddressKey(Uint8Array.of(zec, UTXO_KINDS.unified, ...payload), 'ZEC'));
+    };
+    expect([
+      unified([0, 20], [2, 43]),
+      unified([1, 20], [3, 43]),
+      unified([2, 43], [3, 43], [4, 1]),
+      unified([0xbf, 43]),
+      unified([4, 252]),
+    ]).toEqual(Array(5).fill('unified'));
+    for (const [part, text] of [
+      ['cut short or too long', unified([2, 43], [3, 43, 42])],
+      ['cut short or too long', unified([4, 253])],
+      ['cut short or too long', unified([2, 43], [0xfd, 30])],
+      ['out of order', unified([3, 43], [2, 43])],
+      ['out of order', unified([2, 43], [2, 43])],
+      ['metadata', unified([2, 43], [0xc0, 3])],
+      ['metadata', unified([2, 43], [0xfc, 3])],
+      ['wrong length', unified([0, 19], [2, 43])],
+      ['wrong length', unified([0, 20], [2, 44])],
+      ['two transparent', unified([0, 20], [1, 20], [2, 43])],
+    ] as const)
+      expect(text).toContain(part);
   });
 
   it('of EVM chains have 40 hex digits after 0x', () => {

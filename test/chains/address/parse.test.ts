@@ -280,6 +280,24 @@ describe('every codec', () => {
     );
   });
 
+  it('reads nothing behind the end of a text, wherever it is cut', () => {
+    const [out, alone] = [new Uint8Array(maxKeyBytes), new Uint8Array(maxKeyBytes)];
+    fc.assert(
+      fc.property(keys, fc.constantFrom(...CHAINS.map((chain) => chain.id)), ({ chain, key }, other) => {
+        const text = Buffer.from(formatAddressKey(key, chain));
+        for (let end = 1; end < text.length; end++)
+          for (const as of [chain, other]) {
+            const cut = Buffer.from(text.subarray(0, end));
+            // The text that would continue a test network or another prefix is behind the end.
+            expect(writeAddressKey(as, text, 0, end, out, 0)).toBe(
+              writeAddressKey(as, cut, 0, end, alone, 0),
+            );
+          }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   it('never parses a changed character as the same key', () => {
     const change = fc.tuple(keys, fc.nat(), fc.integer({ min: 33, max: 126 }));
     fc.assert(
