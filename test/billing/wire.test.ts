@@ -7,7 +7,7 @@ import jsQR from 'jsqr';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Access, createAccess } from '../../src/accounts/access.ts';
 import { OPERATOR } from '../../src/accounts/audit.ts';
-import { hasCheckDigits, parseIban } from '../../src/base/iban.ts';
+import { hasCheckDigits, parseIban, withCheckDigits } from '../../src/base/iban.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { BILLING_LIMITS } from '../../src/billing/limits.ts';
@@ -76,6 +76,25 @@ describe('a reference of ISO 11649', () => {
       if (b !== undefined && a !== b)
         expect(parseReference(reference.slice(0, at) + b + a + reference.slice(at + 2))).toBeNull();
     }
+  });
+
+  it('has no other shape, whatever its check digits', () => {
+    const shaped = (text: string) => [hasCheckDigits(text.replace(/[\s-]/g, '')), parseReference(text)];
+    const longest = withCheckDigits('RF', 'A'.repeat(21));
+    expect([shaped(longest), shaped(withCheckDigits('RF', '7'))]).toEqual([
+      [true, longest],
+      [true, withCheckDigits('RF', '7')],
+    ]);
+    // An IBAN, and a reference of one character too many: their check digits are correct.
+    for (const text of [
+      IBAN,
+      'DE89370400440532013000',
+      withCheckDigits('RF', 'A'.repeat(22)),
+      withCheckDigits('RG', '7'),
+    ])
+      expect(shaped(text), text).toEqual([true, null]);
+    expect(parseReference('RF')).toBeNull();
+    expect(referencesIn(`pay ${IBAN} now`)).toEqual([]);
   });
 
   it('is found in a free text, with spaces and words around it', () => {

@@ -9,10 +9,11 @@ import { seededUint32 } from '../../src/base/random.ts';
 import { parseCheckDate, parseList, requireAfterPublication } from '../../src/labels/attest.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
 import { loadCurrencies } from '../../src/labels/currencies.ts';
+import { derivationOf } from '../../src/labels/derivation.ts';
 import { loadEntityAliases, slugOf } from '../../src/labels/entities.ts';
 import type { EntityParties } from '../../src/labels/entity-parties.ts';
 import { type DesignatedOrganisation, proposeLinks } from '../../src/labels/entity-proposals.ts';
-import { isDerived } from '../../src/labels/evidence-class.ts';
+import { EVIDENCE_CLASSES, isDerived } from '../../src/labels/evidence-class.ts';
 import { freshnessOf, openFreshness, readListChecks, writeListChecks } from '../../src/labels/freshness.ts';
 import { dayFromBytes, dayFromIso, isoFromDay, NO_DAY, writeIsoDay } from '../../src/labels/index/days.ts';
 import {
@@ -52,6 +53,23 @@ beforeEach(() => {
   folder = tempFolder();
 });
 afterEach(() => folder.remove());
+
+describe('the derivation of a label', () => {
+  it('is that of its source, or the source without rates; lists and publishers have none', () => {
+    expect(derivationOf({ source: 'no-such-source', class: 'structural' })).toEqual({
+      rule: 'no-such-source',
+      version: 1,
+      precision: null,
+      recall: null,
+      measuredOn: null,
+      measuredAt: null,
+    });
+    expect(derivationOf({ source: 'no-such-source', class: 'inferred' })?.rule).toBe('no-such-source');
+    for (const evidence of EVIDENCE_CLASSES.filter((each) => !isDerived(each)))
+      for (const source of ['no-such-source', 'own', 'ofac'])
+        expect(derivationOf({ source, class: evidence }), `${source} ${evidence}`).toBeNull();
+  });
+});
 
 describe('days', () => {
   it('range from 2 January 1970 to 6 June 2149, and a day outside is unknown', () => {

@@ -337,6 +337,26 @@ describe('the store', () => {
     expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ format: 99 });
   });
 
+  it('reports its progress after every 4,096 records and at the end', async () => {
+    const rows = Array.from(
+      { length: 8_193 },
+      (_, at) => `0x${(at + 1).toString(16).padStart(40, '0')},ETH,A,SCAM,,,\n`,
+    );
+    const seen: number[] = [];
+    // A header in quotes is read record by record; a plain one is read in whole windows.
+    const importOf = (count: number) =>
+      world.import({
+        source: 'own',
+        files: [
+          world.file(`rows-${count}.csv`, `"address"${HEADER.slice(7)}${rows.slice(0, count).join('')}`),
+        ],
+        onProgress: ({ records }) => seen.push(records),
+      });
+    await importOf(3);
+    await importOf(8_193);
+    expect(seen).toEqual([3, 4_096, 8_192, 8_193]);
+  });
+
   it('is unchanged if an import fails half way', async () => {
     await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
     const before = readFileSync(join(world.deps.store.folder, 'catalogue.json'), 'utf8');

@@ -1,5 +1,5 @@
 /** `labels sync --all` against a local server: everything at once, one failing source, licences, interruption. */
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { planSync, syncAllLabels } from '../../src/labels/sync-all.ts';
@@ -114,6 +114,42 @@ describe('a complete run', () => {
     server.requests.length = 0;
     expect((await run()).resumed).toEqual([]);
     expect(requested()).toContain('/address.json');
+  });
+});
+
+describe('the state of an interrupted run', () => {
+  const DAY_MS = 24 * 3_600_000;
+  const resumedFrom = async (state: unknown): Promise<readonly string[]> => {
+    mkdirSync(world.deps.store.folder, { recursive: true });
+    writeFileSync(
+      join(world.deps.store.folder, 'sync-all.json'),
+      typeof state === 'string' ? state : JSON.stringify(state),
+    );
+    return (await run()).resumed;
+  };
+  const stateOf = (ageMs: number) => ({
+    format: 1,
+    startedAt: new Date(world.now - ageMs).toISOString(),
+    done: ['ransomwhere'],
+  });
+
+  it('is continued for a day', async () => {
+    expect([await resumedFrom(stateOf(0)), await resumedFrom(stateOf(DAY_MS - 1))]).toEqual([
+      ['ransomwhere'],
+      ['ransomwhere'],
+    ]);
+    expect(requested()).not.toContain('/ransomwhere.json');
+    for (const ageMs of [-1, DAY_MS]) expect(await resumedFrom(stateOf(ageMs)), String(ageMs)).toEqual([]);
+    expect(requested()).toContain('/ransomwhere.json');
+  });
+
+  it('is ignored if it is damaged, of another format, or without its list', async () => {
+    const sound = stateOf(0);
+    for (const state of ['{"format":1,', { ...sound, format: 2 }, { ...sound, done: 'ransomwhere' }]) {
+      expect(await resumedFrom(state)).toEqual([]);
+      expect(requested()).toContain('/ransomwhere.json');
+      server.requests.length = 0;
+    }
   });
 });
 
