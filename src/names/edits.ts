@@ -184,7 +184,6 @@ export function jaroWinkler(a: string, b: string): number {
   if (a === b) return a === '' ? 0 : 1;
   const m = Math.min(a.length, ROW - 4);
   const n = Math.min(b.length, ROW - 4);
-  if (m === 0 || n === 0) return 0;
   const reach = Math.max(0, (Math.max(m, n) >> 1) - 1);
   matchedA.fill(0, 0, m);
   matchedB.fill(0, 0, n);

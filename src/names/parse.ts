@@ -328,11 +328,7 @@ function classify(words: readonly Written[], vocab: Vocabulary, isForeign: boole
     const form = formAt(words, at, vocab);
     const word = words[at] as Written;
     // If a name consists only of a word that is also a legal form ("SE", "AG"), the word is its name.
-    if (
-      form &&
-      (form.words < words.length || words.length > 1) &&
-      !(word.isLetters && word.text.length < 3)
-    ) {
+    if (form && words.length > 1 && !(word.isLetters && word.text.length < 3)) {
       forms.push(makePart(form.kind, 'form', 'latin', vocab));
       writtenForms.push(
         words

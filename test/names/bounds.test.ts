@@ -5,13 +5,20 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openClearedStore } from '../../src/names/cleared.ts';
 import { isOneEdit, jaroWinkler, weighedEdits } from '../../src/names/edits.ts';
 import { indexKeysOf, joinsOf, queryKeysOf, wholeKey } from '../../src/names/index/keys.ts';
+import { Tally } from '../../src/names/index/tally.ts';
+import { NAME_LIMITS } from '../../src/names/limits.ts';
 import { coverageOf, reasonsOf } from '../../src/names/lists-coverage.ts';
 import { FingerprintWriter, openFingerprints, versionOf } from '../../src/names/lists-fingerprints.ts';
 import type { NameEntity } from '../../src/names/name.ts';
 import { type NamePart, parseName } from '../../src/names/parse.ts';
+import { hangulPlain, hangulSpellings, isHangul } from '../../src/names/readings/hangul.ts';
+import { abjadUnits } from '../../src/names/readings/letters.ts';
+import { foreignUnits } from '../../src/names/readings/mandarin-foreign.ts';
+import { isPinyin, wadeOf } from '../../src/names/readings/wade.ts';
 import { LEAST_SIMILARITY, meet, NO_MEETING } from '../../src/names/similarity.ts';
 import { fold, skeleton, unvocalised } from '../../src/names/sound.ts';
 import { LISTS } from '../../src/sources/lists.ts';
+import { openLiveStore } from '../../src/state/live-store.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 
 let folder: TempFolder;
@@ -358,7 +365,137 @@ describe('fingerprints', () => {
   });
 });
 
+describe('the tally of a query', () => {
+  it('adds a gain once for each part, and further ones only to names that have gained', () => {
+    const tally = new Tally(Float32Array.of(1, 1, 1, 1, 1, 1, 1, 1));
+    tally.addAll(Int32Array.of(9, 5, 3, 9), 1, 3, 0.5, 1, true);
+    tally.add(5, 0.25, 2);
+    tally.add(5, 9, 2);
+    tally.addAll(Int32Array.of(3, 7), 0, 2, 0.375, 2, false);
+    expect(tally.count).toBe(2);
+    const asked: number[] = [];
+    tally.addKnown(0.125, 4, (name) => asked.push(name) > 0 && name === 5);
+    tally.addKnown(0.125, 4, (name) => name === 5);
+    tally.addKnown(0.0625, 1, () => true);
+    expect(asked).toEqual([5, 3]);
+    // 5 has 0.5 + 0.25 + 0.125, and 3 has 0.5 + 0.375: equal, so the lower number is first.
+    expect([tally.count, tally.best(1, 8, 0, 0)]).toEqual([2, [3, 5]]);
+    expect([tally.count, tally.best(1, 8, 0, 0)]).toEqual([0, []]);
+  });
+
+  it('returns the best names, and none below the least rank or share', () => {
+    const tally = new Tally(Float32Array.of(1, 2, 1, 4));
+    const best = (total: number, most: number, least: number, share: number) => {
+      for (const [name, gain] of [
+        [0, 0.5],
+        [1, 1],
+        [2, 0.25],
+        [3, 1],
+      ] as const)
+        tally.add(name, gain, 1);
+      return tally.best(total, most, least, share);
+    };
+    expect(best(1, 4, 0, 0)).toEqual([1, 0, 3, 2]);
+    expect([best(1, 1, 0, 0), best(1, 2, 0, 0), best(1, 3, 0, 0)]).toEqual([[1], [1, 0], [1, 0, 3]]);
+    // A name is left out only if both the query and the name have too much that does not match.
+    expect([best(1, 4, 0, 0.5), best(1, 4, 0, 0.51), best(4, 4, 0, 0.26), best(4, 4, 0, 0.25)]).toEqual([
+      [1, 0, 3],
+      [1, 3],
+      [1, 0],
+      [1, 3, 0, 2],
+    ]);
+    expect(best(1, 4, 0.6, 0)).toEqual([1]);
+  });
+});
+
+describe('readings of names', () => {
+  const matches = (units: readonly { readonly pattern: string }[] | null, word: string): boolean =>
+    new RegExp(`^${units?.map(({ pattern }) => pattern).join('')}$`).test(word);
+
+  it('of Hangul are those of syllables only', () => {
+    expect([hangulSpellings('가'), hangulPlain('가')]).toEqual([['ga', 'ka'], 'ga']);
+    expect(hangulSpellings('힣')).toContain('hih');
+    for (const other of ['\uabff', '\ud7a4', 'a', '金']) expect(hangulSpellings(other), other).toEqual([]);
+    expect(['\uabff', '가', '힣', '\ud7a4'].map(isHangul)).toEqual([false, true, true, false]);
+  });
+
+  it('of pinyin are one to three syllables', () => {
+    expect(
+      ['wang', 'xiaoming', 'wangxiaoming', 'wangxiaomingli', '', 'smith', 'wangx'].map(isPinyin),
+    ).toEqual([true, true, true, false, false, false, false]);
+    expect(['zhang', 'zhangdong', 'zhangdongxi', 'zhangdongxizhu', 'wang'].map(wadeOf)).toEqual([
+      'chang',
+      'changtung',
+      'changtunghsi',
+      null,
+      null,
+    ]);
+  });
+
+  it('of foreign names in Chinese need the nasal only of a syllable without a consonant', () => {
+    for (const [origin, spelled, missing] of [
+      ['安娜', 'anna', 'ae'],
+      ['恩佐', 'enzo', 'ezo'],
+      ['延森', 'yansen', 'yase'],
+    ] as const) {
+      expect(matches(foreignUnits(origin), spelled), spelled).toBe(true);
+      expect(matches(foreignUnits(origin), missing), missing).toBe(false);
+    }
+    for (const spelled of ['manna', 'mana']) expect(matches(foreignUnits('曼娜'), spelled)).toBe(true);
+    expect(foreignUnits('曼x')).toBeNull();
+  });
+
+  it('of Arabic words ignore signs without a sound', () => {
+    expect(abjadUnits('محـم٭د')).toEqual(abjadUnits('محمد'));
+    expect(matches(abjadUnits('سليـم'), 'salim')).toBe(true);
+  });
+});
+
+describe('the legal form of a name', () => {
+  it('is its name if it has no other word', () => {
+    const kinds = (name: string) => parseName(name).parts.map(({ kind }) => kind);
+    for (const form of ['GmbH', 'Ltd', 'LLC']) {
+      expect(kinds(form), form).not.toContain('form');
+      expect(parseName(`Alpha ${form}`).forms, form).toHaveLength(1);
+    }
+  });
+});
+
 describe('cleared matches', () => {
+  it('are at most the limit of an account; a pair that is cleared already may be cleared again', async () => {
+    let more = 0;
+    const store = openClearedStore(
+      { path: join(folder.path, 'cleared.mdb') },
+      {
+        clock: { now: () => 0, monotonic: () => 0 },
+        openStore: (...args) => {
+          const opened = openLiveStore(...args);
+          const root = Object.create(opened.root) as typeof opened.root;
+          // Counts further matches: the limit is too high to write all of them.
+          root.openDB = ((options: never) => {
+            const database = opened.root.openDB(options);
+            const count = database.getKeysCount.bind(database);
+            database.getKeysCount = (range) => count(range) + more;
+            return database;
+          }) as never;
+          return { ...opened, root };
+        },
+      },
+    );
+    const clear = (entityId: string) =>
+      store.clear('a', { name: 'A', list: 'EU', entityId, entityName: 'N', entityVersion: 'v', note: null });
+    await clear('1');
+    more = NAME_LIMITS.clearedMatchesMax - 2;
+    await clear('2');
+    await expect(clear('3')).rejects.toMatchObject({
+      code: 'INVALID_REQUEST',
+      message: expect.stringContaining('the maximum'),
+    });
+    await clear('1');
+    expect(store.of('a', 'A')).toHaveLength(2);
+    await store.close();
+  });
+
   it('are paged to exactly the last one, and deleted once', async () => {
     const store = openClearedStore(
       { path: join(folder.path, 'cleared.mdb') },

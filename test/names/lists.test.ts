@@ -127,6 +127,28 @@ describe('own and published lists', () => {
     expect(readFileSync(join(names.folder, 'catalogue.json'), 'utf8')).toBe(before);
   });
 
+  it('reports a changed or missing party by the checksum of its list', async () => {
+    await importNameFiles({ source: 'people', files: [own('Ann Able,pep,1\nBob Baker,pep,2\n')] }, deps);
+    const path = join(names.folder, 'lists', names.row('people:watch-list:pep')?.file ?? '');
+    const written = readFileSync(path, 'utf8');
+    expect(await partiesOf('people:watch-list:pep')).toHaveLength(2);
+    const lines = written.trimEnd().split('\n');
+    for (const damaged of [
+      written.replace('Ann Able', 'Ann Abel'),
+      `${lines[0]}\n`,
+      `${[...lines].reverse().join('\n')}\n`,
+      `${written}${lines[0]}\n`,
+    ]) {
+      writeFileSync(path, damaged);
+      await expect(partiesOf('people:watch-list:pep')).rejects.toMatchObject({
+        code: 'STORE_CORRUPT',
+        message: expect.stringContaining('does not match its checksum'),
+      });
+    }
+    writeFileSync(path, written);
+    expect(await partiesOf('people:watch-list:pep')).toHaveLength(2);
+  });
+
   it('rejects files of another format version, and names the position of a defect', async () => {
     await importNameFiles({ source: 'people', files: [own('A,pep,1\n')] }, deps);
     const row = names.row('people:watch-list:pep');
