@@ -118,6 +118,18 @@ describe('a batch of answers', () => {
       );
   });
 
+  it('is replayed with the version of the program that wrote it', async () => {
+    const batches = open();
+    const answer = add(batches, answerOf(1));
+    await batches.stop();
+    const { content } = receipts.one(answer?.batch.id ?? '');
+    if (content === null) throw new Error('the batch has no content');
+    expect(['1.0.0', '2.0.0'].map((version) => replay(content, version).otherVersion)).toEqual([
+      null,
+      '1.0.0',
+    ]);
+  });
+
   it('closes after its time, and when it is full', async () => {
     const batches = open();
     const first = add(batches, answerOf(1));
@@ -162,6 +174,25 @@ describe('a batch of answers', () => {
     await expect.poll(() => stored.length).toBe(RECEIPT_LIMITS.batchesWaitingMax);
     expect(batches.write(out, 0, length)).toBeGreaterThan(length);
     await batches.stop();
+  });
+
+  it('is tried once more when it stops, and not again', async () => {
+    let tried = 0;
+    const logged: unknown[] = [];
+    const batches = new ReceiptBatches({
+      receipts: () => ({
+        async issueBatch() {
+          tried++;
+          throw new Error('the disk is full');
+        },
+      }),
+      ...{ clock: systemClock, random: systemRandom },
+      log: { ...silentLogger, error: (fields: unknown) => logged.push(fields) } as never,
+    });
+    const out = Buffer.alloc(1_024);
+    batches.write(out, 0, out.write(answerOf(2)));
+    await batches.stop();
+    expect([tried, logged]).toEqual([1, [expect.objectContaining({ lines: 1, reason: 'the disk is full' })]]);
   });
 
   it('is erased with its leaves by the retention', async () => {

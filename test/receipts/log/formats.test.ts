@@ -91,6 +91,14 @@ describe('signed notes', () => {
     );
   });
 
+  it('bind no cosignature to a time that is not an exact number', () => {
+    const signedAt = (seconds: number) => {
+      const { sign, verifier } = cosigner('witness.example/w1', newNoteKey(systemRandom), () => seconds);
+      return verifier.verify('a\n', sign('a\n').signature);
+    };
+    expect([0, 2 ** 53 - 1, 2 ** 53, 2 ** 60].map(signedAt)).toEqual([0, 2 ** 53 - 1, null, null]);
+  });
+
   it.each([
     ['no signature', 'a\n'],
     ['an empty list of signatures', 'a\n\n'],
@@ -287,6 +295,7 @@ describe('proofs', () => {
   it.each([
     ['another first line', proofOf(3).replace('@v1', '@v2')],
     ['no index', proofOf(3).replace('index 3\n', '')],
+    ['another word for the index', proofOf(3).replace('index 3', 'place 3')],
     ['an index with a leading zero', proofOf(3).replace('index 3', 'index 03')],
     ['a hash of another length', proofOf(3).replace(/\n[^\n]{44}\n/, '\nAAAA\n')],
     ['too many hashes', proofOf(3).replace('index 3\n', `index 3\n${`${'A'.repeat(43)}=\n`.repeat(64)}`)],

@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
+import { AssayError } from '../../../src/base/errors.ts';
 import { auditCheckpoints, verifyLog } from '../../../src/receipts/log/audit.ts';
 import { parseCheckpoint } from '../../../src/receipts/log/checkpoint.ts';
 import { type ReceiptLog, tilesOf } from '../../../src/receipts/log/log.ts';
@@ -221,6 +222,32 @@ describe('the published log', () => {
     await new LogPublisher(opened.log, folderTarget(site)).publish(signal);
     await new LogPublisher(log, folderTarget(site)).publish(signal);
     expect([asked, opened.log.problem()]).toEqual([2, null]);
+  });
+
+  it('is not continued behind an empty or foreign checkpoint', async () => {
+    await append(0, 3);
+    await new LogPublisher(opened.log, folderTarget(site)).publish(signal);
+    const written = readFileSync(join(site, CHECKPOINT));
+    for (const text of ['', 'x', written.toString().replace(/\n3\n/, '\n4\n')]) {
+      writeFileSync(join(site, CHECKPOINT), text);
+      await expect(
+        new LogPublisher(opened.log, folderTarget(site)).publish(signal),
+        JSON.stringify(text.slice(0, 9)),
+      ).rejects.toMatchObject({ code: 'INVALID_FILE' });
+      expect(readFileSync(join(site, CHECKPOINT), 'utf8')).toBe(text);
+    }
+  });
+
+  it('has at most a hundred faults in a report, and counts all its tiles', async () => {
+    await append(0, 2);
+    const { origin, root } = parseCheckpoint(opened.log.checkpoint());
+    const reportOf = (bundles: number) =>
+      verifyLog({ origin, root, size: bundles * 256 }, async () => {
+        throw new AssayError('INVALID_FILE', 'a tile is missing.');
+      });
+    const [few, many] = [await reportOf(30), await reportOf(120)];
+    expect(few.faults.length).toBeLessThan(100);
+    expect([many.faults.length, many.tiles > 240]).toEqual([100, true]);
   });
 
   it('writes its checkpoint again after a late write of an earlier publisher, within 10 s', async () => {
