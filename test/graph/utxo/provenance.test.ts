@@ -112,6 +112,11 @@ describe('the origin of the money of an address', () => {
         isTruncated: true,
         transactions: 3,
       });
+    expect(ask(drafts, 'haircut', { transactions: 0 })).toMatchObject({
+      shares: [],
+      isTruncated: true,
+      transactions: 0,
+    });
   });
 
   it('reports newly mined money for an address paid only by a coinbase', () => {

@@ -168,6 +168,17 @@ describe('edge cases', () => {
     expect([answer.tainted, answer.shielded, answer.fee]).toEqual([10n, 15n, 5n]);
   });
 
+  it('list outputs by their taint, then by transaction and number', () => {
+    const chain = memoryChain([
+      { name: 'b', block: 1, inputs: [], outputs: [10n, 10n, 20n, 10n] },
+      { name: 'a', block: 2, inputs: [], outputs: [10n, 5n] },
+    ]);
+    const answer = follow(chain, ['b:3', 'a:1', 'b:1', 'b:0', 'b:2', 'a:0'], 'fifo');
+    const named = ({ txid, n }: { readonly txid: string; readonly n: number }) =>
+      `${Buffer.from(txid, 'hex').toString().replaceAll('.', '')}:${n}`;
+    expect(answer.outputs.map(named)).toEqual(['b:2', 'a:0', 'b:0', 'b:1', 'b:3', 'a:1']);
+  });
+
   it('report an exhausted budget', () => {
     const drafts: Draft[] = [{ name: 'a0', block: 0, inputs: [], outputs: [10n] }];
     for (let step = 1; step < 10; step++)
