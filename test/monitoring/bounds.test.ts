@@ -1069,6 +1069,22 @@ describe('the dispatcher', () => {
   }
   const hook = (of: number | string) => `a/webhook/${of}`;
 
+  it('has stopped only when the attempts that were begun have ended', async () => {
+    const { dispatcher, put, under, turns, end } = world();
+    put(hook(1), 'd0');
+    const done = dispatcher.runDue();
+    await turns();
+    let isStopped = false;
+    const stopped = dispatcher.stop().then(() => {
+      isStopped = true;
+    });
+    await turns();
+    expect([[...under.keys()], isStopped]).toEqual([['d0'], false]);
+    await end('d0');
+    await Promise.all([stopped, done]);
+    expect(isStopped).toBe(true);
+  });
+
   it('sends four deliveries to a receiver at once, and one at a time while it fails', async () => {
     const { dispatcher, put, under, turns, end, endAll } = world();
     for (let at = 0; at < 9; at++) put(hook(1), `d${at}`);
