@@ -308,6 +308,14 @@ describe.each(['uws', 'node'] as const)('cases on %s', (backend) => {
     const large = await sendFile(id, 'a.txt', 'text/plain', Buffer.alloc(CASE_LIMITS.fileBytesMax + 1, 'a'));
     expect([large.status, large.headers.get('x-error-code')]).toEqual([400, 'BODY_TOO_LARGE']);
     expect((await ask('GET', `/cases/${id}/files`)).data.files).toHaveLength(1);
+    await sendFile(id, 'b.txt', 'text/plain', Buffer.from('b'));
+    const page = (query: string) => ask('GET', `/cases/${id}/files?limit=1${query}`);
+    const first = (await page('')).data;
+    const rest = (await page(`&cursor=${first.nextCursor}`)).data;
+    expect([first, rest].map(({ files, hasMore }) => [files[0].name, files.length, hasMore])).toEqual([
+      ['b.txt', 1, true],
+      ["Beweis 'ü'.zip", 1, false],
+    ]);
     const archive = await ask('GET', `/cases/${id}/export`);
     expect([archive.headers.get('content-type'), archive.text.slice(0, 2)]).toEqual([
       'application/zip',

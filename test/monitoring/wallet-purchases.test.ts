@@ -143,12 +143,13 @@ describe.each(['one machine', 'Redis'])('purchases of wallets: %s', (kind) => {
   async function interrupt(
     charge: WalletCharge,
     after: 'staged' | 'charged' | 'answered',
+    chain: 'ETH' | 'BSC' = 'ETH',
   ): Promise<PendingWallet> {
     const { store } = opened.monitoring.service;
     const row = store.pending.prepare(
       {
         accountId: ACCOUNT,
-        chain: 'ETH',
+        chain,
         walletAddress: address(1),
         label: null,
         riskScore: 1,
@@ -184,6 +185,22 @@ describe.each(['one machine', 'Redis'])('purchases of wallets: %s', (kind) => {
     expect(hex(stored?.body ?? Buffer.of())).toBe(hex(body));
     await expect(buy(WITHOUT_KEY)).rejects.toThrow(/has this address on this chain already/);
     expect(await entries()).toEqual(['SCREENING -1']);
+  });
+
+  it('keeps the address of its chain free for no other request while it is staged', async () => {
+    const { store } = opened.monitoring.service;
+    const first = await interrupt(WITHOUT_KEY, 'staged');
+    await expect(interrupt(WITHOUT_KEY, 'staged')).rejects.toThrow(/has this address on this chain already/);
+    await expect(interrupt(WITH_KEY, 'staged')).rejects.toThrow(/has this address on this chain already/);
+    const other = await interrupt(WITHOUT_KEY, 'staged', 'BSC');
+    expect(
+      store.pending
+        .list(10)
+        .map(({ wallet }) => wallet.id)
+        .sort(),
+    ).toEqual([first.wallet.id, other.wallet.id].sort());
+    expect(store.pending.at(ACCOUNT, 'BSC', address(1))?.wallet.id).toBe(other.wallet.id);
+    expect(store.pending.at(ACCOUNT, 'ETH', address(2))).toBeNull();
   });
 
   it.each(['staged', 'charged', 'answered'] as const)(
