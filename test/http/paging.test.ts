@@ -221,6 +221,7 @@ describe('a list over HTTP', () => {
     '/monitoring/wallets/{id}/transactions',
     '/monitoring/deliveries',
     '/keys',
+    '/auth/sessions',
   ])('%s refuses a cursor that it did not return', async (template) => {
     const path = template.replace('{id}', walletId);
     for (const cursor of ['x', '../1', '-1', '1e3', 'ffffffffffffffffffffffffffffffffx'])
