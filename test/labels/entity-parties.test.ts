@@ -298,6 +298,23 @@ describe('the state of a list', () => {
     expect(withFile(again, first, { force: false })).toBe(again);
   });
 
+  it('freezes assets as its list does, or as its entry states', () => {
+    const parties = loadEntityParties();
+    const [link] = parties.links.filter(({ entity }) => entity === 'htx');
+    const freezes = (list: string, assetFreeze: boolean | null) =>
+      designationsOf(
+        { ...parties, links: [{ ...link, list, assetFreeze }] } as never,
+        [],
+        loadSourceTable(),
+      ).get('htx')?.[0]?.assetFreeze;
+    const of = (list: string) => [true, false, null].map((stated) => freezes(list, stated));
+    expect([of('OFAC_CONS'), of('OFAC_SDN'), of('UK')]).toEqual([
+      [false, false, false],
+      [true, false, true],
+      [true, false, null],
+    ]);
+  });
+
   it('overrides the link of an imported party, and leaves only its past', () => {
     const parties = loadEntityParties();
     const sources = loadSourceTable();
