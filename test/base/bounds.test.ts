@@ -5,8 +5,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
 import type { Logger } from '../../src/base/log.ts';
 import { checkOutboundUrl, isPublicAddress, PUBLIC_HTTPS } from '../../src/base/outbound.ts';
-import { systemRandom } from '../../src/base/random.ts';
+import { processMemory } from '../../src/base/process-memory.ts';
+import { seededUint32, systemRandom } from '../../src/base/random.ts';
 import { sleep } from '../../src/base/retry.ts';
+import { Slots } from '../../src/base/threads.ts';
 import { within } from '../../src/base/within.ts';
 import { readJson, writeJsonAtomically } from '../../src/state/atomic-file.ts';
 import { createEncryption, openEncryption } from '../../src/state/encryption.ts';
@@ -19,9 +21,11 @@ import {
   takeLease,
 } from '../../src/state/file-lease.ts';
 import { hasFinishedSize } from '../../src/state/finished-size.ts';
+import { decrypts } from '../../src/state/key-trial.ts';
 import { createEmbeddedLeases, underLease } from '../../src/state/leases.ts';
 import { openLiveStore } from '../../src/state/live-store.ts';
 import { DamagedPages, openPageFile } from '../../src/state/lmdb-pages.ts';
+import { parseRedisUrl } from '../../src/state/redis-url.ts';
 import {
   isLoopback,
   optionalBucket,
@@ -99,6 +103,69 @@ describe('outbound URLs', () => {
     expect(refused('ftp://10.0.0.1/', trusted)).toContain('only https');
     expect(refused('http://10.0.0.2/', trusted)).toContain('only https');
     expect(refused('https://[::1]/')).toContain('not public');
+  });
+});
+
+describe('seeded numbers', () => {
+  it('are the same on every machine', () => {
+    const first = (seed: number) => {
+      const next = seededUint32(seed);
+      return [next(), next(), next()];
+    };
+    expect(first(0)).toEqual([2_266_749_544, 3_859_721_991, 3_128_767_472]);
+    expect(first(1)).toEqual([3_359_835_970, 1_182_520_828, 4_267_878_529]);
+    expect(first(2 ** 32 + 1)).toEqual(first(1));
+  });
+});
+
+describe.skipIf(process.platform !== 'linux')('the memory of a process', () => {
+  it('is its own and that of mapped files, or unknown', () => {
+    const { ownBytes = 0, mappedBytes = 0 } = processMemory() ?? {};
+    // A process of Node has at least ten megabytes of each, and never as much as a terabyte.
+    for (const bytes of [ownBytes, mappedBytes]) {
+      expect(bytes).toBeGreaterThan(10 * 2 ** 20);
+      expect(bytes).toBeLessThan(2 ** 40);
+    }
+    expect(processMemory(process.pid)).not.toBeNull();
+    expect(processMemory(2 ** 30)).toBeNull();
+  });
+});
+
+describe('slots', () => {
+  it('are stopped by a count below zero only', () => {
+    const slots = Slots.of(1);
+    expect(slots.isStopped).toBe(false);
+    slots.take();
+    expect(slots.isStopped).toBe(false);
+    slots.give(1);
+    expect(slots.wait()).toBe(true);
+  });
+});
+
+describe('the URL of a Redis', () => {
+  it('names ports from 1 to 65535', () => {
+    const portOf = (port: number | string) => parseRedisUrl(`redis://a:${port}`).nodes[0]?.port;
+    expect([1, 6_379, 65_535].map(portOf)).toEqual([1, 6_379, 65_535]);
+    for (const port of [0, 65_536, 99_999, ''])
+      expect(() => portOf(port), String(port)).toThrow('The Redis URL');
+    expect(parseRedisUrl('redis://a').nodes).toEqual([{ host: 'a', port: 6_379 }]);
+  });
+});
+
+describe('a stored text of trial', () => {
+  const encryptionOf = (error: Error | null) =>
+    ({
+      decrypt() {
+        if (error !== null) throw error;
+        return '';
+      },
+    }) as never;
+
+  it('is opened, or belongs to another key; any other error is passed on', () => {
+    expect(decrypts(encryptionOf(null), 'x', 'y')).toBe(true);
+    expect(decrypts(encryptionOf(new AssayError('STORE_CORRUPT', 'x')), 'x', 'y')).toBe(false);
+    for (const error of [new Error('out of memory'), new AssayError('INVALID_CONFIG', 'no key')])
+      expect(() => decrypts(encryptionOf(error), 'x', 'y')).toThrow(error.message);
   });
 });
 
