@@ -1,4 +1,5 @@
 /** Opens an index that was written once and is only read: one LMDB file, whose values are views of its mapped memory. */
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { openEnvironment, type RootDatabase } from './lmdb.ts';
@@ -18,6 +19,9 @@ export function openMappedFile<T>(
   read: (environment: RootDatabase) => T,
 ): T {
   return withOpeningLock(dirname(file), () => {
+    // Opening an empty file for reading ends the whole process inside the library.
+    if (statSync(file, { throwIfNoEntry: false })?.size === 0)
+      throw new AssayError('STORE_CORRUPT', `${name} ${file} cannot be opened: it is empty.`);
     let environment: RootDatabase;
     try {
       environment = openEnvironment(file, {
