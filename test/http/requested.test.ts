@@ -10,12 +10,12 @@ describe('a path with a chain and an address', () => {
   let world: World;
   let key: string;
   const asked: unknown[][] = [];
-  const record = async (...of: unknown[]): Promise<never> => {
-    asked.push(of.slice(0, 2));
+  const record = (chain: string, address: string): never => {
+    asked.push([chain, address]);
     throw new Error('recorded');
   };
   beforeAll(async () => {
-    world = await openWorld({ useCases: { attribution: record } });
+    world = await openWorld({ backend: 'node', useCases: { attribution: record } });
     key = await world.key({ accountId: 'acc' });
   });
   afterAll(() => world.close());

@@ -240,9 +240,9 @@ describe('the published log', () => {
 
   it('has at most a hundred faults in a report, and counts all its tiles', async () => {
     await append(0, 2);
-    const { origin, root } = parseCheckpoint(opened.log.checkpoint());
+    const checkpoint = parseCheckpoint(opened.log.checkpoint());
     const reportOf = (bundles: number) =>
-      verifyLog({ origin, root, size: bundles * 256 }, async () => {
+      verifyLog({ ...checkpoint, size: bundles * 256 }, async () => {
         throw new AssayError('INVALID_FILE', 'a tile is missing.');
       });
     const [few, many] = [await reportOf(30), await reportOf(120)];
