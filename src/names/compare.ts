@@ -698,23 +698,40 @@ const GIVEN_NAME_LEAST = 0.93;
 
 const share = (part: number, whole: number): number => (whole <= 0 ? 0 : part / whole);
 
-/** Minimum number of letters in a name for which one wrong letter counts as an error, not as another name. */
+/**
+ * Minimum number of letters in a name, as it is longer, for which one wrong letter counts as an error, not as another name; and the same for
+ * two letters in the wrong order, which are seldom another name.
+ */
 const SLIP_LETTERS = 6;
+const TURNED_LETTERS = 5;
 const SLIP_UNLIKE = 0.15;
 
 function isSlip(left: ParsedName, right: ParsedName, aligned: Alignment): boolean {
   let unlike: AlignedPair | null = null;
-  let letters = 0;
+  let lettersLeft = 0;
+  let lettersRight = 0;
   for (const pair of aligned.pairs) {
-    for (const at of pair.left) letters += (left.parts[at] as NamePart).text.length;
+    for (const at of pair.left) lettersLeft += (left.parts[at] as NamePart).text.length;
+    for (const at of pair.right) lettersRight += (right.parts[at] as NamePart).text.length;
     if (pair.meeting.similarity >= 0.97) continue;
     if (unlike !== null || pair.meeting.kind !== 'spelling' || isSyllable(left, pair.left)) return false;
     unlike = pair;
   }
-  if (unlike === null || letters < SLIP_LETTERS) return false;
+  const letters = Math.max(lettersLeft, lettersRight);
+  if (unlike === null || letters < TURNED_LETTERS) return false;
   const text = (name: ParsedName, at: readonly number[]): string =>
     at.map((position) => (name.parts[position] as NamePart).text).join('');
-  return isOneEdit(text(left, unlike.left), text(right, unlike.right));
+  const [here, there] = [text(left, unlike.left), text(right, unlike.right)];
+  if (!isOneEdit(here, there)) return false;
+  return letters >= SLIP_LETTERS || isTurned(here, there);
+}
+
+/** Returns whether the one edit between two words turns two letters: it is then the only one that changes two places. */
+function isTurned(one: string, other: string): boolean {
+  if (one.length !== other.length) return false;
+  let places = 0;
+  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) places++;
+  return places === 2;
 }
 
 /** A syllable of Han or Hangul is one character: it cannot contain an error in one letter. */

@@ -37,8 +37,9 @@ function namesPerson(asked: ParsedName): boolean {
   }
   if (names === 0) return false;
   // Any syllables can be a Chinese given name, if a surname is beside them.
+  // Abbreviations of organisations are written in capitals too, so half of the names must be those of people.
   return isMarked
-    ? known > 0
+    ? known > 0 && known * 2 >= names
     : names >= 2 && known > 0 && known + (names <= CHINESE_WORDS_MAX ? chinese : 0) === names;
 }
 
@@ -60,8 +61,16 @@ export function mostForKinds(
   return identical && !isStated ? 1 : OTHER_KIND_MOST;
 }
 
-/** Returns whether only a single name matches: it does not identify a party with several names, nor a person. */
-export function isPartial(asked: ParsedName, judged: Judgement, schema: PartySchema): boolean {
+/**
+ * Returns whether only a single name matches: it does not identify a party with several names, nor a person. It identifies another party
+ * only if it is the same word.
+ */
+export function isPartial(
+  asked: ParsedName,
+  judged: Judgement,
+  schema: PartySchema,
+  identical: boolean,
+): boolean {
   if (judged.features.partial > 0) return true;
-  return schema === 'Person' && asked.forms.length === 0 && asked.parts.length === 1;
+  return asked.forms.length === 0 && asked.parts.length === 1 && (schema === 'Person' || !identical);
 }

@@ -586,11 +586,28 @@ export function makePart(
   const key = `${kind}:${script}:${text}:${origin}`;
   const before = known.get(key);
   if (before) return before;
-  const part = new Word(text, kind, script, kind === 'number' ? text : fold(text), vocab, origin);
+  const part = new Word(text, kind, script, foldedOf(text, kind, script, vocab), vocab, origin);
   // A part that is created again is equal but not identical: `isIdentical` compares texts.
   if (known.size >= ROOM) known.clear();
   known.set(key, part);
   return part;
+}
+
+/** A misspelt `Abdul` is folded to the word that it stands for: it is half of many names, not a name of its own. */
+function foldedOf(text: string, kind: NamePartKind, script: NameScript, vocab: Vocabulary): string {
+  if (kind === 'number') return text;
+  const folded = fold(text);
+  const isAbd =
+    kind === 'name' && script === 'latin' && isMisspeltAbd(text) && !vocab.personWords.has(folded);
+  return isAbd ? ABD : folded;
+}
+
+const ABD_SPELLINGS = ['abdul', 'abdel', 'abdur'] as const;
+
+/** Returns whether a word has one wrong letter in a spelling of `Abdul`. Other spellings are one letter away from other names (`Ahdal`). */
+function isMisspeltAbd(text: string): boolean {
+  if (text.length < 4 || text.length > 6) return false;
+  return ABD_SPELLINGS.some((spelling) => isOneEdit(text, spelling));
 }
 
 /** Creates a part of an index, which stores the folded spelling and has its own cache. */
@@ -639,7 +656,9 @@ class Word implements NamePart {
     this.rarity =
       kind === 'name' ? 1 - RARITY_LOSS * Math.max(common, vocab.frequency.get(this.folded) ?? 0) : 1;
     this.weight =
-      kind === 'name' && vocab.halves.has(text) ? HALF_WEIGHT : WEIGHTS[kind] * (1 - COMMON_LOSS * common);
+      kind === 'name' && (vocab.halves.has(text) || folded === ABD)
+        ? HALF_WEIGHT
+        : WEIGHTS[kind] * (1 - COMMON_LOSS * common);
   }
 
   get isPlace(): boolean {

@@ -203,6 +203,29 @@ describe('parts', () => {
   });
 
   it.each([
+    // A misspelt `Abdul` is still half of a name.
+    ['Hafiz Adbul Salam Bhuttavi', 'Hafiz Abdul Salam Bhuttavi'],
+    ['HEQ, Aadul', 'HEQ, Abdul'],
+    ['Mohamed Abodul-Sattar AL SAYED', 'Mohamed Abdul-Sattar AL SAYED'],
+    // The longer spelling counts, and two letters in the wrong order are seldom another name.
+    ['PUGAX', 'PUGNAX'],
+    ['PUGNAX', 'PUGAX'],
+    ['JSC RATPE', 'JSC RATEP'],
+  ])('%s matches %s in spite of one wrong letter', (a, b) => {
+    expect(confidence(a, b)).toBeGreaterThanOrEqual(0.9);
+  });
+
+  it.each([
+    // Another name one letter away from `Abdul`, a wrong letter in five, and two letters turned in four.
+    ['Salem Ahdal', 'Salem Abdul'],
+    ['Salem Adel', 'Salem Abdul'],
+    ['EVCLI', 'EVALI'],
+    ['NIOC', 'NICO'],
+  ])('%s does not match %s, one letter apart', (a, b) => {
+    expect(confidence(a, b)).toBeLessThan(0.7);
+  });
+
+  it.each([
     ['Boris Abramovich', 'Roman Abramovich'],
     ['Saudi Arabian Gas Company', 'Saudi Arabian Oil Company'],
     ['Victory 3', 'Victory 4'],

@@ -109,6 +109,39 @@ describe('an index of names', () => {
     index.close();
   });
 
+  it('calls a single word partial against a company or a vessel too, unless it is the same word', async () => {
+    const index = await indexOf('single-words', [
+      entity('p', ['Hassan']),
+      entity('o', ['Hassam'], { schema: 'Organization' }),
+      entity('v', ['Hassan'], { schema: 'Vessel' }),
+    ]);
+    const found = index
+      .match({ name: 'Hassan' })
+      .map(({ entityId, score, partial }) => [entityId, score, partial]);
+    expect(found).toEqual([
+      ['v', 1, false],
+      ['p', 0.8, true],
+      ['o', 0.8, true],
+    ]);
+    // A legal form says that the word is a company's whole name.
+    const [firm] = index.match({ name: 'Hassamm Ltd' });
+    expect(firm).toMatchObject({ entityId: 'o', partial: false });
+    expect(firm?.score).toBeGreaterThan(0.9);
+    index.close();
+  });
+
+  it('finds an organisation with an abbreviation in capitals in spite of a wrong letter', async () => {
+    const index = await indexOf('abbreviations', [
+      entity('aqy', ['Al-Qaida in Yemen (AQY)'], { schema: 'Organization' }),
+      entity('setad', ['Setad-PV'], { schema: 'Organization' }),
+    ]);
+    const first = (name: string) => index.match({ name })[0]?.entityId;
+    expect(['Al-Qaida in Ygemen (AQY)', 'Stad-PV'].map(first)).toEqual(['aqy', 'setad']);
+    // A surname in capitals beside a given name is still a person's.
+    expect(index.match({ name: 'Ivan YEMEN' })).toEqual([]);
+    index.close();
+  });
+
   it('omits a name without a readable letter, and keeps a name as weak only if each occurrence is', async () => {
     const named = (text: string, weak: boolean) => ({ text, kind: 'alias', weak, script: null }) as const;
     const several = { ...entity('6', []), names: [named('!!!', false), named('Tamsin Ellery', true)] };

@@ -153,9 +153,11 @@ export async function buildNameIndex(
   return meta;
 }
 
-/** Share of a part in the rank of a name: a few characters are one word in Latin letters. */
-export const rankShare = (part: NamePart): number =>
-  part.script === 'syllabic' && part.origin.length === 1 ? 0.35 : 1;
+/** Share of a part in the rank of a name: a few characters are one word in Latin letters, and an initial finds no name. */
+export const rankShare = (part: NamePart): number => {
+  if (part.kind === 'initial') return 0.25;
+  return part.script === 'syllabic' && part.origin.length === 1 ? 0.35 : 1;
+};
 
 /** Returns 1 for a word of one name, down to 0.1 for a word of all names. */
 export function rarityOf(names: number, all: number): number {

@@ -266,7 +266,7 @@ class MappedNames implements NameIndex {
       const before = best.get(entity);
       const facts = needsFacts ? (before?.facts ?? this.entity(entity)) : null;
       const { shift } = weighEvidence(query, { ...(facts ?? NO_FACTS), schema, weak });
-      const partial = isPartial(asked, judged, schema);
+      const partial = isPartial(asked, judged, schema, identical);
       const most = Math.min(mostForKinds(kind, query, schema, identical), partial ? PARTIAL_MOST : 1);
       const logit = judged.logit + shift + (identical ? SAME_WORDS : 0);
       const score = Math.min(most, toConfidence(judged.logit + shift, identical));
