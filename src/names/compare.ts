@@ -144,6 +144,8 @@ export interface Edge {
 }
 
 const GLUED_LEAST = 0.86;
+/** Maximum difference in letters of a word and adjacent words that are written as one. */
+const GLUED_APART = 2;
 /** Minimum weight of a word that is a name on its own. */
 const NAME_LEAST = 0.4;
 
@@ -271,6 +273,11 @@ function glue(
   swapped: boolean,
   edges: Edge[],
 ): void {
+  // Longer words match no word of the other name.
+  let longest = 0;
+  for (let at = 0; at < singles.length; at++)
+    if (exactSingles[at] === 0)
+      longest = Math.max(longest, (singles[at] as NamePart).text.length + GLUED_APART);
   for (let at = 0; at < parts.length; at++) {
     if (exactParts[at] === 1) continue;
     const first = parts[at] as NamePart;
@@ -279,6 +286,7 @@ function glue(
       if (exactParts[at + count - 1] === 1) break;
       const next = parts[at + count - 1] as NamePart;
       if (next.script !== first.script || next.kind === 'initial' || first.kind === 'initial') break;
+      if (origin === '' && text.length + next.text.length > longest) break;
       text += next.text;
       folded = withoutDouble(folded, next.folded);
       origin += next.origin;
@@ -291,7 +299,7 @@ function glue(
         if (
           exactSingles[other] === 1 ||
           single.kind !== 'name' ||
-          (origin === '' && Math.abs(single.text.length - text.length) > 2) ||
+          (origin === '' && Math.abs(single.text.length - text.length) > GLUED_APART) ||
           (origin !== '' && single.origin !== '')
         )
           continue;
@@ -309,6 +317,16 @@ function glue(
       }
     }
   }
+}
+
+const noParts = new Uint8Array(PARTS_MAX);
+
+/** Returns whether adjacent words of one name, written as one, are similar to a word of the other. */
+export function mayJoin(left: ParsedName, right: ParsedName): boolean {
+  const edges: Edge[] = [];
+  glue(left.parts, right.parts, noParts, noParts, false, edges);
+  if (edges.length === 0) glue(right.parts, left.parts, noParts, noParts, true, edges);
+  return edges.length > 0;
 }
 
 /** Compares words in a script without one Latin spelling, written as one, with a Latin word. */

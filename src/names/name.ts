@@ -44,6 +44,8 @@ export interface MatchOptions {
   readonly limit?: number;
   /** Minimum confidence of returned matches, 0–1. Default 0.7. It never changes a score. */
   readonly threshold?: number;
+  /** True: compares every name of the index, which takes seconds. It is the reference for the search of candidates. Default false. */
+  readonly exhaustive?: boolean;
 }
 
 /** How one part of the query matched a part of the listed name, or other evidence that changed the score. */

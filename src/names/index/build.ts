@@ -9,8 +9,11 @@ import { AssayError } from '../../base/errors.ts';
 import { noteFinishedSize } from '../../state/finished-size.ts';
 import { openEnvironment } from '../../state/lmdb.ts';
 import type { NameEntity, NameIndexMeta } from '../name.ts';
-import { type NamePart, parseName } from '../parse.ts';
+import { type NamePart, type ParsedName, parseName } from '../parse.ts';
 import {
+  ALWAYS_OPEN,
+  CLASS_MASK,
+  CLASS_SHIFT,
   ENVIRONMENT_FILE,
   FAMILY_SHIFT,
   FORMAT_VERSION,
@@ -105,7 +108,8 @@ export async function buildNameIndex(
         flags:
           (name.weak ? WEAK : 0) |
           (parsed.family << FAMILY_SHIFT) |
-          (Math.max(0, SCHEMATA.indexOf(entity.schema)) << SCHEMA_SHIFT),
+          (Math.max(0, SCHEMATA.indexOf(entity.schema)) << SCHEMA_SHIFT) |
+          (classOf(parsed) << CLASS_SHIFT),
         text: name.text,
         words: ids,
       });
@@ -118,6 +122,8 @@ export async function buildNameIndex(
   const keys = new PairList();
   for (const [word, part] of words.entries())
     for (const key of indexKeysOf(part)) keys.add(keyHash(key), word);
+  const classes = nameRows.map(({ flags }) => (flags >>> CLASS_SHIFT) & CLASS_MASK);
+  for (const list of postings) list.sort((a, b) => (classes[a] as number) - (classes[b] as number) || a - b);
   const rarity = postings.map((list) => rarityOf(list.length, nameRows.length));
   const nameWords = nameRows.reduce((sum, row) => sum + row.words.length, 0);
   const values: Record<ValueName, Buffer> = {
@@ -151,6 +157,16 @@ export async function buildNameIndex(
   };
   await write(folder, meta, values);
   return meta;
+}
+
+/** Returns the class of a name, as `format.ts` describes it. */
+function classOf({ parts, segments }: ParsedName): number {
+  let names = 0;
+  for (const { kind, script } of parts) {
+    if (kind === 'initial' || script === 'syllabic') return ALWAYS_OPEN;
+    if (kind === 'name') names++;
+  }
+  return segments.length > 0 ? ALWAYS_OPEN : Math.min(CLASS_MASK, names);
 }
 
 /** Share of a part in the rank of a name: a few characters are one word in Latin letters, and an initial finds no name. */

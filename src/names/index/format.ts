@@ -6,7 +6,7 @@
  * after a space the folded spelling if it differs, and after a tab the part in its own letters).
  * - `keys`: hash (1) of every key, ascending; then the word of each.
  * - `joins`: hash (1) of every whole name, and of adjacent words written as one, ascending; then the name of each.
- * - `postings`: names of each word, ascending.
+ * - `postings`: names of each word, by class and then ascending.
  * - `weights`: weight (float) of each name.
  * - `names`: entity, flags, end of its words, end of its text for each name; then the words; then the texts.
  * - `entities`: end of each entity's JSON; then the JSON.
@@ -18,7 +18,7 @@ import type { NameIndexMeta } from '../name.ts';
 import type { NamePartKind } from '../parse.ts';
 import type { NameScript } from '../transliterate.ts';
 
-export const FORMAT_VERSION = 5;
+export const FORMAT_VERSION = 6;
 export const ENVIRONMENT_FILE = 'names.mdb';
 /** Holds the size of the finished environment in bytes. */
 export const SIZE_FILE = 'names.size';
@@ -45,6 +45,13 @@ export const WEAK = 1;
 export const FAMILY_SHIFT = 1;
 export const FAMILY_MASK = 0xffffff;
 export const SCHEMA_SHIFT = 25;
+/**
+ * From this bit on, the flags hold the class of a name (3 bits): the number of its words that are names, at most 7; 0 if it has initials, or
+ * characters that can match in several ways.
+ */
+export const CLASS_SHIFT = 28;
+export const CLASS_MASK = 7;
+export const ALWAYS_OPEN = 0;
 export const SCHEMATA: readonly PartySchema[] = ['Person', 'Organization', 'Vessel', 'Aircraft', 'Unknown'];
 
 export interface StoredNameMeta extends NameIndexMeta {

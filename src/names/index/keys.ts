@@ -95,7 +95,9 @@ export function joinsOf(parts: readonly NamePart[], most: number): string[] {
   for (let at = 0; at < parts.length; at++) {
     let text = (parts[at] as NamePart).folded;
     for (let count = 2; count <= most && at + count <= parts.length; count++) {
-      text += (parts[at + count - 1] as NamePart).folded;
+      const next = (parts[at + count - 1] as NamePart).folded;
+      // A spelling as one word has no double letter; initials are letters of their own.
+      text += next.length > 1 && text.endsWith(next[0] as string) ? next.slice(1) : next;
       // Three initials are a name; two letters occur in many.
       if (text.length >= JOIN_LETTERS_MIN || (text.length === count && count === 3)) joined.add(text);
     }

@@ -1,4 +1,5 @@
 /** Counts, for one query at a time, how much each name of an index has gained, and returns the most promising names. */
+import { bitsApart } from '../edits.ts';
 
 /** Number of rank steps into which candidates are counted. */
 const RANK_STEPS = 512;
@@ -7,6 +8,27 @@ const stepOf = (rank: number): number => Math.min(RANK_STEPS, Math.floor(rank * 
 /** The share of a rank that depends on the query, and on the name: a name that matches all of a query but has much more is less promising. */
 const OF_QUERY = 0.55;
 const OF_NAME = 0.45;
+
+/**
+ * What a name needs to be within reach of a threshold: all names of the query, or a partner for each of its own. Names that are joined
+ * words, and those of class `open`, are always within reach.
+ */
+export interface Bound {
+  /** Bits of the names of the query. */
+  readonly needed: number;
+  /** Bit of names that have adjacent words of the query as one, or the reverse. */
+  readonly joined: number;
+  /** Number of initials in the query, each of which can be a partner of any name. */
+  readonly initials: number;
+  readonly open: number;
+  /** Weights of the parts of the query, by their bits. */
+  readonly weights: readonly number[];
+}
+
+/** Share of the weight of a query that a name must have to reach the default threshold: with less, the model's score is below it. */
+const COVERED_LEAST = 0.44;
+/** More than the weight of an initial. */
+const NOT_SOUGHT = 0.35;
 
 /** Parts of a query are bits; further ones share the last. */
 const BITS_MOST = 31;
@@ -19,14 +41,19 @@ export class Tally {
    */
   readonly #parts: Int32Array;
   readonly #gains: Float32Array;
+  readonly #classes: Uint8Array;
   #touched: Int32Array = new Int32Array(1 << 14);
   #count = 0;
-  #ranks = new Float64Array(1 << 14);
-  #kept = new Int32Array(1 << 14);
+  readonly #within = new Ranking();
+  readonly #beyond = new Ranking();
 
-  /** @param weights The weight of each name. */
-  constructor(weights: Float32Array) {
+  /**
+   * @param weights The weight of each name.
+   * @param classes The number of words of each name that are names, as `format.ts` describes it.
+   */
+  constructor(weights: Float32Array, classes: Uint8Array) {
     this.#weights = weights;
+    this.#classes = classes;
     this.#parts = new Int32Array(weights.length * 2);
     this.#gains = new Float32Array(this.#parts.buffer);
   }
@@ -69,57 +96,122 @@ export class Tally {
     }
   }
 
-  /** Adds a gain to the names that have already gained and that satisfy a condition. */
-  addKnown(gain: number, bit: number, condition: (name: number) => boolean): void {
+  /** Adds to each name that has already gained, but not from this part, what a function returns for it. */
+  addKnown(bit: number, gainOf: (name: number) => number): void {
+    const parts = this.#parts;
     for (let at = 0; at < this.#count; at++) {
       const name = this.#touched[at] as number;
-      if (((this.#parts[name * 2] as number) & bit) === 0 && condition(name)) this.add(name, gain, bit);
+      if (((parts[name * 2] as number) & bit) !== 0) continue;
+      const gain = gainOf(name);
+      if (gain > 0) this.add(name, gain, bit);
     }
   }
 
   /**
-   * Returns the names with the highest ranks, best first, and forgets all gains.
-   *
-   * @param total What a name gains that matches the whole query.
-   * @param most Maximum number of names.
-   * @param least Minimum rank.
-   * @param leastShare Minimum share that matches, of the query or of the name: if both have more that does not match, they contradict.
+   * Returns the names with the highest ranks, best first, those within the bound apart from those beyond it, and forgets all gains.
    */
-  best(total: number, most: number, least: number, leastShare: number): number[] {
+  best(options: BestOptions): { readonly within: readonly number[]; readonly beyond: readonly number[] } {
+    const { total, least, leastShare, bound } = options;
+    const within = this.#within.begin(least);
+    const beyond = this.#beyond.begin(least);
+    const parts = this.#parts;
+    const gains = this.#gains;
+    const ofQuery = OF_QUERY * total;
+    const shareLeast = leastShare * total;
     const stepLeast = stepOf(least);
-    const counts = new Int32Array(RANK_STEPS + 1);
-    if (this.#ranks.length < this.#count) {
-      this.#ranks = new Float64Array(this.#touched.length);
-      this.#kept = new Int32Array(this.#touched.length);
-    }
-    const ranks = this.#ranks;
-    const kept = this.#kept;
-    let size = 0;
     for (let at = 0; at < this.#count; at++) {
       const name = this.#touched[at] as number;
-      const gain = this.#gains[name * 2 + 1] as number;
+      const cell = name * 2;
+      const bits = parts[cell] as number;
+      const gain = gains[cell + 1] as number;
+      gains[cell + 1] = 0;
+      parts[cell] = 0;
       const weight = this.#weights[name] as number;
-      this.#gains[name * 2 + 1] = 0;
-      this.#parts[name * 2] = 0;
-      if (gain < leastShare * total && gain < leastShare * weight) continue;
-      const rank = gain / (OF_QUERY * total + OF_NAME * weight);
-      const step = stepOf(rank);
-      if (step < stepLeast) continue;
-      ranks[size] = rank;
-      kept[size++] = name;
-      counts[step] = (counts[step] as number) + 1;
+      if (gain < shareLeast && gain < leastShare * weight) continue;
+      const rank = gain / (ofQuery + OF_NAME * weight);
+      if (stepOf(rank) < stepLeast) continue;
+      (bound === null || this.#isWithin(name, bits, bound) ? within : beyond).add(name, rank);
     }
     this.#count = 0;
+    return { within: within.best(options.most), beyond: beyond.best(options.mostBeyond) };
+  }
+
+  #isWithin(name: number, bits: number, { needed, joined, initials, open, weights }: Bound): boolean {
+    if ((needed & ~bits) === 0 || (bits & joined) !== 0) return true;
+    const names = this.#classes[name] as number;
+    if (names === open) return true;
+    if (names > bitsApart(bits, 0) + initials) return false;
+    // A single name is a partial match, whatever share of the query it is.
+    if (names === 1) return true;
+    let all = 0;
+    let found = 0;
+    for (let at = 0; at < weights.length; at++) {
+      const weight = weights[at] as number;
+      all += weight;
+      // Particles and initials are not looked for.
+      if (weight < NOT_SOUGHT || (bits & Tally.bitOf(at)) !== 0) found += weight;
+    }
+    return found >= COVERED_LEAST * all;
+  }
+}
+
+export interface BestOptions {
+  /** What a name gains that matches the whole query. */
+  readonly total: number;
+  /** Maximum number of names within the bound, and beyond it. */
+  readonly most: number;
+  readonly mostBeyond: number;
+  /** Minimum rank. */
+  readonly least: number;
+  /** Minimum share that matches, of the query or of the name: if both have more that does not match, they contradict. */
+  readonly leastShare: number;
+  /** Null if every name is within reach. */
+  readonly bound: Bound | null;
+}
+
+/** Names with their ranks, counted by steps of the rank, so that only the best are sorted. */
+class Ranking {
+  #ranks = new Float64Array(1 << 10);
+  #names = new Int32Array(1 << 10);
+  readonly #counts = new Int32Array(RANK_STEPS + 1);
+  #size = 0;
+  #least = 0;
+
+  begin(least: number): this {
+    this.#size = 0;
+    this.#least = stepOf(least);
+    this.#counts.fill(0);
+    return this;
+  }
+
+  add(name: number, rank: number): void {
+    if (this.#size === this.#names.length) {
+      const [ranks, names] = [new Float64Array(this.#size * 2), new Int32Array(this.#size * 2)];
+      ranks.set(this.#ranks);
+      names.set(this.#names);
+      this.#ranks = ranks;
+      this.#names = names;
+    }
+    this.#ranks[this.#size] = rank;
+    this.#names[this.#size++] = name;
+    const step = stepOf(rank);
+    this.#counts[step] = (this.#counts[step] as number) + 1;
+  }
+
+  /** Returns the names with the highest ranks, best first. */
+  best(most: number): number[] {
+    const [ranks, names, counts] = [this.#ranks, this.#names, this.#counts];
     // Finds the highest step that still lets enough names through, so that only those are sorted.
     let step = RANK_STEPS;
-    for (let sum = counts[step] as number; step > stepLeast && sum < most; ) sum += counts[--step] as number;
+    for (let sum = counts[step] as number; step > this.#least && sum < most; )
+      sum += counts[--step] as number;
     const chosen: number[] = [];
-    for (let at = 0; at < size; at++) if (stepOf(ranks[at] as number) >= step) chosen.push(at);
+    for (let at = 0; at < this.#size; at++) if (stepOf(ranks[at] as number) >= step) chosen.push(at);
     return chosen
       .sort(
-        (a, b) => (ranks[b] as number) - (ranks[a] as number) || (kept[a] as number) - (kept[b] as number),
+        (a, b) => (ranks[b] as number) - (ranks[a] as number) || (names[a] as number) - (names[b] as number),
       )
       .slice(0, most)
-      .map((at) => kept[at] as number);
+      .map((at) => names[at] as number);
   }
 }

@@ -1,0 +1,381 @@
+/**
+ * Selects the names that are compared with a query: those with exactly its words, and those that share rare or similar words with it. A name
+ * is left out if no comparison could lift it to the default threshold.
+ */
+import type { Meetings } from '../compare.ts';
+import { isOneEdit } from '../edits.ts';
+import type { NamePart, ParsedName } from '../parse.ts';
+import { LEAST_SIMILARITY, meet } from '../similarity.ts';
+import { rankShare, rarityOf } from './build.ts';
+import { ALWAYS_OPEN, CLASS_MASK, CLASS_SHIFT, keyHash, NAME_WORDS } from './format.ts';
+import type { HashTable } from './hash-table.ts';
+import { consonantJoinsOf, joinsOf, queryKeysOf, wholeKey } from './keys.ts';
+import { type Bound, Tally } from './tally.ts';
+import { LEAST_USEFUL, WordFacts } from './word-facts.ts';
+
+/** Maximum number of names that are compared part by part, best candidates first. */
+const COMPARED_MOST = 128;
+/**
+ * The same for a query in a script that writes no vowels: its words read as many Latin words (أيمن as Ayman, Amin, Iman), so more names look
+ * promising. With a quarter of it, Ayman al-Zawahiri in Arabic letters was not compared with his entries on the real lists.
+ */
+const COMPARED_WITHOUT_VOWELS_MOST = 256;
+/** Maximum number of names that are compared only if adjacent words of theirs or of the query may be one word. */
+const JOINED_COMPARED_MOST = 32;
+/** Maximum number of postings that make names candidates for one query; rarer words go first. */
+const POSTINGS_MOST = 16_000;
+/** Maximum number of words of one key that are checked. */
+const KEY_WORDS_MOST = 150;
+const JOINED_NAMES_MOST = 200;
+/** Maximum number of adjacent parts of a query that are tried as one word. */
+const JOINED_MOST = 4;
+/**
+ * Words that gain less than this share of the most similar word of a part make no name promising: if all words of a name gain less, its rank is
+ * below `RANK_LEAST`.
+ */
+const WEAK_SHARE = 0.25;
+/** Minimum rank: a name that matches less of the query, by the weight of its words, is far below any threshold. */
+const RANK_LEAST = 0.4;
+/** Minimum share of the weight of a query or of a name that matches. */
+const SHARE_LEAST = 0.3;
+/**
+ * Maximum number of names with exactly the words of the query. They
+ * are always compared; on present lists, at most 14 share one.
+ */
+const WHOLE_NAMES_MOST = 1_000;
+/** Maximum number of words in the cache of hits: 12 bytes each, so 12 MB. */
+const HITS_KEPT = 1_000_000;
+/** Words of a name that are read to look for words of the query in it: the usual number. */
+const WORDS_READ = 4;
+
+/** The words of the index that match a part, by descending gain: similar and rare words first. */
+interface Hits {
+  readonly words: Int32Array;
+  readonly gains: Float64Array;
+  /** Number of names that have the words. */
+  readonly names: number;
+}
+
+const NO_HITS: Hits = { words: new Int32Array(0), gains: new Float64Array(0), names: 0 };
+
+/** A part of a query with the words that match it. */
+interface Plan {
+  readonly part: NamePart;
+  readonly hits: Hits;
+  /** The highest gain. */
+  readonly strongest: number;
+}
+
+/** The values of an index that a search reads, as `format.ts` describes them. */
+export interface SearchedIndex {
+  readonly words: number;
+  readonly names: number;
+  /** The end of the text of each word, then the end of its postings. */
+  readonly wordEnds: Int32Array;
+  readonly wordTexts: Buffer;
+  readonly postings: Int32Array;
+  readonly rows: Int32Array;
+  readonly rowWeights: Float32Array;
+  readonly nameWords: Int32Array;
+  readonly keys: HashTable;
+  readonly joins: HashTable;
+  readonly meetings: Meetings;
+  part(word: number): NamePart;
+}
+
+/** The names to compare with a query, the most promising first. */
+export interface Candidates {
+  readonly names: readonly number[];
+  /** Names that reach the default threshold only if adjacent words, of theirs or of the query, are one word. */
+  readonly joined: readonly number[];
+}
+
+export class CandidateSearch {
+  private readonly index: SearchedIndex;
+  private readonly tally: Tally;
+  private readonly wordFacts: WordFacts;
+  /** The class of each name: its bound, as `format.ts` describes it. */
+  private readonly classes: Uint8Array;
+  private readonly hitsOf = new Map<string, Hits>();
+  private hitsKept = 0;
+  /** The search and position of the hit of each word, for the part whose names are looked for among those found. */
+  private readonly marks: Int32Array;
+  private mark = 0;
+
+  constructor(index: SearchedIndex) {
+    this.index = index;
+    const { names, rows, words } = index;
+    this.classes = new Uint8Array(names);
+    for (let name = 0; name < names; name++)
+      this.classes[name] = ((rows[name * NAME_WORDS + 1] as number) >>> CLASS_SHIFT) & CLASS_MASK;
+    this.tally = new Tally(index.rowWeights, this.classes);
+    this.wordFacts = new WordFacts(index.wordEnds.subarray(0, words), index.wordTexts);
+    this.marks = new Int32Array(words);
+  }
+
+  /**
+   * Returns the names to compare.
+   *
+   * @param isBounded Whether names below the default threshold may be left out.
+   */
+  candidates(asked: ParsedName, isBounded: boolean): Candidates {
+    const { tally } = this;
+    const plans = this.plansOf(asked);
+    let total = 0;
+    for (const { part, hits, strongest } of plans) {
+      if (part.kind !== 'segment')
+        total += rankShare(part) * Math.max(strongest, hits.words.length === 0 ? part.weight : 0);
+    }
+    const bound = boundOf(asked, plans);
+    this.addJoined(asked, plans.length, Math.max(1, total * 0.8));
+    this.addHits(plans, isBounded ? bound : null);
+    const chosen = new Set<number>();
+    this.index.joins.visit(keyHash(wholeKey(asked.parts)), WHOLE_NAMES_MOST, (name) => chosen.add(name));
+    const most = asked.parts.some(({ script }) => script === 'abjad')
+      ? COMPARED_WITHOUT_VOWELS_MOST
+      : COMPARED_MOST;
+    const found = tally.best({
+      total,
+      most,
+      mostBeyond: isBounded ? JOINED_COMPARED_MOST : most,
+      least: RANK_LEAST,
+      leastShare: SHARE_LEAST,
+      bound,
+    });
+    for (const name of found.within) chosen.add(name);
+    return { names: [...chosen], joined: found.beyond };
+  }
+
+  private plansOf(asked: ParsedName): Plan[] {
+    const plans: Plan[] = [];
+    const add = (part: NamePart): void => {
+      const hits = part.weight < 0.15 && asked.parts.length > 1 ? NO_HITS : this.hits(part);
+      const least = Math.min(0.1, part.weight / 4);
+      // The first hit has the highest gain.
+      const strongest = hits.words.length === 0 ? least : Math.max(least, hits.gains[0] as number);
+      plans.push({ part, hits, strongest });
+    };
+    for (const part of asked.parts) add(part);
+    for (const { part } of asked.segments) add(part);
+    return plans.sort((a, b) => a.hits.names - b.hits.names);
+  }
+
+  /**
+   * Adds the gains of single words: first those of similar words, which alone can make a name promising, then those of the other
+   * words, only for names that a similar word has found.
+   */
+  private addHits(plans: readonly Plan[], bound: Bound | null): void {
+    let followed = 0;
+    let earlier = 0;
+    let left = 0;
+    for (const { hits } of plans) if (hits.words.length > 0) left++;
+    for (const [at, { part, hits, strongest }] of plans.entries()) {
+      if (hits.words.length > 0) {
+        const weak = firstBelow(hits.gains, WEAK_SHARE * strongest);
+        // A name without the words of the earlier parts can have at most as many names as parts are left.
+        const most = bound === null || earlier === 0 ? CLASS_MASK : left + bound.initials;
+        followed += this.follow(hits, weak, at, most, POSTINGS_MOST - followed);
+        // A part with weak words, or with words that were not followed, may be in any name.
+        if (weak < hits.words.length || followed >= POSTINGS_MOST) continue;
+        left--;
+        if (part.kind === 'name') earlier++;
+      }
+    }
+    for (const [at, { hits, strongest }] of plans.entries()) {
+      const weak = firstBelow(hits.gains, WEAK_SHARE * strongest);
+      if (weak < hits.words.length) this.addFound(hits, weak, hits.words.length, at, 0);
+    }
+  }
+
+  /**
+   * Adds the gains of the first words of a part: to all of their names up to a class, and to the others that were found before. Returns the
+   * number of postings that were followed.
+   */
+  private follow(hits: Hits, words: number, at: number, most: number, budget: number): number {
+    const bit = Tally.bitOf(at);
+    let followed = 0;
+    let hit = 0;
+    // When the budget is spent, common words only add to names that a rarer word has found.
+    for (; hit < words && followed < budget; hit++) {
+      const word = hits.words[hit] as number;
+      const start = this.postingStart(word);
+      const end = this.classEnd(start, this.postingEnd(word), most);
+      this.tally.addAll(this.index.postings, start, end, hits.gains[hit] as number, bit, true);
+      followed += end - start;
+    }
+    if (hit < words || most < CLASS_MASK) this.addFound(hits, 0, words, at, hit < words ? 0 : most + 1);
+    return followed;
+  }
+
+  /**
+   * Adds the gains of words of a part to the names that were found before.
+   *
+   * @param least The least class of the names that may not have the gain yet.
+   */
+  private addFound(hits: Hits, from: number, to: number, at: number, least: number): void {
+    const { tally, index } = this;
+    const bit = Tally.bitOf(at);
+    let postings = 0;
+    for (let hit = from; hit < to; hit++) {
+      const word = hits.words[hit] as number;
+      postings += this.postingEnd(word) - this.postingStart(word);
+    }
+    if (postings <= tally.count * WORDS_READ) {
+      for (let hit = from; hit < to; hit++) {
+        const word = hits.words[hit] as number;
+        const [start, end] = [this.postingStart(word), this.postingEnd(word)];
+        tally.addAll(index.postings, start, end, hits.gains[hit] as number, bit, false);
+      }
+      return;
+    }
+    const { marks, classes } = this;
+    const base = this.nextMarks(hits, from, to);
+    const { nameWords, rows } = index;
+    tally.addKnown(bit, (name) => {
+      if ((classes[name] as number) < least) return 0;
+      const end = rows[name * NAME_WORDS + 2] as number;
+      let first = to;
+      for (let word = wordsStart(rows, name); word < end; word++) {
+        const hit = (marks[nameWords[word] as number] as number) - base;
+        if (hit >= 0 && hit < first) first = hit;
+      }
+      return first === to ? 0 : (hits.gains[first] as number);
+    });
+  }
+
+  /** Marks words with the positions of their hits, which are counted from the returned number on. */
+  private nextMarks(hits: Hits, from: number, to: number): number {
+    if (this.mark + to >= MARKS_MOST) {
+      this.marks.fill(0);
+      this.mark = 0;
+    }
+    const base = this.mark + 1;
+    for (let hit = to - 1; hit >= from; hit--) this.marks[hits.words[hit] as number] = base + hit;
+    this.mark += to;
+    return base;
+  }
+
+  /** Returns the end of the postings whose names have at most a class. */
+  private classEnd(start: number, end: number, most: number): number {
+    if (most >= CLASS_MASK) return end;
+    const { classes } = this;
+    const { postings } = this.index;
+    let low = start;
+    let high = end;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((classes[postings[middle] as number] as number) <= most) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Adds the names that have adjacent words of the query as one word, or one word of the query as several. */
+  private addJoined(asked: ParsedName, parts: number, gain: number): void {
+    const bit = Tally.bitOf(parts);
+    const { tally, index } = this;
+    const addNames = (key: string): void =>
+      index.joins.visit(keyHash(key), JOINED_NAMES_MOST, (name) => tally.add(name, gain, bit));
+    const addWords = (key: string, most: number): void =>
+      index.keys.visit(keyHash(key), most, (word) => {
+        const start = this.postingStart(word);
+        const end = Math.min(this.postingEnd(word), start + JOINED_NAMES_MOST);
+        tally.addAll(index.postings, start, end, gain, bit, true);
+      });
+    const joins = joinsOf(asked.parts, JOINED_MOST);
+    for (const text of joins) addNames(text);
+    for (const part of asked.parts) addNames(part.folded);
+    for (const key of consonantJoinsOf(asked.parts)) addWords(key, KEY_WORDS_MOST);
+    for (const part of asked.parts) {
+      if (part.script === 'latin' && part.kind === 'name' && part.consonants.length >= 3)
+        addNames(`'${part.consonants}`);
+    }
+    for (const text of joins) addWords(`:${text}`, 8);
+  }
+
+  /** Returns the words of the index that match a part of the query. */
+  private hits(part: NamePart): Hits {
+    const key = `${part.kind} ${part.script} ${part.text} ${part.origin}`;
+    const known = this.hitsOf.get(key);
+    if (known !== undefined) return known;
+    const found = this.findHits(part);
+    this.hitsKept += found.words.length + 1;
+    if (this.hitsKept > HITS_KEPT) {
+      this.hitsOf.clear();
+      this.hitsKept = found.words.length + 1;
+    }
+    this.hitsOf.set(key, found);
+    return found;
+  }
+
+  private findHits(part: NamePart): Hits {
+    const { wordFacts, index } = this;
+    wordFacts.begin(part);
+    const found: { readonly word: number; readonly gain: number }[] = [];
+    let all = 0;
+    const check = (word: number): void => {
+      if (!wordFacts.mayBeUseful(word)) return;
+      const other = index.part(word);
+      const meeting = meet(part, other);
+      const { similarity } = meeting;
+      if (similarity < LEAST_SIMILARITY || (similarity < LEAST_USEFUL && !isSlip(part, other))) return;
+      index.meetings.keep(part, other, meeting);
+      const names = this.postingEnd(word) - this.postingStart(word);
+      all += names;
+      const weight = ((part.weight + other.weight) / 2) * rarityOf(names, index.names);
+      found.push({ word, gain: similarity * similarity * weight });
+    };
+    for (const key of queryKeysOf(part)) index.keys.visit(keyHash(key), KEY_WORDS_MOST, check);
+    found.sort((a, b) => b.gain - a.gain || a.word - b.word);
+    return {
+      words: Int32Array.from(found, (each) => each.word),
+      gains: Float64Array.from(found, (each) => each.gain),
+      names: all,
+    };
+  }
+
+  private postingEnd(word: number): number {
+    return this.index.wordEnds[this.index.words + word] as number;
+  }
+
+  private postingStart(word: number): number {
+    return word === 0 ? 0 : (this.index.wordEnds[this.index.words + word - 1] as number);
+  }
+}
+
+/** Marks are positive 32-bit numbers. */
+const MARKS_MOST = 2 ** 31 - 1;
+
+/** Returns the position of the first word of a name. */
+export const wordsStart = (rows: Int32Array, name: number): number =>
+  name === 0 ? 0 : (rows[(name - 1) * NAME_WORDS + 2] as number);
+
+/**
+ * Returns what a name needs to reach the default threshold, which parts of the query it has; null for a part in another
+ * script. If a name of the query and one of the listed name have no partner, their score is at most 0.5.
+ */
+function boundOf(asked: ParsedName, plans: readonly Plan[]): Bound | null {
+  if (asked.segments.length > 0) return null;
+  let needed = 0;
+  let initials = 0;
+  const weights: number[] = [];
+  for (const [at, { part }] of plans.entries()) {
+    // Keys do not find all words of its script with one wrong letter.
+    if (part.origin !== '') return null;
+    weights.push(part.weight);
+    if (part.kind === 'name') needed |= Tally.bitOf(at);
+    else if (part.kind === 'initial') initials++;
+  }
+  return { needed, joined: Tally.bitOf(plans.length), initials, open: ALWAYS_OPEN, weights };
+}
+
+/** Returns the first position with a lower gain. */
+function firstBelow(gains: Float64Array, least: number): number {
+  let at = 0;
+  while (at < gains.length && (gains[at] as number) >= least) at++;
+  return at;
+}
+
+/** Returns whether two words are one edit apart, as heard or as written. */
+const isSlip = (a: NamePart, b: NamePart): boolean =>
+  isOneEdit(a.folded, b.folded) || isOneEdit(a.text, b.text);

@@ -1,0 +1,51 @@
+/** Look-ups of positions by hash in a table of an index: ascending hashes, then the position of each. */
+import { HASH_BITS } from './format.ts';
+
+/** Hashes are spread evenly over this many buckets, so that a look-up reads one place of a table. */
+const BUCKETS = 1 << 16;
+const BUCKET_SHIFT = HASH_BITS - 16;
+
+export class HashTable {
+  private readonly table: Int32Array;
+  private readonly size: number;
+  /** Where the hashes of each bucket begin, and at the end the number of hashes. */
+  private readonly starts: Int32Array;
+
+  /** @param table The hashes and positions, as `format.ts` describes them. */
+  constructor(table: Int32Array) {
+    this.table = table;
+    this.size = table.length >>> 1;
+    this.starts = bucketsOf(table, this.size);
+  }
+
+  /** Visits the positions of a hash, at most `most`. */
+  visit(hash: number, most: number, visit: (position: number) => void): void {
+    const { table, size } = this;
+    const bucket = hash >>> BUCKET_SHIFT;
+    const end = this.starts[bucket + 1] as number;
+    const low = firstAt(table, hash, this.starts[bucket] as number, end);
+    const last = Math.min(end, low + most);
+    for (let at = low; at < last && table[at] === hash; at++) visit(table[size + at] as number);
+  }
+}
+
+/** Returns the first position from `low` on whose hash is not lower. */
+function firstAt(table: Int32Array, hash: number, low: number, high: number): number {
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((table[middle] as number) < hash) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function bucketsOf(table: Int32Array, size: number): Int32Array {
+  const starts = new Int32Array(BUCKETS + 1);
+  for (let at = 0; at < size; at++) {
+    const next = ((table[at] as number) >>> BUCKET_SHIFT) + 1;
+    starts[next] = at + 1;
+  }
+  for (let bucket = 1; bucket <= BUCKETS; bucket++)
+    if (starts[bucket] === 0) starts[bucket] = starts[bucket - 1] as number;
+  return starts;
+}
