@@ -13,7 +13,29 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
 };
 
-/** Formats milliseconds since the epoch as ISO 8601 UTC with milliseconds. */
+const DAY_MS = 24 * 3_600_000;
+const TWO_DIGITS = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));
+let [lastDay, lastDate] = [Number.NaN, ''];
+
+/**
+ * Formats milliseconds since the epoch as ISO 8601 UTC with milliseconds, as `Date` does. Pages and logs format many times of the same day, so
+ * the date of the last one is kept.
+ *
+ * @throws RangeError if it is not a time
+ */
 export function isoTime(epochMs: number): string {
-  return new Date(epochMs).toISOString();
+  const time = Math.trunc(epochMs);
+  const day = Math.floor(time / DAY_MS);
+  if (day !== lastDay) {
+    const text = new Date(time).toISOString();
+    lastDate = text.slice(0, text.indexOf('T') + 1);
+    lastDay = day;
+    return text;
+  }
+  const ms = time - day * DAY_MS;
+  const seconds = Math.floor(ms / 1_000);
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  const rest = String(ms % 1_000).padStart(3, '0');
+  return `${lastDate}${TWO_DIGITS[hours]}:${TWO_DIGITS[minutes % 60]}:${TWO_DIGITS[seconds % 60]}.${rest}Z`;
 }
