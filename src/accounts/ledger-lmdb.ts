@@ -5,6 +5,7 @@
  * processes may write: each reads, inside its transaction, the entries that the others appended, so the newest balance always decides.
  */
 import type { Clock } from '../base/clock.ts';
+import { isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { invalidCursor } from '../base/paging.ts';
@@ -28,8 +29,7 @@ import type {
 } from './ledger.ts';
 import { LedgerChanges } from './ledger-changes.ts';
 import { checkBooking, checkSettlement } from './ledger-checks.ts';
-import { EMPTY_HEAD, entryId, sequenceOf, totalsSince } from './ledger-entry.ts';
-import { LedgerPages } from './ledger-pages.ts';
+import { EMPTY_HEAD, entryId, type Head, sequenceOf, shownEntry, totalsSince } from './ledger-entry.ts';
 import { LedgerStore } from './ledger-store.ts';
 import { ACCOUNT_LIMITS } from './limits.ts';
 
@@ -109,7 +109,6 @@ class LmdbLedger implements EmbeddedLedger {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #store: LedgerStore;
-  readonly #pages: LedgerPages;
   readonly #changes: LedgerChanges;
   readonly #reservations = new Reservations();
   readonly #queue: Change[] = [];
@@ -124,7 +123,6 @@ class LmdbLedger implements EmbeddedLedger {
     // The balance already contains charges of this process that are not committed yet: release their reservations, so that these
     // credits are not counted twice.
     this.#store = new LedgerStore(path, { onOwnCommitRead: () => this.#releaseBatch() });
-    this.#pages = new LedgerPages((sequence) => this.#store.readEntry(sequence));
     this.#changes = new LedgerChanges({
       clock,
       store: this.#store,
@@ -312,13 +310,24 @@ class LmdbLedger implements EmbeddedLedger {
   #page(accountId: string, limit: number, cursor: string | undefined): UsagePage {
     const head = this.#store.headOf(accountId);
     const state = this.#changes.due(accountId, head);
-    const from = cursor === undefined ? head.sequence : this.#sequenceOfCursor(accountId, cursor);
-    const { history, next } = this.#pages.entries(from, limit);
+    const history: LedgerEntry[] = [];
+    let next = cursor === undefined ? head.sequence : this.#sequenceOfCursor(accountId, cursor);
+    while (next > 0 && history.length < limit) {
+      const entry = this.#store.readEntry(next);
+      history.push(shownEntry(entry));
+      next = entry.before;
+    }
+    const byDay: { day: string; byType: UsagePage['totals']['byType'] }[] = [];
+    for (let last = head; last.sequence > 0 && byDay.length < ACCOUNT_LIMITS.usageDaysMax; ) {
+      const before: Head = last.dayBefore === 0 ? EMPTY_HEAD : this.#store.readEntry(last.dayBefore);
+      byDay.push({ day: isoTime(last.at).slice(0, 10), byType: totalsSince(last.sums, before.sums) });
+      last = before;
+    }
     return {
       ...this.#balanceOf(accountId, state),
       history,
       nextCursor: next > 0 ? entryId(next) : null,
-      totals: { byType: totalsSince(head.sums, EMPTY_HEAD.sums), byDay: this.#pages.days(head) },
+      totals: { byType: totalsSince(head.sums, EMPTY_HEAD.sums), byDay },
     };
   }
 

@@ -33,8 +33,6 @@ export const ACCOUNT_LIMITS = {
   quotaEventMs: 100 * 24 * 3_600_000,
   /** Credits of one entry: a typing error in a grant should be noticed, and sums must stay exact in doubles. */
   ledgerAmountMax: 1_000_000_000,
-  /** Entries kept for pages of usage: some hundred accounts whose people look, in about 10 MB. */
-  ledgerEntriesKept: 20_000,
   /** Days with entries that usage sums up: a month and the day on which it began. */
   usageDaysMax: 31,
   /** Characters of an Idempotency-Key: four UUIDs; the header limit would allow 4,000. */
