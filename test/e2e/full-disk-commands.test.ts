@@ -321,7 +321,6 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
       // refused; the next run continues from there. The log of runs has the failure, if there is room for it.
       leaves:
         /^store\/(?:labels\/(?:downloads\/|lists\/|freshness\.json$|runs\.json$)|names\/(?:index|lists)\/)/,
-      isLong: true,
     },
     'lists attest': {
       args: () => ['lists', 'attest', 'OFAC_SDN', '--checked', '2026-10-15'],
