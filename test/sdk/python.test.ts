@@ -147,10 +147,12 @@ describe.skipIf(found === null)('the Python client', () => {
         () => false,
       );
       await log.close();
-      await until(async () => {
+      const isProved = async (): Promise<boolean> => {
         const headers = { authorization: `Bearer ${server.firstKey}` };
         return (await fetch(`${server.url}/api/v1/receipts/receipt-1/proof`, { headers })).status === 200;
-      });
+      };
+      // Slower than the rate limit: a checkpoint is due once a second.
+      await until(isProved, 'the proof of a receipt', 60_000, 1_000);
     });
     afterAll(async () => {
       await world.end();
