@@ -38,10 +38,7 @@ const WEAK_SHARE = 0.25;
 const RANK_LEAST = 0.4;
 /** Minimum share of the weight of a query or of a name that matches. */
 const SHARE_LEAST = 0.3;
-/**
- * Maximum number of names with exactly the words of the query. They
- * are always compared; on present lists, at most 14 share one.
- */
+/** Maximum number of names with exactly the words of the query. They are always compared; on present lists, at most 14 share one. */
 const WHOLE_NAMES_MOST = 1_000;
 /** Maximum number of words in the cache of hits: 12 bytes each, so 12 MB. */
 const HITS_KEPT = 1_000_000;
