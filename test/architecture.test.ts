@@ -157,6 +157,10 @@ describe('architecture', () => {
     ).toEqual([]);
   });
 
+  it('nothing makes a pair of keys with node:crypto, which can stop the process (receipts/ed25519.ts)', () => {
+    expect(onlyIn(/\bgenerateKeyPair/, ['src/receipts/ed25519.ts'])).toEqual([]);
+  });
+
   it('only base/random.ts makes random numbers', () => {
     expect(onlyIn(/\bMath\.random\b|\brandomBytes\b|\brandomUUID\b/, ['src/base/random.ts'])).toEqual([]);
   });

@@ -2,14 +2,27 @@
  * Ed25519 signatures with libsodium: the same bytes as those of node:crypto, in 60 % of the time. A platform without a binary of libsodium,
  * and a binary that signs other bytes, leave the signatures to node:crypto.
  */
-import { type KeyObject, sign } from 'node:crypto';
+import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import { createRequire } from 'node:module';
 
 export const SIGNATURE_BYTES = 64;
-const SEED_BYTES = 32;
+/** Random bytes of which a key is made. */
+export const SEED_BYTES = 32;
+/** PKCS #8 of an Ed25519 key (RFC 8410): these bytes, then the seed. */
+const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');
 const SECRET_BYTES = 64;
 /** Signed with both libraries before the first receipt. */
 const TRIAL = Buffer.from('assay: trial of a library that signs');
+
+/** Returns the private key of a seed as PKCS #8. */
+export const pkcs8Of = (seed: Uint8Array): Buffer => Buffer.concat([PKCS8_HEAD, seed]);
+
+/**
+ * Returns the private key of a seed. A key that generateKeyPair makes can stop the process for good: Node 20 locks a key while it exports it,
+ * and if the garbage collector runs then and frees what made the key, it waits for the same lock on the same thread.
+ */
+export const privateKeyOf = (seed: Uint8Array): KeyObject =>
+  createPrivateKey({ key: pkcs8Of(seed), format: 'der', type: 'pkcs8' });
 
 /** The functions of the package sodium-native that are used. */
 export interface Sodium {

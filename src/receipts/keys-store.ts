@@ -1,10 +1,11 @@
 /** Signing keys in the store of receipts, encrypted at rest with the key of the installation: on one machine, or on many nodes. */
-import { generateKeyPairSync } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
+import { systemRandom } from '../base/random.ts';
 import type { Encryption } from '../state/encryption.ts';
 import { decrypts } from '../state/key-trial.ts';
 import type { LiveDatabase, LiveRoot } from '../state/live-store.ts';
+import { privateKeyOf, SEED_BYTES } from './ed25519.ts';
 import type { ReceiptSigner } from './jws.ts';
 import { type SigningKey, type SigningKeys, thumbprintOf } from './keys.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
@@ -36,18 +37,21 @@ export class KeyRing implements SigningKeys {
   /** Decrypted private keys by their ids: decrypting one takes longer than signing. */
   readonly #opened = new Map<string, Signatures>();
   /** The active key in this turn of the event loop, in which many receipts may be signed; null at its begin. */
-  #ofTurn: ReceiptSigner | null = null;
+  #ofTurn: Promise<ReceiptSigner> | null = null;
 
   constructor(deps: KeyRingDeps) {
     this.#deps = deps;
   }
 
-  async active(): Promise<ReceiptSigner> {
-    if (this.#ofTurn !== null) return this.#ofTurn;
+  active(): Promise<ReceiptSigner> {
+    return this.#ofTurn ?? this.#find();
+  }
+
+  async #find(): Promise<ReceiptSigner> {
     const row = this.#activeRow() ?? (await this.#add(true));
     const signatures = this.#opened.get(row.kid) ?? this.#open(row);
     const signer = { kid: row.kid, sign: (bytes: Uint8Array) => signatures.sign(bytes) };
-    this.#ofTurn = signer;
+    this.#ofTurn = Promise.resolve(signer);
     setImmediate(() => {
       this.#ofTurn = null;
     });
@@ -101,7 +105,7 @@ export class KeyRing implements SigningKeys {
   /** Adds a key, and retires the one before it. If `isFirst`, a key that another process has added meanwhile is returned instead. */
   async #add(isFirst: boolean): Promise<KeyRow> {
     const { root, rows, encryption, clock } = this.#deps;
-    const jwk = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
+    const jwk = privateKeyOf(systemRandom.bytes(SEED_BYTES)).export({ format: 'jwk' });
     const x = String(jwk.x);
     const kid = thumbprintOf(x);
     const encrypted = encryption().encrypt(JSON.stringify(jwk), contextOf(kid));

@@ -5,6 +5,7 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { AssayError } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
+import { pkcs8Of } from '../ed25519.ts';
 import { LOG_LIMITS } from './limits.ts';
 
 /** Types of signatures, as the specifications number them. */
@@ -162,12 +163,8 @@ export function parseVkey(text: string, field: string, of: 'log' | 'witness'): N
   return verifier;
 }
 
-/** PKCS #8 of an Ed25519 key (RFC 8410): these bytes, then the 32 bytes of the key. */
-const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');
-
 /** Returns a new Ed25519 private key as PKCS #8 in base64. */
-export const newNoteKey = (random: Random): string =>
-  Buffer.concat([PKCS8_HEAD, random.bytes(KEY_BYTES)]).toString('base64');
+export const newNoteKey = (random: Random): string => pkcs8Of(random.bytes(KEY_BYTES)).toString('base64');
 
 const privateKeyOf = (pkcs8: string): KeyObject =>
   createPrivateKey({ key: Buffer.from(pkcs8, 'base64'), format: 'der', type: 'pkcs8' });
