@@ -11,6 +11,7 @@ import { SETTINGS } from '../../src/config/settings.ts';
 import { ROLES } from '../../src/nodes/roles.ts';
 import { debianProgram } from '../setup/debian-package.ts';
 import { freePort } from '../setup/free-port.ts';
+import { isMemorySetting } from '../setup/server-settings.ts';
 
 const read = (...parts: string[]): string => readFileSync(join(projectRoot, ...parts), 'utf8');
 
@@ -140,10 +141,14 @@ describe('the Dockerfile', () => {
     expect(JSON.parse(volumes)).toContain(settings.ASSAY_DATA_DIR);
     const { NODE_ENV, ...assay } = settings;
     expect(NODE_ENV).toBe('production');
-    // The allocator settings have a test of their own (allocator.test.ts).
-    const own = Object.keys(assay).filter((name) => !name.startsWith('MALLOC_'));
-    expect(own.filter((name) => !known.has(name))).toEqual([]);
-    expect(loadConfig(assay)).toMatchObject({ host: '0.0.0.0', dataDir: '/data', port: 8080 });
+    // The memory settings have a test of their own (memory-settings.test.ts).
+    const own = Object.entries(assay).filter(([name]) => !isMemorySetting(name));
+    expect(own.filter(([name]) => !known.has(name))).toEqual([]);
+    expect(loadConfig(Object.fromEntries(own))).toMatchObject({
+      host: '0.0.0.0',
+      dataDir: '/data',
+      port: 8080,
+    });
     expect(textsOf('EXPOSE').join()).toContain('8080');
     expect(textsOf('HEALTHCHECK').join()).toContain('/health');
   });

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { projectRoot } from '../../src/base/paths.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { debianProgram } from '../setup/debian-package.ts';
-import { allocatorSettings } from '../setup/server-settings.ts';
+import { isMemorySetting, memorySettings } from '../setup/server-settings.ts';
 
 const source = join(projectRoot, 'examples', 'systemd', 'assay.service');
 const unit = readFileSync(source, 'utf8');
@@ -22,7 +22,7 @@ describe('the unit of systemd', () => {
   it('starts the program with settings that it accepts, and the allocator of the image', () => {
     const environment = Object.fromEntries(
       valuesOf('Environment').flatMap((line) =>
-        line.split(' ').map((pair) => pair.split('=') as [string, string]),
+        line.split(' ').map((pair) => pair.split(/=(.*)/).slice(0, 2) as [string, string]),
       ),
     );
     const assay = Object.entries(environment).filter(([name]) => name.startsWith('ASSAY_'));
@@ -30,8 +30,8 @@ describe('the unit of systemd', () => {
       assay.map(([name, value]) => [name, value.replace('%S', '/var/lib')]),
     );
     expect(loadConfig(settings)).toMatchObject({ dataDir: '/var/lib/assay', logFormat: 'json' });
-    const allocator = Object.entries(environment).filter(([name]) => name.startsWith('MALLOC_'));
-    expect(Object.fromEntries(allocator)).toEqual(allocatorSettings('Dockerfile'));
+    const memory = Object.entries(environment).filter(([name]) => isMemorySetting(name));
+    expect(Object.fromEntries(memory)).toEqual(memorySettings('Dockerfile'));
     expect(valuesOf('ExecStart')).toEqual(['/usr/bin/node /opt/assay/dist/src/main.js serve']);
     expect(valuesOf('EnvironmentFile')).toEqual(['/etc/assay/assay.env']);
     expect(valuesOf('StateDirectory')).toEqual(['assay']);

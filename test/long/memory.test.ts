@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ProcessMemory } from '../../src/base/process-memory.ts';
 import type { RunningServer } from '../e2e/program.ts';
-import { allocatorSettings } from '../setup/server-settings.ts';
+import { memorySettings } from '../setup/server-settings.ts';
 import { sleep } from '../support/wait.ts';
 import { KINDS, type KindName, startLoad } from './load.ts';
 import { median, memoryOf } from './memory.ts';
@@ -30,7 +30,7 @@ let server: RunningServer;
 beforeAll(async () => {
   world = await busyWorld();
   // As in the image, because the memory that the allocator retains is a part of the result.
-  server = await world.serve(allocatorSettings('Dockerfile'));
+  server = await world.serve(memorySettings('Dockerfile'));
 }, 600_000);
 afterAll(() => world?.end());
 
