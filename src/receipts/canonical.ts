@@ -73,20 +73,9 @@ function shapeOf(names: readonly string[]): Shape {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** A member with a known canonical text. */
-interface KnownMember {
-  readonly name: string;
-  readonly text: string;
-}
-
 const NOTHING: ReadonlySet<string> = new Set();
 
-function writeMembers(
-  members: Members,
-  depth: number,
-  known: KnownMember | null,
-  omitted: ReadonlySet<string>,
-): string {
+function writeMembers(members: Members, depth: number, omitted: ReadonlySet<string>): string {
   const names = Object.keys(members);
   if (names.length === 0) return '{}';
   const { sorted, heads } = shapeOf(names);
@@ -95,7 +84,7 @@ function writeMembers(
     const name = sorted[at] as string;
     const member = members[name];
     if (member === undefined || omitted.has(name)) continue;
-    const value = name === known?.name ? known.text : write(member, depth);
+    const value = write(member, depth);
     text += text === '' ? `${heads[at]}${value}` : `,${heads[at]}${value}`;
   }
   return `{${text}}`;
@@ -113,7 +102,7 @@ function write(value: unknown, depth: number): string {
     for (const item of value) text += text === '' ? write(item, depth + 1) : `,${write(item, depth + 1)}`;
     return `[${text}]`;
   }
-  return writeMembers(value as Members, depth + 1, null, NOTHING);
+  return writeMembers(value as Members, depth + 1, NOTHING);
 }
 
 /**
@@ -125,48 +114,34 @@ function write(value: unknown, depth: number): string {
 export const canonicalJson = (value: unknown): string => write(value, 0);
 
 /**
- * Returns the canonical text of an object of which the text of a member is known, or some members are left out.
+ * Returns the canonical text of an object without some of its members.
  *
  * @throws INVALID_REQUEST as `canonicalJson`
  */
-export const canonicalObject = (
-  members: Members,
-  {
-    known = null,
-    omitted = NOTHING,
-  }: { readonly known?: KnownMember | null; readonly omitted?: ReadonlySet<string> },
-): string => writeMembers(members, 1, known, omitted);
+export const canonicalObject = (members: Members, omitted: ReadonlySet<string>): string =>
+  writeMembers(members, 1, omitted);
 
 /**
- * Returns the canonical text of an object of which the text of a member is known, and the canonical text of the rest: the other members are
- * written once.
+ * Returns the canonical texts of the members of an object before and after one of them, without braces. Either may be empty.
  *
  * @throws INVALID_REQUEST as `canonicalJson`
  */
 export function canonicalParts(
   members: Members,
-  known: KnownMember,
-): { readonly whole: string; readonly rest: string } {
+  middle: string,
+): { readonly before: string; readonly after: string } {
   const { sorted, heads } = shapeOf(Object.keys(members));
-  let [before, after, head] = ['', '', ''];
+  let [before, after] = ['', ''];
   for (let at = 0; at < sorted.length; at++) {
     const name = sorted[at] as string;
-    if (name === known.name) {
-      head = heads[at] as string;
-      continue;
-    }
     const member = members[name];
-    if (member === undefined) continue;
+    if (member === undefined || name === middle) continue;
     const text = `${heads[at]}${write(member, 1)}`;
-    if (head === '') before += before === '' ? text : `,${text}`;
-    else after += `,${text}`;
+    // In the order of RFC 8785, as the names are sorted.
+    if (name < middle) before += before === '' ? text : `,${text}`;
+    else after += after === '' ? text : `,${text}`;
   }
-  if (head === '') throw new Error(`The object has no member ${known.name}.`);
-  const rest = before === '' ? after.slice(1) : before + after;
-  return {
-    whole: `{${before}${before === '' ? '' : ','}${head}${known.text}${after}}`,
-    rest: `{${rest}}`,
-  };
+  return { before, after };
 }
 
 /** Returns the SHA-256 of a text, hexadecimal. */

@@ -9,7 +9,7 @@ import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { textOf } from './canonical.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
 import type { Receipt } from './receipt.ts';
-import type { NewStoredReceipt, PartHashes, StoredReceipt } from './store.ts';
+import type { ContentTexts, NewStoredReceipt, OwnFact, PartHashes, StoredReceipt } from './store.ts';
 
 /** A small receipt as it is stored with others. */
 export interface GroupItem {
@@ -36,20 +36,10 @@ export interface FoundItem {
   readonly content: { readonly receipt: Omit<Receipt, 'coverage'>; readonly evidence: object } | null;
 }
 
-type RowFacts = Omit<NewStoredReceipt, 'id' | 'sha256' | 'signature'> & {
+type RowFacts = Omit<NewStoredReceipt, 'id' | 'sha256'> & {
   readonly erasedAtMs?: number;
   readonly parts: PartHashes;
 };
-/** Facts that differ in each receipt, in their canonical order. */
-export const OWN_FACTS = [
-  'answerSha256',
-  'evidenceSha256',
-  'id',
-  'requestSha256',
-  'salt',
-  'subject',
-] as const;
-export type OwnFact = (typeof OWN_FACTS)[number];
 type CommonFacts = Omit<Receipt, OwnFact | 'coverage'>;
 
 /** Number of a text in `texts`; null for what was erased or is not there. */
@@ -82,35 +72,36 @@ const EVIDENCE_AT = ANSWER_AT + HASH_BYTES;
 const SALT_AT = EVIDENCE_AT + HASH_BYTES;
 const BLOCK_BYTES = SALT_AT + SALT_BYTES;
 
+/** The texts of a receipt that its record has: the evidence without its labels, unless no part has them. */
+export type RecordTexts = Pick<ContentTexts, 'own' | 'facts' | 'evidence'>;
+
 /**
- * Returns a receipt as an item of a group; null if it is too large, or has a signature or hash that is not of the usual length.
- *
- * @param evidence - JSON text of the evidence without its labels
- * @param facts - `commonFacts` of the receipt, if they are known
+ * Returns a receipt without its signature as an item of a group; null if it is too large, or has a hash that is not of the usual length.
  */
 export function groupItem(
   row: NewStoredReceipt,
-  receipt: Receipt,
-  evidence: string,
+  { own, facts, evidence }: RecordTexts,
   parts: PartHashes,
-  facts = commonFacts(receipt),
 ): GroupItem | null {
   // Of the pool of buffers: all bytes are written below.
   const block = Buffer.allocUnsafe(BLOCK_BYTES);
   const isWhole =
     block.write(row.sha256, SHA256_AT, HASH_BYTES, 'hex') === HASH_BYTES &&
-    row.signature.length === 86 &&
-    block.write(row.signature, SIGNATURE_AT, 64, 'base64url') === 64 &&
-    block.write(receipt.requestSha256, REQUEST_AT, HASH_BYTES, 'hex') === HASH_BYTES &&
-    block.write(receipt.answerSha256, ANSWER_AT, HASH_BYTES, 'hex') === HASH_BYTES &&
-    block.write(receipt.evidenceSha256, EVIDENCE_AT, HASH_BYTES, 'hex') === HASH_BYTES &&
-    block.write(receipt.salt, SALT_AT, SALT_BYTES, 'hex') === SALT_BYTES;
-  if (!isWhole || receipt.id !== row.id) return null;
-  const content = { facts, subject: receipt.subject, evidence, labels: parts.labels ?? null };
+    block.write(own.requestSha256, REQUEST_AT, HASH_BYTES, 'hex') === HASH_BYTES &&
+    block.write(own.answerSha256, ANSWER_AT, HASH_BYTES, 'hex') === HASH_BYTES &&
+    block.write(own.evidenceSha256, EVIDENCE_AT, HASH_BYTES, 'hex') === HASH_BYTES &&
+    block.write(own.salt, SALT_AT, SALT_BYTES, 'hex') === SALT_BYTES;
+  if (!isWhole || own.id !== row.id) return null;
+  const content = { facts, subject: own.subject, evidence, labels: parts.labels ?? null };
   const rowText = factsTextOfRow(row, parts);
   return bytesOf({ row: rowText, content }) > RECEIPT_LIMITS.groupedBytesMax
     ? null
     : { id: row.id, row: rowText, content, block };
+}
+
+/** Adds the signature, 64 bytes. */
+export function signItem({ block }: GroupItem, signature: Uint8Array): void {
+  block.set(signature, SIGNATURE_AT);
 }
 
 /**
@@ -140,11 +131,19 @@ export const commonFacts = (receipt: Receipt): string =>
     lines: receipt.lines,
   } satisfies CommonFacts);
 
+/** The JSON text of the parts of the last row: nearly all rows of an hour have the same. */
+let lastParts: PartHashes = {};
+let lastPartsText = '{}';
+
 /** Returns the JSON text of `RowFacts`, with the parts except the labels. It is written by hand: JSON.stringify takes three times as long. */
 function factsTextOfRow(row: NewStoredReceipt, { coverage, policy }: PartHashes): string {
+  if (lastParts.coverage !== coverage || lastParts.policy !== policy) {
+    lastPartsText = JSON.stringify({ coverage, policy });
+    lastParts = JSON.parse(lastPartsText) as PartHashes;
+  }
   const head = `{"accountId":${textOf(row.accountId)},"kind":"${row.kind}","issuedTo":${textOf(row.issuedTo)}`;
   const times = `"issuedAtMs":${row.issuedAtMs},"expiresAtMs":${row.expiresAtMs}`;
-  return `${head},${times},"kid":${textOf(row.kid)},"parts":${JSON.stringify({ coverage, policy })}}`;
+  return `${head},${times},"kid":${textOf(row.kid)},"parts":${lastPartsText}}`;
 }
 
 const bytesOf = ({ row, content }: Pick<GroupItem, 'row' | 'content'>): number =>

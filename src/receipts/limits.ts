@@ -14,6 +14,8 @@ export const RECEIPT_LIMITS = {
   groupReceiptsMax: 64,
   /** Bytes of a receipt with its own evidence as JSON text that is stored in a record with others; larger ones have records of their own. */
   groupedBytesMax: 16 * 1024,
+  /** Bytes of the labels of an address, as text, that are stored with their first receipt: more than nearly all entities have. */
+  groupedLabelsMax: 2 * 1024,
   /** Labels of addresses, as text, with their stored part: 8 MB with the 4 KB of most. */
   labelPartsMax: 2_048,
   /** JSON text of one stored record of many receipts: as much as one piece. */

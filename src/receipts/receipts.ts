@@ -10,7 +10,7 @@ import { DIRECTION_DEFAULT, EXPOSURE_HOPS } from '../screening/choices.ts';
 import type { Evidence } from '../screening/evidence.ts';
 import { codesOf, type Judgement, rescore, verdictOfEvidence } from '../screening/rescore.ts';
 import { batchPath } from './batches.ts';
-import { canonicalJson, canonicalObject, canonicalParts, canonicalSha256, textSha256 } from './canonical.ts';
+import { canonicalObject, canonicalSha256, textSha256 } from './canonical.ts';
 import {
   type SignedVerdict,
   signVerdict,
@@ -18,7 +18,8 @@ import {
   type VerdictKey,
   type VerdictTarget,
 } from './eip712.ts';
-import { base64url, compactJws, signedPart } from './jws.ts';
+import { EvidenceTexts } from './evidence-texts.ts';
+import { base64url, compactJws, type ReceiptSigner, signedPart } from './jws.ts';
 import type { SigningKeys } from './keys.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
 import type { ReceiptLog } from './log/log.ts';
@@ -38,8 +39,8 @@ import type {
   Receipts,
   ReceiptView,
 } from './service.ts';
-import type { EvidenceTexts, ReceiptStore, StoredReceipt } from './store.ts';
-import { type OwnFacts, ReceiptTemplate, type ReceiptText, type SharedFacts } from './template.ts';
+import type { ContentTexts, OwnFacts, ReceiptStore, StoredReceipt, StoreSigned } from './store.ts';
+import { ReceiptTemplate, type ReceiptText, type SharedFacts } from './template.ts';
 
 const SALT_BYTES = 16;
 /** Salts are drawn for this many receipts at a time: one call of the generator costs as much as a hash. */
@@ -134,6 +135,16 @@ function narrowedOf({ maxHops, direction }: Answer): string[] {
   ];
 }
 
+const chainOfAnswer = ({ chain }: Answer): ChainId | null => textOf(chain) as ChainId | null;
+
+/** Returns the CAIP-10 ids of the subjects of an answer. */
+function subjectsOf({ answer, addresses }: AnswerToAttest): string[] {
+  const chain = chainOfAnswer(answer);
+  if (chain === null) return [];
+  const canonical = addresses ?? addressesOf(answer).map((address) => parseAddress(chain, address).canonical);
+  return canonical.map((address) => accountIdOf(chain, address));
+}
+
 const refuseForm = (sentence: string): AssayError =>
   new AssayError('INVALID_REQUEST', `receipt: eip712 ${sentence}; use jws.`, { field: 'receipt' });
 
@@ -204,15 +215,14 @@ interface CoverageNow {
   readonly lists: ReceiptListState[];
 }
 
-/** A receipt that is not signed yet, and the texts that were written for its hashes. */
-interface MadeReceipt {
-  readonly receipt: Receipt;
-  readonly text: ReceiptText;
-  readonly facts: string;
+/** A receipt that is not signed yet. */
+interface UnsignedReceipt extends ReceiptText {
+  readonly id: string;
   /** ISO time. */
   readonly expiresAt: string;
-  /** Canonical texts of the labels of the evidence, and of the rest; null if it has no labels. */
-  readonly evidence: EvidenceTexts | null;
+  /** What a contract is told, if the request names one. */
+  readonly verdict: { readonly facts: VerdictFacts; readonly target: VerdictTarget } | null;
+  readonly store: StoreSigned;
 }
 
 /** Facts of a receipt that follow from the answer. */
@@ -253,6 +263,7 @@ class SignedReceipts implements Receipts {
   /** The same object as long as nothing changes, as the policy is: the store hashes and compresses each object once. */
   #coverage: CoverageNow | null = null;
   #templates: Templates | null = null;
+  readonly #evidenceTexts = new EvidenceTexts();
   #salts = Buffer.alloc(0);
   #saltAt = 0;
 
@@ -268,7 +279,7 @@ class SignedReceipts implements Receipts {
     return this.#deps.store.keys;
   }
 
-  async issue(
+  issue(
     client: Parameters<Receipts['issue']>[0],
     attested: AnswerToAttest,
     target: VerdictTarget | null = null,
@@ -314,54 +325,34 @@ class SignedReceipts implements Receipts {
     };
   }
 
-  async #issue(
+  #issue(
     client: Parameters<Receipts['issue']>[0],
     attested: AnswerToAttest,
-    { target = null, id, leaves }: IssueOptions,
+    options: IssueOptions,
   ): Promise<IssuedReceipt> {
-    const { store, log } = this.#deps;
-    const { evidence } = attested;
     // Before the time of the receipt is taken: a key that is created meanwhile would be newer than the receipt.
-    const signer = await store.keys.active();
-    const { receipt, text, facts, expiresAt, evidence: evidenceTexts } = this.#make(attested, id);
-    const { hash, encoded } = text;
-    const signature = base64url(await signer.sign(signedBytes(signedPart(signer.kid, ''), encoded)));
-    // Before anything is stored: it fails if the answer has no verdict for a contract, or if there is no key.
-    const eip712 = target === null ? null : await this.#verdict(attested, receipt, target);
-    await store.add(
-      {
-        id: receipt.id,
-        accountId: client.accountId,
-        issuedTo: client.issuedTo,
-        kind: receipt.kind,
-        issuedAtMs: receipt.issuedAt * 1000,
-        expiresAtMs: receipt.expiresAt * 1000,
-        sha256: hash.toString('hex'),
-        kid: signer.kid,
-        signature,
-      },
-      {
-        receipt,
-        evidence: evidence as unknown as Answer,
-        policy: this.#policy,
-        facts,
-        evidenceTexts,
-      },
-      leaves,
-    );
-    // After the store, so that every entry of the log has its receipt; before the answer, so that no client has a receipt without an entry.
-    await log?.().append([{ id: receipt.id, hash }]);
-    const issued = {
-      id: receipt.id,
-      jws: `${signedPart(signer.kid, encoded[0])}${encoded[1]}${encoded[2]}.${signature}`,
-      expiresAt,
-    };
-    return eip712 === null ? issued : { ...issued, eip712 };
+    return this.#deps.store.keys
+      .active()
+      .then((signer) => this.#finish(signer, this.#draft(signer, client, attested, options)));
   }
 
-  async #verdict(attested: AnswerToAttest, receipt: Receipt, target: VerdictTarget): Promise<SignedVerdict> {
-    const { policy, verdictKey, clock } = this.#deps;
-    const facts = verdictFacts(attested, receipt, policy);
+  /** Signs and stores a receipt. It gets no part of the answer: an object that is kept until then is copied twice by the collector. */
+  async #finish(
+    signer: ReceiptSigner,
+    { id, hash, encoded, expiresAt, verdict, store }: UnsignedReceipt,
+  ): Promise<IssuedReceipt> {
+    const signature = await signer.sign(signedBytes(signedPart(signer.kid, ''), encoded));
+    // Before anything is stored: it fails if there is no key.
+    const eip712 = verdict === null ? null : await this.#verdict(verdict);
+    await store(signature);
+    // After the store, so that every entry of the log has its receipt; before the answer, so that no client has a receipt without an entry.
+    await this.#deps.log?.().append([{ id, hash }]);
+    const jws = `${signedPart(signer.kid, encoded[0])}${encoded[1]}${encoded[2]}.${base64url(signature)}`;
+    return eip712 === null ? { id, jws, expiresAt } : { id, jws, expiresAt, eip712 };
+  }
+
+  async #verdict({ facts, target }: NonNullable<UnsignedReceipt['verdict']>): Promise<SignedVerdict> {
+    const { verdictKey, clock } = this.#deps;
     try {
       return await signVerdict(facts, target, { key: await verdictKey(), clock });
     } catch (error) {
@@ -373,29 +364,64 @@ class SignedReceipts implements Receipts {
     }
   }
 
-  #make(
-    { kind, request, answer, evidence, lines, addresses }: AnswerToAttest,
-    id = this.#newId(),
-  ): MadeReceipt {
-    const { policy } = this.#deps;
-    const chain = textOf(answer.chain) as ChainId | null;
-    const judgement = judgementOf(evidence, answer, policy);
-    const members = evidence as unknown as Answer;
-    const labels = 'labels' in evidence ? canonicalJson(evidence.labels) : null;
-    const texts = labels === null ? null : canonicalParts(members, { name: 'labels', text: labels });
-    const canonical =
-      chain === null
-        ? []
-        : (addresses ?? addressesOf(answer).map((address) => parseAddress(chain, address).canonical));
+  /**
+   * Returns a receipt that is ready to be signed.
+   *
+   * @throws as `issue`
+   */
+  #draft(
+    { kid }: ReceiptSigner,
+    { accountId, issuedTo }: Parameters<Receipts['issue']>[0],
+    attested: AnswerToAttest,
+    { target = null, id = this.#newId(), leaves }: IssueOptions,
+  ): UnsignedReceipt {
+    const { policy, store } = this.#deps;
+    const evidence = this.#evidenceTexts.of(attested.evidence);
+    const template = this.#templateOf(this.#factsOf(attested));
     const own: OwnFacts = {
       id,
-      subject: canonical.map((address) => accountIdOf(chain as ChainId, address)),
-      requestSha256: canonicalSha256(request),
-      answerSha256: textSha256(canonicalObject(answer, { omitted: ADDED_LATER })),
-      evidenceSha256: textSha256(texts === null ? canonicalJson(members) : texts.whole),
+      subject: subjectsOf(attested),
+      requestSha256: canonicalSha256(attested.request),
+      answerSha256: textSha256(canonicalObject(attested.answer, ADDED_LATER)),
+      evidenceSha256: evidence.sha256,
       salt: this.#nextSalt(),
     };
-    const template = this.#templateOf({
+    const { hash, encoded } = template.textOf(own);
+    const { kind, issuedAt, coverage } = template.shared;
+    const row = {
+      id,
+      accountId,
+      issuedTo,
+      kind,
+      issuedAtMs: issuedAt * 1000,
+      expiresAtMs: template.shared.expiresAt * 1000,
+      sha256: hash.toString('hex'),
+      kid,
+    };
+    const content: ContentTexts = {
+      own,
+      facts: template.facts,
+      coverage,
+      policy: this.#policy,
+      labels: evidence.labels,
+      evidence: evidence.rest,
+    };
+    return {
+      id,
+      hash,
+      encoded,
+      expiresAt: template.expiresAt,
+      verdict:
+        target === null ? null : { facts: verdictFacts(attested, template.receiptOf(own), policy), target },
+      store: store.prepare(row, content, leaves),
+    };
+  }
+
+  /** Returns the facts of a receipt that follow from its answer. */
+  #factsOf({ kind, request, answer, evidence, lines }: AnswerToAttest): GivenFacts {
+    const chain = chainOfAnswer(answer);
+    const judgement = judgementOf(evidence, answer, this.#deps.policy);
+    return {
       kind,
       verdict: judgement.verdict,
       score: judgement.score,
@@ -408,13 +434,6 @@ class SignedReceipts implements Receipts {
       dataVersion: textOf(answer.dataVersion) ?? '',
       graph: chain === null || !('graph' in evidence) ? [] : [graphState(chain, evidence.graph)],
       lines: lines === undefined ? null : { ...lines },
-    });
-    return {
-      receipt: template.receiptOf(own),
-      text: template.textOf(own),
-      facts: template.facts,
-      expiresAt: template.expiresAt,
-      evidence: labels === null || texts === null ? null : { labels, rest: texts.rest },
     };
   }
 

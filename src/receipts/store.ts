@@ -29,13 +29,6 @@ export interface StoredReceipt {
   readonly parts: PartHashes;
 }
 
-/** Canonical texts of evidence that has labels. */
-export interface EvidenceTexts {
-  readonly labels: string;
-  /** Of the evidence without its labels. */
-  readonly rest: string;
-}
-
 /** The content of a receipt: what erasing it removes. */
 export interface ReceiptContent {
   readonly receipt: Receipt;
@@ -43,25 +36,53 @@ export interface ReceiptContent {
   readonly evidence: Readonly<Record<string, unknown>>;
   /** The scoring policy as JSON. */
   readonly policy: object;
-  /** Texts of the evidence, if the caller has written them: a store need not write them again. */
-  readonly evidenceTexts?: EvidenceTexts | null;
-  /** JSON text of the facts that it shares with others (`commonFacts`), if the caller has written it. */
-  readonly facts?: string;
 }
 
-export type NewStoredReceipt = Omit<StoredReceipt, 'erasedAtMs' | 'storedBytes' | 'parts'>;
+/** Facts that differ in each receipt, in their canonical order. */
+export const OWN_FACTS = [
+  'answerSha256',
+  'evidenceSha256',
+  'id',
+  'requestSha256',
+  'salt',
+  'subject',
+] as const;
+export type OwnFact = (typeof OWN_FACTS)[number];
+export type OwnFacts = Pick<Receipt, OwnFact>;
+
+/** The content of a new receipt, as the texts that its hashes needed: a store need not write them again. */
+export interface ContentTexts {
+  readonly own: OwnFacts;
+  /** JSON text of the other facts, without `coverage` (`commonFacts`). */
+  readonly facts: string;
+  /** The same object for all receipts as long as nothing changes, and so is the policy: each object is hashed and compressed once. */
+  readonly coverage: Receipt['coverage'];
+  readonly policy: object;
+  /** Canonical text of the labels of the evidence; null if it has none. */
+  readonly labels: string | null;
+  /** Canonical text of the evidence without its labels. */
+  readonly evidence: string;
+}
+
+export type NewStoredReceipt = Omit<StoredReceipt, 'signature' | 'erasedAtMs' | 'storedBytes' | 'parts'>;
+
+/**
+ * Stores a prepared receipt with its signature, 64 bytes. Durable when it resolves.
+ */
+export type StoreSigned = (signature: Uint8Array) => Promise<void>;
 
 export interface ReceiptStore {
   readonly keys: SigningKeys;
   /** Resolves when all receipts can be read. */
   ready(): Promise<void>;
   /**
-   * Stores a receipt with its evidence. Durable when it resolves.
+   * Prepares a receipt and its evidence for the store. Hundreds of receipts wait for their signatures at a time: nothing of their answers need
+   * be kept meanwhile.
    *
    * @param leaves - of a batch, 32 bytes for each line
    * @throws INVALID_REQUEST if the evidence is too large
    */
-  add(row: NewStoredReceipt, content: ReceiptContent, leaves?: Buffer): Promise<StoredReceipt>;
+  prepare(row: NewStoredReceipt, content: ContentTexts, leaves?: Buffer): StoreSigned;
   /** Null also for a receipt of another account. Without an account, of any: for the operator. */
   get(id: string, accountId?: string): StoredReceipt | null;
   /**

@@ -5,12 +5,12 @@
 import { isoTime } from '../base/clock.ts';
 import { sha256 } from '../base/merkle.ts';
 import { canonicalJson } from './canonical.ts';
-import { commonFacts, OWN_FACTS, type OwnFact } from './groups.ts';
+import { commonFacts } from './groups.ts';
 import { base64url } from './jws.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
 import type { Receipt } from './receipt.ts';
+import { OWN_FACTS, type OwnFacts } from './store.ts';
 
-export type OwnFacts = Pick<Receipt, OwnFact>;
 export type SharedFacts = Omit<Receipt, keyof OwnFacts>;
 
 /** In the place of an own fact. A character for private use, which no other fact has. */

@@ -22,7 +22,7 @@ it('takes the time after the key, and answers after the store and the log', asyn
       return { kid: 'kid', sign: async () => new Uint8Array(64) };
     },
   } as unknown as SigningKeys;
-  const store = { keys, add: async () => void steps.push('store') } as unknown as ReceiptStore;
+  const store = { keys, prepare: () => async () => void steps.push('store') } as unknown as ReceiptStore;
   let hash: unknown = null;
   const receipts = createReceipts(
     { softwareVersion: '1.0.0' },
@@ -81,7 +81,10 @@ it('signs the verdict of the evidence for one contract, and nothing that a contr
     {
       store: {
         keys: { active: async () => ({ kid: 'kid', sign: async () => new Uint8Array(64) }) },
-        add: async ({ id }: { readonly id: string }) => void stored.push(id),
+        prepare:
+          ({ id }: { readonly id: string }) =>
+          async () =>
+            void stored.push(id),
       } as unknown as ReceiptStore,
       policy,
       lists: () => [],

@@ -1,8 +1,16 @@
 /** A receipt, a key and a store for tests of receipts. */
 import { type KeyObject, sign } from 'node:crypto';
 import { systemRandom } from '../../src/base/random.ts';
+import { canonicalJson } from '../../src/receipts/canonical.ts';
+import { commonFacts } from '../../src/receipts/groups.ts';
 import { compactJws, signedPart } from '../../src/receipts/jws.ts';
 import { type Receipt, receiptBytes } from '../../src/receipts/receipt.ts';
+import {
+  type ContentTexts,
+  OWN_FACTS,
+  type OwnFacts,
+  type ReceiptContent,
+} from '../../src/receipts/store.ts';
 import { openReceiptStore } from '../../src/receipts/store-lmdb.ts';
 import { createEncryption, type Encryption } from '../../src/state/encryption.ts';
 import type { OpenStore } from '../../src/state/live-store.ts';
@@ -43,6 +51,19 @@ export const receiptWith = (fields: Partial<Receipt> = {}): Receipt => ({
   lines: null,
   ...fields,
 });
+
+/** Returns the texts of a content with which a store gets it. */
+export function textsOf({ receipt, evidence, policy }: ReceiptContent): ContentTexts {
+  const { labels, ...rest } = evidence;
+  return {
+    own: Object.fromEntries(OWN_FACTS.map((name) => [name, receipt[name]])) as OwnFacts,
+    facts: commonFacts(receipt),
+    coverage: receipt.coverage,
+    policy,
+    labels: labels === undefined ? null : canonicalJson(labels),
+    evidence: canonicalJson(rest),
+  };
+}
 
 export const testEncryption = (): Encryption => createEncryption(Buffer.alloc(32, 7), systemRandom);
 
