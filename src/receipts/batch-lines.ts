@@ -7,8 +7,17 @@ import { HASH_BYTES } from '../base/merkle.ts';
 import { workerUrl } from '../base/paths.ts';
 import { LineLeaves } from '../base/salted-lines.ts';
 import { whenEnded } from '../base/threads.ts';
-import { type BatchJob, type BatchMessage, type BatchReply, LineChunk, rootOf } from './batch-thread.ts';
+import {
+  addLine,
+  type BatchJob,
+  type BatchMessage,
+  type BatchReply,
+  CHUNKS,
+  hashLines,
+  rootOf,
+} from './batch-thread.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
+import { groupsIn, groupsMemory, type TextGroup } from './text-groups.ts';
 
 export type NewBatchThread = (job: BatchJob) => Worker;
 
@@ -28,7 +37,7 @@ interface Lines {
 
 /** A chunk with lines of a batch, from the line `from` on. */
 interface Sent {
-  readonly chunk: LineChunk;
+  readonly chunk: TextGroup;
   readonly lines: Lines;
   readonly from: number;
 }
@@ -58,7 +67,7 @@ export class BatchLines {
   readonly #hasher = new LineLeaves();
   /** Made with the first batch: most installations have none. */
   #memory: SharedArrayBuffer | null = null;
-  readonly #free: LineChunk[] = [];
+  readonly #free: TextGroup[] = [];
   #lines = newLines();
   /** The chunk that is filled. */
   #open: Sent | null = null;
@@ -79,7 +88,7 @@ export class BatchLines {
 
   /** Adds a copy of the bytes of `out` from `start` to `end` to the open batch. */
   add(salt: Uint8Array, out: Buffer, start: number, end: number): void {
-    if (this.#open !== null && !this.#open.chunk.add(salt, out, start, end)) this.#send();
+    if (this.#open !== null && !addLine(this.#open.chunk, salt, out, start, end)) this.#send();
     else if (this.#open !== null) {
       this.#lines.count += 1;
       return;
@@ -92,7 +101,7 @@ export class BatchLines {
     else {
       lines.pending += 1;
       this.#open = { chunk, lines, from };
-      if (chunk.add(salt, out, start, end)) return;
+      if (addLine(chunk, salt, out, start, end)) return;
       // Larger than a chunk.
       this.#put(lines, from, this.#hasher.leafOf(salt, out.subarray(start, end)));
       this.#hashed(this.#open);
@@ -100,10 +109,10 @@ export class BatchLines {
     }
   }
 
-  #chunk(): LineChunk | null {
+  #chunk(): TextGroup | null {
     if (this.#memory === null) {
-      this.#memory = LineChunk.memory();
-      this.#free.push(...LineChunk.all(this.#memory));
+      this.#memory = groupsMemory(CHUNKS);
+      this.#free.push(...groupsIn(this.#memory, CHUNKS));
     }
     return this.#free.pop() ?? null;
   }
@@ -136,13 +145,13 @@ export class BatchLines {
   }
 
   #hashHere(one: Sent): void {
-    one.chunk.hash(one.chunk.count);
+    hashLines(one.chunk, one.chunk.count);
     this.#hashed(one);
   }
 
   /** Takes the leaves of a chunk. */
   #hashed({ chunk, lines, from }: Sent): void {
-    this.#put(lines, from, chunk.leaves());
+    this.#put(lines, from, chunk.results());
     chunk.clear();
     this.#free.push(chunk);
     lines.pending -= 1;

@@ -4,10 +4,15 @@ import { HASH_BYTES, MerkleFrontier, sha256 } from '../base/merkle.ts';
 import { LINE_SALT_BYTES } from '../base/salted-lines.ts';
 import { endBehind } from '../base/threads.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
+import { type GroupSizes, groupsIn, type TextGroup } from './text-groups.ts';
 
-const { batchChunkLines: LINES, batchChunkBytes: TEXT_BYTES, batchChunks: CHUNKS } = RECEIPT_LIMITS;
-const ENDS_BYTES = LINES * Uint32Array.BYTES_PER_ELEMENT;
-const CHUNK_BYTES = ENDS_BYTES + LINES * HASH_BYTES + TEXT_BYTES;
+/** Chunks of the lines of batches, and their leaves. */
+export const CHUNKS: GroupSizes = {
+  groups: RECEIPT_LIMITS.batchChunks,
+  texts: RECEIPT_LIMITS.batchChunkLines,
+  textBytes: RECEIPT_LIMITS.batchChunkBytes,
+  resultBytes: HASH_BYTES,
+};
 /** Before the text of a line: the prefix of a leaf, which is zero, and the salt. */
 const HEAD_BYTES = 1 + LINE_SALT_BYTES;
 
@@ -25,67 +30,25 @@ export type BatchMessage =
 /** The same chunk when it is hashed, or the root. */
 export type BatchReply = { readonly chunk: number } | { readonly root: Uint8Array };
 
-/** Some lines of a batch, and their leaves. */
-export class LineChunk {
-  readonly number: number;
-  readonly #ends: Uint32Array;
-  readonly #leaves: Buffer;
-  readonly #texts: Buffer;
-  #count = 0;
-  #end = 0;
+/** Adds a copy of the bytes of `out` from `start` to `end` to a chunk. Returns false if they do not fit. */
+export function addLine(
+  chunk: TextGroup,
+  salt: Uint8Array,
+  out: Buffer,
+  start: number,
+  end: number,
+): boolean {
+  const from = chunk.reserve(HEAD_BYTES + end - start);
+  if (from < 0) return false;
+  chunk.texts[from] = 0;
+  chunk.texts.set(salt, from + 1);
+  out.copy(chunk.texts, from + HEAD_BYTES, start, end);
+  return true;
+}
 
-  constructor(memory: SharedArrayBuffer, number: number) {
-    this.number = number;
-    const from = number * CHUNK_BYTES;
-    this.#ends = new Uint32Array(memory, from, LINES);
-    this.#leaves = Buffer.from(memory, from + ENDS_BYTES, LINES * HASH_BYTES);
-    this.#texts = Buffer.from(memory, from + CHUNK_BYTES - TEXT_BYTES, TEXT_BYTES);
-  }
-
-  static memory(): SharedArrayBuffer {
-    return new SharedArrayBuffer(CHUNKS * CHUNK_BYTES);
-  }
-
-  static all(memory: SharedArrayBuffer): LineChunk[] {
-    return Array.from({ length: CHUNKS }, (_, number) => new LineChunk(memory, number));
-  }
-
-  get count(): number {
-    return this.#count;
-  }
-
-  /** Adds a copy of the bytes of `out` from `start` to `end`, a line. Returns false if it does not fit. */
-  add(salt: Uint8Array, out: Buffer, start: number, end: number): boolean {
-    const from = this.#end;
-    const after = from + HEAD_BYTES + end - start;
-    if (this.#count === LINES || after > TEXT_BYTES) return false;
-    this.#texts[from] = 0;
-    this.#texts.set(salt, from + 1);
-    out.copy(this.#texts, from + HEAD_BYTES, start, end);
-    this.#ends[this.#count++] = after;
-    this.#end = after;
-    return true;
-  }
-
-  clear(): void {
-    this.#count = 0;
-    this.#end = 0;
-  }
-
-  /** Computes the leaves of the first lines. */
-  hash(count: number): void {
-    let from = 0;
-    for (let line = 0; line < count; line++) {
-      const end = this.#ends[line] as number;
-      this.#leaves.set(sha256(this.#texts.subarray(from, end)), line * HASH_BYTES);
-      from = end;
-    }
-  }
-
-  /** Returns the leaves of its lines, valid until it is cleared. */
-  leaves(): Buffer {
-    return this.#leaves.subarray(0, this.#count * HASH_BYTES);
-  }
+/** Computes the leaves of the first lines of a chunk. */
+export function hashLines(chunk: TextGroup, count: number): void {
+  chunk.each(count, (text, leaf) => leaf.set(sha256(text)));
 }
 
 /** Returns the root of a tree. */
@@ -99,12 +62,12 @@ export function rootOf(leaves: Uint8Array): Buffer {
 export function runBatchThread({ memory }: BatchJob): void {
   const port = parentPort;
   if (port === null) throw new Error('Batches are hashed on a thread of their own.');
-  const chunks = LineChunk.all(memory);
+  const chunks = groupsIn(memory, CHUNKS);
   const reply = (message: BatchReply): void => port.postMessage(message);
   port.on('message', (message: BatchMessage) => {
     if (message === null) return endBehind(port);
     if ('leaves' in message) return reply({ root: rootOf(message.leaves) });
-    chunks[message.chunk]?.hash(message.count);
+    hashLines(chunks[message.chunk] as TextGroup, message.count);
     reply({ chunk: message.chunk });
   });
 }

@@ -9,7 +9,8 @@ import { workerUrl } from '../base/paths.ts';
 import { whenEnded } from '../base/threads.ts';
 import { SIGNATURE_BYTES, type Sodium, sodiumSigner, type TextSigner } from './ed25519.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
-import { type SigningJob, type SigningMessage, SigningSlot } from './signing-thread.ts';
+import { SIGNED_GROUPS, type SigningJob, type SigningMessage } from './signing-thread.ts';
+import { groupsIn, groupsMemory, type TextGroup } from './text-groups.ts';
 
 /**
  * Objects of a key, used in turn. node:crypto locks an object while a thread signs with it, and the thread of the requests would wait
@@ -25,7 +26,7 @@ interface Waiting {
 
 /** A group of texts, and the calls that wait for their signatures. */
 interface Group {
-  readonly slot: SigningSlot;
+  readonly texts: TextGroup;
   readonly calls: Waiting[];
 }
 
@@ -39,6 +40,13 @@ export interface SignaturesDeps {
 const threadOf = (job: SigningJob): Worker =>
   new Worker(workerUrl('signatures'), { workerData: job, execArgv: [] });
 
+/** Adds a copy of a text to a group. Returns false if it does not fit. */
+function addText(group: TextGroup, text: Uint8Array): boolean {
+  const from = group.reserve(text.length);
+  if (from >= 0) group.texts.set(text, from);
+  return from >= 0;
+}
+
 /** Signs texts with one key. */
 export class Signatures {
   readonly #key: KeyObject;
@@ -46,8 +54,8 @@ export class Signatures {
   readonly #signer: TextSigner | null;
   readonly #poolKeys: readonly KeyObject[];
   #nextKey = 0;
-  readonly #memory = SigningSlot.memory();
-  readonly #free: Group[] = SigningSlot.all(this.#memory).map((slot) => ({ slot, calls: [] }));
+  readonly #memory = groupsMemory(SIGNED_GROUPS);
+  readonly #free: Group[] = groupsIn(this.#memory, SIGNED_GROUPS).map((texts) => ({ texts, calls: [] }));
   /** Texts of this turn of the event loop that no message has yet. */
   #open: Group | null = null;
   #isPlanned = false;
@@ -70,12 +78,12 @@ export class Signatures {
     return new Promise((resolve, reject) => {
       const call = { resolve, reject };
       // Texts of different sizes: a group may have no place for this one before it has its number of texts.
-      if (this.#open?.slot.add(bytes) === false) this.#send();
+      if (this.#open !== null && !addText(this.#open.texts, bytes)) this.#send();
       else if (this.#open !== null) return this.#added(call);
       this.#open = this.#free.pop() ?? null;
       // A text that does not fit is larger than any receipt, or one of hundreds that wait.
       if (this.#open === null) return this.#signHere(bytes, call);
-      if (!this.#open.slot.add(bytes)) return this.#signHere(bytes, call);
+      if (!addText(this.#open.texts, bytes)) return this.#signHere(bytes, call);
       this.#added(call);
     });
   }
@@ -85,7 +93,7 @@ export class Signatures {
     const group = this.#open as Group;
     group.calls.push(call);
     // The thread signs the first ones while the next are made.
-    if (group.slot.isFull) this.#send();
+    if (group.texts.isFull) this.#send();
     if (this.#open === null || this.#isPlanned) return;
     this.#isPlanned = true;
     // After all requests that have arrived.
@@ -106,15 +114,15 @@ export class Signatures {
       return;
     }
     this.#thread ??= this.#startThread();
-    const { number, count } = group.slot;
+    const { number, count } = group.texts;
     this.#sent.set(number, group);
     if (this.#sent.size === 1) this.#thread.ref();
-    this.#thread.postMessage({ slot: number, count } satisfies SigningMessage);
+    this.#thread.postMessage({ group: number, count } satisfies SigningMessage);
   }
 
   #startThread(): Worker {
     const thread = this.#newThread({ memory: this.#memory, key: this.#key });
-    thread.on('message', ({ slot }: NonNullable<SigningMessage>) => this.#onSigned(slot));
+    thread.on('message', (message: NonNullable<SigningMessage>) => this.#onSigned(message.group));
     // Without a listener, the error would end the process. `exit` follows.
     thread.on('error', () => {});
     thread.on('exit', () => this.#onExit(thread));
@@ -127,7 +135,8 @@ export class Signatures {
     this.#sent.delete(number);
     // An idle thread does not keep the process running.
     if (this.#sent.size === 0) this.#thread?.unref();
-    for (const [place, { resolve }] of group.calls.entries()) resolve(group.slot.signature(place));
+    // A copy: the memory is used again.
+    for (const [place, { resolve }] of group.calls.entries()) resolve(Buffer.from(group.texts.result(place)));
     this.#release(group);
   }
 
@@ -141,13 +150,13 @@ export class Signatures {
   }
 
   #signGroupHere(group: Group): void {
-    const { slot, calls } = group;
-    slot.each(slot.count, (text, number) => this.#signHere(text, calls[number] as Waiting));
+    const { texts, calls } = group;
+    texts.each(texts.count, (text, _, number) => this.#signHere(text, calls[number] as Waiting));
     this.#release(group);
   }
 
   #release(group: Group): void {
-    group.slot.clear();
+    group.texts.clear();
     group.calls.length = 0;
     this.#free.push(group);
   }
