@@ -22,8 +22,7 @@ def decoded(part):
 
 def signed_by(key, signature, message):
     try:
-        Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
-        return True
+        return Ed25519PublicKey.from_public_bytes(key).verify(signature, message) is None
     except (InvalidSignature, ValueError):
         return False
 
@@ -44,19 +43,14 @@ def receipt_of(jws, jwks):
 
 
 def root_of(leaf, index, size, path):
-    """Returns the root that a path leads to (RFC 9162, section 2.1.3.2)."""
-    node, last = index, size - 1
-    for sibling in path:
-        check(last > 0, "the proof is too long")
-        if node % 2 or node == last:
-            leaf = hashlib.sha256(b"\x01" + sibling + leaf).digest()
-            while node % 2 == 0 and node:
-                node, last = node // 2, last // 2
-        else:
-            leaf = hashlib.sha256(b"\x01" + leaf + sibling).digest()
-        node, last = node // 2, last // 2
-    check(last == 0 and 0 <= index < size, "the proof is too short")
-    return leaf
+    """Returns the root that a path leads to (RFC 9162, section 2.1.3). Its last hash is that of the other half of the tree."""
+    if size <= 1 or not path:
+        check(size == 1 and index == 0 and not path, "the proof does not fit the size of the log")
+        return leaf
+    half = 1 << (size - 1).bit_length() - 1
+    if index < half:
+        return hashlib.sha256(b"\x01" + root_of(leaf, index, half, path[:-1]) + path[-1]).digest()
+    return hashlib.sha256(b"\x01" + path[-1] + root_of(leaf, index - half, size - half, path[:-1])).digest()
 
 
 def check_log(proof, entry, log_key):
@@ -65,13 +59,14 @@ def check_log(proof, entry, log_key):
     head, checkpoint = proof.split("\n\n", 1)
     signed, signatures = checkpoint.rsplit("\n\n", 1)
     origin, size, root = signed.split("\n")[:3]
-    lines = [line for line in head.split("\n")[1:] if not line.startswith("extra ")]
+    entry_line, *path = [line for line in head.split("\n")[1:] if not line.startswith("extra ")]
     own = [base64.b64decode(line.split(" ")[2]) for line in signatures.splitlines() if line.split(" ")[1] == name]
     is_own = [one[:4].hex() == key_id and signed_by(base64.b64decode(key)[1:], one[4:], f"{signed}\n".encode()) for one in own]
     check(origin == name and any(is_own), "the checkpoint is not signed by the log")
     leaf = hashlib.sha256(b"\x00" + hashlib.sha256(entry).digest()).digest()
-    index, path = int(lines[0].split(" ")[1]), [base64.b64decode(line) for line in lines[1:]]
-    check(root_of(leaf, index, int(size), path) == base64.b64decode(root), "the receipt is not in the log")
+    index = int(entry_line.split(" ")[1])
+    found = root_of(leaf, index, int(size), [base64.b64decode(line) for line in path])
+    check(found == base64.b64decode(root), "the receipt is not in the log")
     return f"entry {index} of {size} in {origin}"
 
 

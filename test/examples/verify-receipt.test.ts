@@ -76,7 +76,9 @@ describe.skipIf(!hasEd25519)('examples/verify-receipt', () => {
       ['another log', { logKey: stranger.logKey }, 'not signed by the log'],
       ['another position', { proof: proved.proof.replace('index 300', 'index 301') }, 'not in the log'],
       ['a larger log', { proof: proved.proof.replace('\n700\n', '\n701\n') }, 'not signed by the log'],
-      ['a short proof', { proof: proved.proof.replace(/\n[^\n]+\n\n/, '\n\n') }, 'too short'],
+      ['a short proof', { proof: proved.proof.replace(/\n[^\n]+\n\n/, '\n\n') }, 'does not fit'],
+      ['a long proof', { proof: proved.proof.replace(/(\n[^\n]+)\n\n/, '$1$1\n\n') }, 'does not fit'],
+      ['no position', { proof: proved.proof.replace('index 300', 'index -1') }, 'does not fit'],
     ] as const)
       expect([name, verify(files)]).toEqual([name, { status: 1, text: expect.stringContaining(problem) }]);
   });
