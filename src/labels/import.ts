@@ -103,7 +103,7 @@ async function importGroup(
   try {
     const reports = await importLists(startReading(input, receiver), ofSource);
     const lists = reports.flatMap((report) => report.lists);
-    if (lists.length > 0) await receiver?.finish({ lists, checkedAt: request.checkedAt ?? null });
+    await receiver?.finish({ lists, checkedAt: request.checkedAt ?? null });
     return reports;
   } finally {
     await receiver?.abort();

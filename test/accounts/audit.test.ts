@@ -104,6 +104,36 @@ overLiveStates((makeState) => {
       },
     );
 
+    it('logs a booking whose first write fails beside entries of other bookings and of other actions', async () => {
+      const audited = (times: number) => {
+        const flaky = failing(times, 'before');
+        return auditBookings(ledger, () => flaky, actor, { log: silentLogger, pausesMs: [1, 1] });
+      };
+      await audited(0).book(grant);
+      await log.write({
+        ...actor,
+        action: 'key.revoke',
+        accountId: 'acme',
+        subject: 'entry-2',
+        detail: null,
+      });
+      await audited(1).book(grant);
+      expect(log.newest(10).map(({ action, subject }) => `${action} ${subject}`)).toEqual([
+        'credits.book entry-2',
+        'key.revoke entry-2',
+        'credits.book entry-1',
+      ]);
+    });
+
+    it('does not log a repeated booking again', async () => {
+      const known = {
+        book: async (booking: Booking) => ({ entry: { ...booking, id: 'entry-1' }, repeated: true }),
+      } as unknown as Ledger;
+      const audited = auditBookings(known, () => log, actor, { log: silentLogger });
+      expect(await audited.book(grant)).toMatchObject({ repeated: true, entry: { id: 'entry-1' } });
+      expect(log.newest(10)).toEqual([]);
+    });
+
     it('reports a booking that could not be logged', async () => {
       const said: unknown[] = [];
       const flaky = failing(9, 'before');

@@ -101,6 +101,15 @@ it('the tolerance is exact, and a surplus below one credit is kept', () => {
   expect(creditsOf(booked(report(invoiceOf(0), payment('a', DUE + 199n, 'CONFIRMED'))))).toBe(101);
 });
 
+it('an invoice has 200 payments, which are still reported again, and no other', () => {
+  let invoice = invoiceOf(0);
+  for (let index = 1; index <= 200; index++) invoice = report(invoice, payment(`p${index}`, 1n, 'PENDING'));
+  expect(invoice.payments).toHaveLength(200);
+  expect(() => report(invoice, payment('p201', 1n, 'PENDING'))).toThrow('at most 200 payments');
+  const again = report(invoice, payment('p200', 1n, 'CONFIRMED'));
+  expect([again.payments.length, again.payments[199]?.state]).toEqual([200, 'CONFIRMED']);
+});
+
 it('in any order and number of reports, entries add up to what the confirmed money buys', () => {
   const states = fc.constantFrom<PaymentState>('PENDING', 'CONFIRMED', 'REVERTED', 'WRONG_ASSET');
   const reports = fc.array(

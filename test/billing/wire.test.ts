@@ -107,6 +107,8 @@ describe('a reference of ISO 11649', () => {
       `/ROC/${reference}//`,
     ])
       expect(referencesIn(text)).toContain(reference);
+    for (const other of [withCheckDigits('RF', '7'), withCheckDigits('RF', 'A'.repeat(21))])
+      expect(referencesIn(`invoice ${other}, thanks`)).toEqual([other]);
     expect(referencesIn('RF00 0000, no reference')).toEqual([]);
   });
 });

@@ -185,6 +185,20 @@ describe('ingesting NDJSON', () => {
     expect(starts.get(hash('5'))).toEqual({ sender: 'FROM', callsAsset: null, decodes: null });
   });
 
+  it('reads several files of which one has no rows, and stores nothing if all rows of one are rejected', async () => {
+    const good = file('good.ndjson', row({}));
+    const header = file('empty.csv', `${Object.keys(JSON.parse(row({}))).join(',')}\n`);
+    const wrong = file('wrong.ndjson', [row({ from: '0x12' }), row({ amount: -1 })].join('\n'));
+    const ingest = (files: readonly string[]) =>
+      ingestFiles({ format: 'ndjson', files, chain: 'ETH' }, { store });
+    await expect(ingest([good, header, wrong])).rejects.toMatchObject({
+      code: 'INVALID_FILE',
+      message: expect.stringMatching(/^file: wrong\.ndjson has no usable row: 2 rejected/),
+    });
+    expect(store.totals('ETH', keyOf(sender))).toBeNull();
+    expect(await ingest([good, header])).toMatchObject({ rows: 1, stored: 1, rejected: 0 });
+  });
+
   it('keeps amounts of any size of unlisted tokens', async () => {
     const asset = '0x00000000000000000000000000000000deadbeef';
     const path = file('rows', row({ asset, amount: `${2n ** 256n - 1n}` }));

@@ -26,3 +26,15 @@ it('is not recreated if its catalogue was lost', () => {
     }),
   );
 });
+
+it('refuses a second writer at once if no wait is asked for', async () => {
+  const dataDir = join(folder, 'busy');
+  const [first, second] = [0, 1].map(() => openLabelStore({ dataDir, lockWaitMs: 0 }));
+  const started = performance.now();
+  await first?.locked(async () => {
+    await expect(second?.locked(async () => 'in')).rejects.toMatchObject({ code: 'STORE_BUSY' });
+  });
+  // The default is 15 seconds.
+  expect(performance.now() - started).toBeLessThan(10_000);
+  expect(await second?.locked(async () => 'in')).toBe('in');
+});

@@ -620,6 +620,14 @@ describe('the severity of a finding', () => {
     expect(found({ direction: 'out', behind: [behind(0.5)] })[0]?.finding.message).toContain(
       '50 % of what it sent on was to S (scam)',
     );
+    const derived = { ...UNATTRIBUTED, entity: { ...scam.entity, name: 'D' }, isRisky: false };
+    for (const [counterparty, what] of [
+      [UNATTRIBUTED, 'is not labelled'],
+      [derived, 'has only a derived label'],
+    ] as const)
+      expect(found({ counterparty, behind: [behind(0.5)] })[0]?.finding.message).toBe(
+        `The counterparty ${what}, but 50 % of what it received was from S (scam).`,
+      );
     const sanctioned = { ...UNATTRIBUTED, sanctioned: true };
     expect(severity({ behind: [{ attribution: sanctioned, share: 0.5 }] })).toBe('HIGH');
     expect(severity({ counterparty: sanctioned, amountUsd: 1 })).toBe('CRITICAL');
@@ -723,6 +731,19 @@ describe('answers', () => {
       spoofable: true,
       counterparty: { address: null, category: 'SCAM' },
     });
+  });
+
+  it('show the decimals of an asset, also if it has none, and null if they are unknown', () => {
+    for (const [stored, decimals] of [
+      [6, 6],
+      [0, 0],
+      [null, null],
+      [undefined, null],
+    ] as const) {
+      const of = { ...transaction, decimals: stored } as MonitoredTransaction;
+      expect(alertAnswer(alertOf(1, { transaction: of })).transaction?.decimals).toBe(decimals);
+      expect(transactionAnswer(of, 1).decimals).toBe(decimals);
+    }
   });
 
   it('show an alert with its transaction, or without one', () => {

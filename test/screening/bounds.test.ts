@@ -7,6 +7,7 @@ import { coverageAsOf, endOfDayMs, labelsAsOf } from '../../src/screening/as-of.
 import { balanceCoverage, balanceFacts, balanceSections } from '../../src/screening/balances.ts';
 import { beforeDesignationReason, earlierDealings } from '../../src/screening/before-designation.ts';
 import { createLabelContext, NOT_READ } from '../../src/screening/context.ts';
+import { isDustDealing } from '../../src/screening/dust.ts';
 import { flowTotal, netTotal } from '../../src/screening/flow-totals.ts';
 import {
   isWorthReason,
@@ -30,6 +31,7 @@ import {
   sanctionsEntries,
 } from '../../src/screening/sanctions-detail.ts';
 import { hasChecksum, parseSubject, shownAsset } from '../../src/screening/subject.ts';
+import { suspectedOwnerDealings } from '../../src/screening/suspected-owner.ts';
 import { directionBasis, withDust } from '../../src/screening/weighing.ts';
 import { memoryGraph } from '../graph/memory-graph.ts';
 import { NOW, policy } from './world.ts';
@@ -577,6 +579,50 @@ describe('transfers with counterparties', () => {
     expect(sourceOf(by('first', day), by('second', 2 * day - 1))).toEqual(['first']);
     expect(sourceOf(by('second', 2 * day - 1), by('first', day))).toEqual(['second']);
     expect(sourceOf(by('first', day), by('second', 2 * day))).toEqual(['second']);
+  });
+
+  it('with a suspected owner are reported by the surest label, of equal ones by the name of its source', () => {
+    const owner = (confidence: number, source: string, change: object = {}) => ({
+      ...{ list: 'EU', entityId: 'a', entityName: 'Listed', listedAt: null, source, confidence },
+      ...change,
+    });
+    const sourcesOf = (...suspected: ReturnType<typeof owner>[]) =>
+      suspectedOwnerDealings([{ direction: 'in', suspected }] as never).map(
+        ({ message }) => /that (\S+) attributes/.exec(message)?.[1],
+      );
+    const [less, more] = [owner(0.4, 'a'), owner(0.6, 'b')];
+    expect([sourcesOf(less, more), sourcesOf(more, less)]).toEqual([['b'], ['b']]);
+    const [first, second] = [owner(0.5, 'a'), owner(0.5, 'b')];
+    expect([sourcesOf(first, second), sourcesOf(second, first)]).toEqual([['a'], ['a']]);
+    expect(sourcesOf(less, owner(0.6, 'b', { entityId: 'b' }), owner(0.1, 'c', { list: 'UK' }))).toEqual([
+      'a',
+      'b',
+      'c',
+    ]);
+    const both = [
+      { direction: 'out', suspected: [less] },
+      { direction: 'in', suspected: [less] },
+    ];
+    expect(suspectedOwnerDealings(both as never)).toHaveLength(2);
+  });
+
+  it('are dust below the limit in USD, and without a price below the share or amount of the asset', () => {
+    const sums = { usd: 0, amountOf: () => 0, flowOf: () => 1_000 };
+    const weighing = { dustUsd: 10, dustShare: 0.01 } as never;
+    const isDust = (
+      amount: bigint,
+      valueUsd: number | null,
+      change: object = {},
+      limits: object = weighing,
+    ) => isDustDealing(limits as never, { asset: 'T', amount, valueUsd }, { ...sums, ...change });
+    expect([9.99, 10].map((usd) => isDust(1n, usd))).toEqual([true, false]);
+    expect([9.99, 10].map((usd) => isDust(1n, 1, { usd }))).toEqual([true, false]);
+    expect([9n, 10n].map((amount) => isDust(amount, null))).toEqual([true, false]);
+    expect([9, 10].map((amount) => isDust(1n, null, { amountOf: () => amount }))).toEqual([true, false]);
+    const withAmount = { dustUsd: 10, dustShare: 0.01, dustAmount: () => 20 };
+    expect([19n, 20n].map((amount) => isDust(amount, null, {}, withAmount))).toEqual([true, false]);
+    const small = { ...withAmount, dustAmount: () => 5 };
+    expect([9n, 10n].map((amount) => isDust(amount, null, {}, small))).toEqual([true, false]);
   });
 
   const known = { isKnown: (_: string, asset: string) => asset !== 'SPAM' } as never;

@@ -146,6 +146,32 @@ describe('a steady clock', () => {
     monotonic += LOCK_MS;
     expect(steady.now()).toBe(wall);
   });
+
+  it('waits for one lock from the last jump on, and follows half a second at once', () => {
+    let wall = 1_000_000_000_000;
+    let monotonic = 0;
+    const steady = new SteadyClock({ now: () => wall, monotonic: () => monotonic }, LOCK_MS);
+    const pass = (ms: number): void => {
+      wall += ms;
+      monotonic += ms;
+    };
+    wall += 500;
+    expect(steady.now()).toBe(wall);
+    wall -= 500;
+    expect(steady.now()).toBe(wall);
+    const right = wall;
+    wall += 501;
+    expect(steady.now()).toBe(right);
+    pass(LOCK_MS / 2);
+    expect(steady.now()).toBe(right + LOCK_MS / 2);
+    // The clock jumps on: what it showed in between counts no more.
+    wall += 3_600_000;
+    expect(steady.now()).toBe(right + LOCK_MS / 2);
+    pass(LOCK_MS - 1);
+    expect(steady.now()).toBe(right + LOCK_MS / 2 + LOCK_MS - 1);
+    pass(1);
+    expect(steady.now()).toBe(wall);
+  });
 });
 
 describe('the table of addresses', () => {

@@ -159,6 +159,21 @@ describe('edge cases', () => {
     expect(answer.unspent).toBe(0n);
   });
 
+  it('do not ask about outputs without an address whether they are a stop', () => {
+    const chain = memoryChain([
+      { name: 'bad', block: 1, inputs: [], outputs: [30n] },
+      { name: 'pay', block: 2, inputs: ['bad:0'], outputs: [20n, 10n], addresses: [0, 1] },
+    ]);
+    const asked: number[] = [];
+    const stopAt = (address: number): boolean => asked.push(address) > 0;
+    const answer = follow(chain, ['bad:0'], 'haircut', { stopAt });
+    expect(asked).toEqual([1]);
+    expect(answer.outputs).toMatchObject([
+      { n: 0, end: 'UNSPENT', tainted: 20n },
+      { n: 1, end: 'STOPPED', tainted: 10n },
+    ]);
+  });
+
   it('treat value from a shielded pool as clean, and report taint that enters it', () => {
     const chain = memoryChain([
       { name: 'bad', block: 1, inputs: [], outputs: [30n] },

@@ -95,6 +95,21 @@ describe('a dataset of an earlier release', () => {
     expect(templateFromText(text).sanctions).toEqual([sanction]);
   });
 
+  it('is refused if a template does not have 15 fields, or a value that this version does not know', () => {
+    const row = JSON.parse(templateToText(template('Listed'))) as unknown[];
+    expect(row).toHaveLength(15);
+    const changed = [row.slice(0, 14), [...row, 0], [], {}, null, 5, row.join()];
+    for (const wrong of changed)
+      expect(() => templateFromText(JSON.stringify(wrong)), JSON.stringify(wrong)).toThrow(
+        expect.objectContaining({ code: 'STORE_CORRUPT', message: expect.stringContaining('15 fields') }),
+      );
+    for (const at of [2, 5, 6, 7])
+      expect(() => templateFromText(JSON.stringify(row.with(at, 'NEW'))), `field ${at}`).toThrow(
+        expect.objectContaining({ code: 'STORE_CORRUPT', message: expect.stringContaining('NEW') }),
+      );
+    expect(() => templateFromText('[')).toThrow('is not JSON');
+  });
+
   it('keeps the date of a wallet separate', () => {
     const listed = template('Listed', { sanctions: [{ ...sanction, listedAtBasis: 'WALLET' }] });
     expect(templateFromText(templateToText(listed))).toEqual(listed);

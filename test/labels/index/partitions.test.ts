@@ -7,6 +7,7 @@ import { silentLogger } from '../../../src/base/log.ts';
 import { seededUint32 } from '../../../src/base/random.ts';
 import { chainOf } from '../../../src/chains/registry.ts';
 import { buildSnapshot } from '../../../src/labels/index/build.ts';
+import type { BuildOptions } from '../../../src/labels/index/build-types.ts';
 import { currentSnapshot } from '../../../src/labels/index/folder.ts';
 import { type LabelReader, NOT_LABELLED } from '../../../src/labels/index/reader.ts';
 import { createSegmentWriter } from '../../../src/labels/index/segment.ts';
@@ -85,9 +86,14 @@ const source = (dataset: string) => ({
   lists: [],
 });
 
-const build = (name: string, partitionLabels: number) =>
+const build = (
+  name: string,
+  partitionLabels: number,
+  options: Pick<BuildOptions, 'signal' | 'onProgress'> = {},
+) =>
   buildSnapshot(
     {
+      ...options,
       segments: [0, 1].map((number) => ({
         path: join(folder, `segment-${number}`),
         source: source(String(number)),
@@ -106,6 +112,32 @@ function jsonOf(reader: LabelReader, key: Uint8Array): string {
   const end = reader.writeLabelsJson(reader.find(key, 0, key.length), 'ETH', out, 0);
   return out.toString('utf8', 0, end);
 }
+
+it.each([LABELS * 2, 700])('ends wherever it is aborted, and publishes nothing (%s labels)', async (most) => {
+  const seen: string[] = [];
+  await build(`whole-${most}`, most, { onProgress: ({ phase, done }) => void seen.push(`${phase} ${done}`) });
+  expect(seen.pop()).toBe('publish 1');
+  const phaseAt = (at: number): string | undefined => seen[at]?.split(' ')[0];
+  // The first and the last look of each phase in turn.
+  const looksAt = [...seen.keys()].filter(
+    (at) => phaseAt(at - 1) !== phaseAt(at) || phaseAt(at + 1) !== phaseAt(at),
+  );
+  expect(looksAt.map(phaseAt)).toContain('sort');
+  for (const at of looksAt.slice(0, 12)) {
+    const name = `stopped-${most}-${at}`;
+    const stop = new AbortController();
+    let [looks, later] = [0, 0];
+    const onProgress = (): void => {
+      if (stop.signal.aborted) later++;
+      if (looks++ === at) stop.abort(new Error('stopped by the test'));
+    };
+    await expect(build(name, most, { signal: stop.signal, onProgress }), seen[at]).rejects.toThrow(
+      'stopped by the test',
+    );
+    expect(later, seen[at]).toBe(0);
+    expect(currentSnapshot(join(folder, name))).toBeNull();
+  }
+});
 
 describe('several partitions', () => {
   it('answer every look-up as one does, with the same counts', async () => {
@@ -155,6 +187,7 @@ describe('several partitions', () => {
     expect(report.addresses).toBe(LABELS);
     const before = report.dataVersion;
     expect((await build('many', 700)).dataVersion).toBe(before);
+    await expect(readIndexStats(join(folder, 'none'))).rejects.toMatchObject({ code: 'NOT_READY' });
     const stats = await readIndexStats(join(folder, 'many'));
     expect(stats.meta.real.addresses).toBe(LABELS);
     expect(stats.bytesOnDisk).toBeGreaterThan(LABELS * 40);
