@@ -9,6 +9,7 @@ import type { CaseClient, CaseService } from '../../src/cases/service.ts';
 import type { CaseStore, Written } from '../../src/cases/store.ts';
 import { openCaseStore } from '../../src/cases/store-lmdb.ts';
 import { SAVED_KINDS } from '../../src/saved-screenings/records.ts';
+import type { LiveDatabase } from '../../src/state/live-store.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 
@@ -312,6 +313,56 @@ overLiveStates((makeState) => {
     });
   });
 
+  describe('the limits of an account', () => {
+    /** Opens the cases again, after a count of the account was changed to what so many cases or bytes would make. */
+    async function countAs(name: 'cases' | 'bytes', count: number): Promise<void> {
+      await store.close();
+      const { root } = state.openStore(`${folder.path}/cases.mdb`, 1, { name: 'cases', maxDbs: 12 });
+      await state.ready();
+      const counts: LiveDatabase<number, [string, string]> = root.openDB({
+        name: 'counts',
+        encoding: 'json',
+      });
+      await root.transaction(() => counts.putSync(['a', name], count));
+      await root.close();
+      await open();
+    }
+
+    it('are as many cases as the maximum, counted by account', async () => {
+      await countAs('cases', CASE_LIMITS.casesMax - 1);
+      await made('the last');
+      await expect(made('one too many')).rejects.toMatchObject({
+        code: 'INVALID_REQUEST',
+        message: `The account has ${CASE_LIMITS.casesMax} cases, the maximum.`,
+      });
+      await made('of another account', {}, client('key_eve', 'b'));
+    });
+
+    it('are as many bytes of files as the maximum', async () => {
+      const id = await made();
+      await countAs('bytes', CASE_LIMITS.accountFileBytesMax - 5);
+      const add = (name: string, text: string) => addFile(id, name, 'text/plain', Buffer.from(text));
+      const refused = { code: 'INVALID_REQUEST', field: 'body' };
+      await expect(add('a.txt', '123456')).rejects.toMatchObject(refused);
+      expect(cases.one('a', id)).toMatchObject({ version: 1, files: [] });
+      await add('a.txt', '12345');
+      await expect(add('b.txt', '1')).rejects.toMatchObject(refused);
+      expect(cases.one('a', id).files).toHaveLength(1);
+    });
+  });
+
+  it('have notes that are neither blank nor have control characters', async () => {
+    const id = await made();
+    for (const blank of ['', ' ', '\n\t '])
+      await expect(note(id, blank)).rejects.toThrow('must not be blank');
+    for (const wrong of ['a\u0000', 'a\u001b[31m', 'a\ud800'])
+      await expect(note(id, wrong)).rejects.toThrow('must be valid Unicode');
+    await expect(made('x', { note: ' ' })).rejects.toThrow('must not be blank');
+    expect(cases.one('a', id).version).toBe(1);
+    await note(id, 'first line\n\tsecond line');
+    expect(cases.one('a', id).version).toBe(2);
+  });
+
   it('have notes of a bounded length in all', async () => {
     const id = await made();
     const text = 'x'.repeat(CASE_LIMITS.noteCharsMax);
@@ -322,6 +373,20 @@ overLiveStates((makeState) => {
     await cases.addEvent(ANN, id, { type: 'STATUS', status: 'IN_REVIEW' }, null);
     await propose(id);
     expect(cases.one('a', id)).toMatchObject({ status: 'CLOSED', noteChars: CASE_LIMITS.caseNoteCharsMax });
+  });
+
+  it('link to the address that a link names, or else to that of its answer', async () => {
+    const links = [
+      { type: 'SCREENING', answer: screening() },
+      { type: 'SCREENING', answer: screening(), address: OTHER, chain: 'BSC' },
+      { type: 'ADDRESS', address: OTHER, chain: 'ETH' },
+    ];
+    const id = await made('A case', { links });
+    expect(cases.one('a', id).links).toMatchObject([
+      { address: ADDRESS, chain: 'ETH' },
+      { address: OTHER, chain: 'BSC', answer: { origin: 'CLIENT' } },
+      { address: OTHER, chain: 'ETH', answer: null },
+    ]);
   });
 
   it('keep a saved screening that they link to, with its bytes', async () => {
@@ -475,6 +540,10 @@ overLiveStates((makeState) => {
         ['.hidden', 'text/plain', Buffer.from('a'), /^name/],
         // A full-width slash, which some programs fold.
         ['..\uff0fa.txt', 'text/plain', Buffer.from('a'), /^name/],
+        ['a\uff0fb.txt', 'text/plain', Buffer.from('a'), /^name: must contain neither/],
+        ['a\uff1ab.txt', 'text/plain', Buffer.from('a'), /^name: must contain neither/],
+        ['a.txt ', 'text/plain', Buffer.from('a'), /^name: must neither begin nor end/],
+        ['a.txt.', 'text/plain', Buffer.from('a'), /^name: must neither begin nor end/],
         // The computer of a reader would run these.
         ['report.html', 'text/plain', Buffer.from('<script>'), /^name: must end with \.txt/],
         ['a.txt.js', 'text/plain', Buffer.from('alert(1)'), /^name: must end with/],

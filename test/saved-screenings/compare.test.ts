@@ -5,6 +5,7 @@ import {
   compareAnswers,
   type SavedSide,
 } from '../../src/saved-screenings/compare/compare.ts';
+import { changesOf } from '../../src/saved-screenings/compare/rows.ts';
 import type { SavedScreening } from '../../src/saved-screenings/records.ts';
 
 const FACTS: SavedScreening = {
@@ -60,6 +61,16 @@ function expectSums({ score }: Comparison): void {
     sum((line) => line.difference),
   ]).toEqual([score.before, score.after, score.difference]);
 }
+
+it('fields that differ are listed once, those of the earlier answer first, with null where one is missing', () => {
+  const changes = changesOf({ a: 1, b: [1], c: null }, { d: 0, c: null, b: [2], e: undefined as never });
+  expect(changes).toEqual([
+    { field: 'a', before: 1, after: null },
+    { field: 'b', before: [1], after: [2] },
+    { field: 'd', before: null, after: 0 },
+  ]);
+  expect(changesOf({ n: 0 }, { n: false }).map(({ before, after }) => [before, after])).toEqual([[0, false]]);
+});
 
 describe('a comparison of two screenings', () => {
   it('of equal answers finds nothing, whatever the times of their balances', () => {

@@ -4,9 +4,11 @@ import { silentLogger } from '../../src/base/log.ts';
 import type { Label, SanctionsEntry } from '../../src/labels/label.ts';
 import { copyInto, evmHeadInto, headInto, integerInto, textInto } from '../../src/screening/answer-bytes.ts';
 import { coverageAsOf, endOfDayMs, labelsAsOf } from '../../src/screening/as-of.ts';
+import { UNATTRIBUTED } from '../../src/screening/attribution.ts';
 import { balanceCoverage, balanceFacts, balanceSections } from '../../src/screening/balances.ts';
 import { beforeDesignationReason, earlierDealings } from '../../src/screening/before-designation.ts';
 import { createLabelContext, NOT_READ } from '../../src/screening/context.ts';
+import { directEvidence } from '../../src/screening/counterparties.ts';
 import { isDustDealing } from '../../src/screening/dust.ts';
 import { flowTotal, netTotal } from '../../src/screening/flow-totals.ts';
 import {
@@ -32,7 +34,7 @@ import {
 } from '../../src/screening/sanctions-detail.ts';
 import { hasChecksum, parseSubject, shownAsset } from '../../src/screening/subject.ts';
 import { suspectedOwnerDealings } from '../../src/screening/suspected-owner.ts';
-import { directionBasis, withDust } from '../../src/screening/weighing.ts';
+import { directionBasis, NOTHING_MOVED, withDust } from '../../src/screening/weighing.ts';
 import { memoryGraph } from '../graph/memory-graph.ts';
 import { NOW, policy } from './world.ts';
 
@@ -604,6 +606,42 @@ describe('transfers with counterparties', () => {
       { direction: 'in', suspected: [less] },
     ];
     expect(suspectedOwnerDealings(both as never)).toHaveLength(2);
+  });
+
+  it('in an asset that is not followed leave a rest only if not all of it moved with labelled ones', () => {
+    const asset = { asset: 'T', flowPart: 0.5 };
+    const attribution = {
+      ...UNATTRIBUTED,
+      ...{
+        key: 'mixer',
+        category: 'MIXER',
+        entity: { name: 'M' },
+        confidence: 1,
+        isFirm: true,
+        isRisky: true,
+      },
+    };
+    const party = { attribution, direction: 'in', node: 1, value: 0 };
+    const rowsOf = (...shares: number[]) =>
+      directEvidence(
+        [
+          {
+            direction: 'in',
+            basis: { ...NOTHING_MOVED, unpriced: [asset] },
+            attributed: [],
+            unpriced: shares.map((share) => ({ party, asset, share })),
+          },
+        ] as never,
+        { policy, own: UNATTRIBUTED, sentTo: () => false, derived: 'COUNTED' },
+      ).map(({ category, share, flowPart }) => [category, share, flowPart]);
+    expect(rowsOf(0.25, 0.5)).toEqual([
+      ['MIXER', 0.75, 0.5],
+      ['UNKNOWN', 0.25, 0.5],
+    ]);
+    expect(rowsOf(0.5, 0.5)).toEqual([['MIXER', 1, 0.5]]);
+    // The shares of many add up to one but for rounding.
+    expect(rowsOf(...Array<number>(10).fill(0.1))).toHaveLength(1);
+    expect(rowsOf()).toEqual([['UNKNOWN', 1, 0.5]]);
   });
 
   it('are dust below the limit in USD, and without a price below the share or amount of the asset', () => {

@@ -188,6 +188,13 @@ describe('an address with conflicting labels counts for its counterparties', () 
     expect(of(exchange, weak)).toMatchObject({ category: 'EXCHANGE', isRisky: false, isFirm: true });
     const guesses = of({ ...exchange, class: 'structural' }, derived);
     expect(guesses).toMatchObject({ category: 'PHISHING', class: 'structural', isFirm: false });
+    // Also a published label that is too weak to end a walk is no worse than a derived one.
+    const [faint, unlisted] = [
+      { ...exchange, confidence: 0.3 },
+      label('Gone', 'PHISHING', { class: 'list', source: 'ofac', confidence: 0.3 }),
+    ];
+    expect(of(faint, derived)).toMatchObject({ category: 'EXCHANGE', isRisky: false, isFirm: false });
+    expect(of(faint, unlisted)).toMatchObject({ category: 'PHISHING', isRisky: true });
   });
 
   it('as the holder if a seizure or a correction settles the crime', () => {

@@ -89,6 +89,17 @@ describe('a transfer of an unknown token', () => {
     expect(answer.spoofableTransfers).toMatchObject([{ holderSent: null, callsAsset: null, decodes: null }]);
   });
 
+  it('says whether the transaction calls the token, and whether its data is that transfer', async () => {
+    for (const [callsAsset, decodes] of [
+      [false, false],
+      [true, false],
+      [null, null],
+    ] as const) {
+      const answer = await screen({ ...forged, initiation: { sender: ATTACKER, callsAsset, decodes } });
+      expect(answer.spoofableTransfers).toMatchObject([{ holderSent: false, callsAsset, decodes }]);
+    }
+  });
+
   it('is no evidence either if the holder signed the call', async () => {
     const initiation = { sender: HOLDER, callsAsset: true, decodes: true };
     const answer = await screen({ ...forged, initiation });
