@@ -262,6 +262,9 @@ it('an archive holds as many entries and bytes as the format can name', () => {
   const rest = 0xffffffff - (30 + 1) - (46 + 1);
   expect(zipOf([{ ...entry, bytes: rest }]).bytes).toBe(0xffffffff + 22);
   expect(() => zipOf([{ ...entry, bytes: rest + 1 }])).toThrow(/ZIP64/);
+  // An entry that begins behind the last place that the format can name.
+  for (const bytes of [0xffffffff - 30, 0xffffffff - 31 + 1, 0xffffffff])
+    expect(() => zipOf([{ ...entry, bytes }, entry]), `${bytes}`).toThrow(/ZIP64/);
 });
 
 it('an archive whose entry changed its length meanwhile is not completed', () => {
