@@ -22,4 +22,15 @@ describe('a view of a trace', () => {
     expect(traceText(traceView({}, 'ETH', 'trace'))).toBe('direction both, hops 1');
     expect(traceText(traceView({ minUsd: 0 }, 'ETH', 'trace'))).toBe('direction both, hops 1, from 0 USD');
   });
+
+  it('may begin and end on one day, and does not end before it begins', () => {
+    const of = (since?: string, until?: string) =>
+      traceView({ ...(since ? { since } : {}), ...(until ? { until } : {}) }, 'ETH', 'trace');
+    expect(of('2026-01-31', '2026-01-31')).toMatchObject({ since: '2026-01-31', until: '2026-01-31' });
+    expect(of('2026-02-01')).toMatchObject({ since: '2026-02-01', until: null });
+    expect(of(undefined, '2026-01-31')).toMatchObject({ since: null, until: '2026-01-31' });
+    expect(() => of('2026-02-01', '2026-01-31')).toThrow('trace.until: must not be before `since`.');
+    expect(() => of('2026-02-30')).toThrow(/^trace\.since/);
+    expect(() => of(undefined, '2026-02-30')).toThrow(/^trace\.until/);
+  });
 });
