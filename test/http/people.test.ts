@@ -147,7 +147,18 @@ describe.each(['uws', 'node'] as const)('people over HTTP on %s', (backend) => {
     expect((await login('ann@example.org', { code: recoveryCodes[0] })).status).toBe(200);
     const again = await login('ann@example.org', { code: code(1) });
     expect(again.data).toMatchObject({ person: { secondFactor: true } });
-    const body = { password: PASSWORD, code: recoveryCodes[1] };
+    const confirm = (at: number) => ({ password: PASSWORD, code: recoveryCodes[at] });
+    const renewed = await ask('POST', '/auth/totp/recovery-codes', { cookie, body: confirm(1) });
+    const { recoveryCodes: others } = renewed.data as { recoveryCodes: string[] };
+    expect(others).toHaveLength(recoveryCodes.length);
+    const old = await ask('POST', '/auth/totp/disable', { cookie, body: confirm(2) });
+    expect([old.status, old.error]).toEqual([400, expect.stringContaining('code: ')]);
+    const body = { password: PASSWORD, code: others[0] };
+    for (const wrong of [
+      { ...body, password: 'guess' },
+      { password: others[0], code: PASSWORD },
+    ])
+      expect((await ask('POST', '/auth/totp/disable', { cookie, body: wrong })).status).toBe(400);
     expect((await ask('POST', '/auth/totp/disable', { cookie, body })).status).toBe(200);
     expect((await login('ann@example.org')).status).toBe(200);
   });

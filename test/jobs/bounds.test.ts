@@ -329,6 +329,36 @@ describe('the plan of a job', () => {
     await expect(receive('', 'ndjson')).rejects.toThrow('no lines to process');
     expect((await receive(`${'a\n'.repeat(1_500_000)}`, 'ndjson')).bytes).toBe(3_000_000);
   });
+
+  it('is refused as soon as the disk has no room, which is looked at every 64 MB', async () => {
+    let looks = 0;
+    const room = 1;
+    const input = await openInput(
+      { path: join(folder.path, 'in'), kind: 'labels', format: 'ndjson' },
+      {
+        async checkRoom() {
+          looks++;
+          if (looks > room) throw new AssayError('OVERLOADED', 'The disk is full.');
+        },
+      },
+    );
+    const megabyte = Buffer.from(`${'a'.repeat(1_023)}\n`.repeat(1_024));
+    const write = async (count: number): Promise<void> => {
+      for (let at = 0; at < count; at++) await input.write(megabyte);
+    };
+    try {
+      // A buffer is written when the next byte arrives.
+      await write(64);
+      expect(looks).toBe(0);
+      await write(1);
+      expect(looks).toBe(1);
+      await write(63);
+      await expect(write(1)).rejects.toThrow('The disk is full.');
+      expect(looks).toBe(2);
+    } finally {
+      await input.close();
+    }
+  });
 });
 
 describe('the lines of a job', () => {
@@ -585,6 +615,45 @@ describe('expired and interrupted jobs', () => {
     const left = await leftOf([receiving(1, minutes), receiving(2, minutes - 1)], { isShared: true });
     expect(left).toMatchObject({ kept: [idOf(2)], folders: [idOf(2)] });
   });
+});
+
+it('gives the lease of the scheduler back only when the scheduler has stopped', async () => {
+  const steps: string[] = [];
+  const jobs = openBulkJobs(
+    { storePath: join(folder.path, 'jobs.mdb'), folder: join(folder.path, 'files'), isShared: true },
+    {
+      runner: { slots: 0, run: () => new Promise(() => {}), close: async () => {} },
+      billing: { settle: async () => {} } as never,
+      clock: { now: () => 0, monotonic: () => 0 },
+      random: systemRandom,
+      log: silentLogger,
+      leases: {
+        states: () => [],
+        look: async () => {},
+        take: async () => ({
+          ...{ name: 'scheduler', fence: null, previous: null, isHeld: () => true },
+          release: async () => void steps.push('lease given back'),
+          lost: new AbortController().signal,
+        }),
+      },
+    },
+  );
+  const { scheduler } = jobs;
+  const [start, stop] = [scheduler.start.bind(scheduler), scheduler.stop.bind(scheduler)];
+  scheduler.start = (fence) => {
+    steps.push('started');
+    start(fence);
+  };
+  scheduler.stop = async () => {
+    steps.push('stopping');
+    await stop();
+    await new Promise((resolve) => setImmediate(resolve));
+    steps.push('stopped');
+  };
+  jobs.start();
+  await expect.poll(() => steps, { interval: 1 }).toEqual(['started']);
+  await jobs.close();
+  expect(steps).toEqual(['started', 'stopping', 'stopped', 'lease given back']);
 });
 
 it('rejects writes to jobs by an earlier holder of the lease', async () => {

@@ -1,15 +1,48 @@
 /** The leaves and the root of a batch: of few lines, of many that the thread hashes, and of those that it had when it failed. */
 import { randomBytes } from 'node:crypto';
+import { EventEmitter } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { MerkleFrontier } from '../../src/base/merkle.ts';
 import { workerUrl } from '../../src/base/paths.ts';
 import { LINE_SALT_BYTES, LineLeaves } from '../../src/base/salted-lines.ts';
 import { BatchLines, type NewBatchThread } from '../../src/receipts/batch-lines.ts';
+import type { BatchMessage } from '../../src/receipts/batch-thread.ts';
 import { RECEIPT_LIMITS } from '../../src/receipts/limits.ts';
 
 /** Offset of the lines in the buffer of a response. */
 const START = 7;
+
+/** A thread that answers when it is told to, and records whether it keeps the process running. */
+class HandThread extends EventEmitter {
+  isHeld = true;
+  readonly threadId = 1;
+  readonly #messages: BatchMessage[] = [];
+
+  get waiting(): readonly string[] {
+    return this.#messages.map((message) => (message !== null && 'leaves' in message ? 'root' : 'chunk'));
+  }
+
+  ref(): void {
+    this.isHeld = true;
+  }
+
+  unref(): void {
+    this.isHeld = false;
+  }
+
+  postMessage(message: BatchMessage): void {
+    if (message === null) setImmediate(() => this.emit('exit', 0));
+    else this.#messages.push(message);
+  }
+
+  /** Answers the oldest message; the hashes do not matter here. */
+  answer(): void {
+    const message = this.#messages.shift();
+    if (message === undefined || message === null) return;
+    this.emit('message', 'leaves' in message ? { root: Buffer.alloc(32) } : { chunk: message.chunk });
+  }
+}
 
 describe('lines of a batch', () => {
   let lines: BatchLines;
@@ -81,6 +114,28 @@ describe('lines of a batch', () => {
     const third = addAll(600, someBytes);
     expect(await lines.close()).toEqual(third);
     expect(threads).toHaveLength(2);
+  });
+
+  it('keeps the process running until the thread has returned every root', async () => {
+    const thread = new HandThread();
+    lines = new BatchLines(() => thread as unknown as Worker);
+    const closed = [0, 1].map(() => {
+      addAll(RECEIPT_LIMITS.batchChunkLinesMin, someBytes);
+      return lines.close();
+    });
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    expect([thread.isHeld, thread.waiting]).toEqual([true, ['chunk', 'chunk']]);
+    for (const [isHeld, waiting] of [
+      [true, ['chunk', 'root']],
+      [true, ['root', 'root']],
+      [true, ['root']],
+      [false, []],
+    ] as const) {
+      thread.answer();
+      await turn();
+      expect([thread.isHeld, thread.waiting]).toEqual([isHeld, waiting]);
+    }
+    expect(await Promise.all(closed)).toHaveLength(2);
   });
 
   it('hashes all lines when it is stopped, and later ones', async () => {

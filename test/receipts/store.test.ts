@@ -146,6 +146,15 @@ overLiveStates((makeState) => {
       expect(store.get(idAt(1))).toBeNull();
     });
 
+    it('keeps labels of exactly the limit, and none of a byte more', async () => {
+      // The brackets and the quotation marks of the text.
+      const most = RECEIPT_LIMITS.evidenceBytesMax - 4;
+      await add(1, { labels: ['x'.repeat(most)] });
+      const row = store.get(idAt(1));
+      expect(row && store.content(row)?.evidence.labels).toEqual(['x'.repeat(most)]);
+      expect(() => add(2, { labels: ['x'.repeat(most + 1)] })).toThrow('are stored');
+    });
+
     it('erases the content of a receipt and keeps its hash', async () => {
       const { sha256 } = await add(1);
       await add(2);

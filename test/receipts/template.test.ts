@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { seededUint32 } from '../../src/base/random.ts';
+import { RECEIPT_LIMITS } from '../../src/receipts/limits.ts';
 import { type Receipt, receiptBytes } from '../../src/receipts/receipt.ts';
 import { ReceiptTemplate } from '../../src/receipts/template.ts';
 import { receiptWith } from './world.ts';
@@ -37,5 +38,18 @@ describe('a template of receipts', () => {
       expect(hash).toEqual(createHash('sha256').update(bytes).digest());
       expect(template.receiptOf(own)).toEqual(receipt);
     }
+  });
+
+  it.each([-1, 0, 1])('gives the same bytes of a receipt at its greatest length %i', (more) => {
+    const longest = RECEIPT_LIMITS.receiptBytesMax + more;
+    const receiptOf = (chars: number): Receipt => receiptWith({ subject: ['x'.repeat(chars)] });
+    const receipt = receiptOf(longest - receiptBytes(receiptOf(0)).length);
+    const { id, subject, requestSha256, answerSha256, evidenceSha256, salt, ...shared } = receipt;
+    const own = { id, subject, requestSha256, answerSha256, evidenceSha256, salt };
+    const { hash, encoded } = new ReceiptTemplate(shared).textOf(own);
+    const bytes = receiptBytes(receipt);
+    expect(bytes).toHaveLength(longest);
+    expect(encoded.join('') === bytes.toString('base64url')).toBe(true);
+    expect(hash).toEqual(createHash('sha256').update(bytes).digest());
   });
 });

@@ -165,6 +165,15 @@ describe('bech32', () => {
 });
 
 describe('base58check addresses', () => {
+  it.each<[ChainId, string]>([
+    ['BTC', '1BoatSLRHtKNngkdXEeobR76b53LETtpy0'],
+    ['BTC', '1BoatSLRHtKNngkdXEeobR76b53LETtpyI'],
+    ['DOGE', 'D7Y55r6Yoc1G8EECxkQ6SuSjTgGJJ7M6yl'],
+    ['TRON', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6O'],
+  ])('of %s name a character outside of the alphabet in %s', (chain, text) => {
+    expect(read(chain, text)).toMatch(/^characters: .*not in the base58 alphabet/);
+  });
+
   it.each([
     ['BTC', 0, 'p2pkh', [111, 196]],
     ['LTC', 48, 'p2pkh', [111, 58, 196]],

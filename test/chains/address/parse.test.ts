@@ -280,6 +280,19 @@ describe('every codec', () => {
     );
   });
 
+  it('has no text for a key of a kind that does not exist, or of another chain', () => {
+    const unknown = (id: ChainId, kind: number, keyByte: number = chainOf(id).keyByte): void => {
+      const key = Uint8Array.of(keyByte, kind, ...new Uint8Array(33));
+      expect(() => formatAddressKey(key, id), `${id} ${kind}`).toThrow(`is not an address key of ${id}`);
+    };
+    for (const { id, keyByte } of CHAINS) {
+      for (const kind of [0, 255]) unknown(id, kind);
+      unknown(id, 1, keyByte ^ 0x80);
+    }
+    // Around the witness versions, which have the kinds 18 to 32 besides the named ones.
+    for (const id of ['BTC', 'LTC'] as const) for (const kind of [6, 9, 15, 16, 33, 34]) unknown(id, kind);
+  });
+
   it('reads nothing behind the end of a text, wherever it is cut', () => {
     const [out, alone] = [new Uint8Array(maxKeyBytes), new Uint8Array(maxKeyBytes)];
     fc.assert(

@@ -143,11 +143,19 @@ describe('checkpoints', () => {
     );
   });
 
+  it('are read with further lines, which say nothing about the log', () => {
+    const { size, note } = parseCheckpoint(SOFA.replace('jxq2I=\n', 'jxq2I=\nmore\nand more\n'));
+    expect(size).toBe(20_852_163);
+    expect(note.text.endsWith('jxq2I=\nmore\nand more\n')).toBe(true);
+  });
+
   it.each([
     ['a size with a leading zero', SOFA.replace('\n2085', '\n02085')],
     ['a negative size', SOFA.replace('\n2085', '\n-2085')],
     ['a size beyond 2^48', SOFA.replace('\n20852163', '\n281474976710657')],
     ['a short root', SOFA.replace('CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=', 'CsUYag==')],
+    ['no origin', SOFA.replace('example.com/behind-the-sofa\n', '\n')],
+    ['an empty line behind the root', SOFA.replace('jxq2I=\n', 'jxq2I=\n\nmore\n')],
     ['no root', SOFA.replace('\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=', '')],
   ])('reject %s', (_, text) => {
     expect(() => parseCheckpoint(text)).toThrow('checkpoint: ');

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { consistencyParts, isConsistent } from '../../../src/base/merkle.ts';
 import { verifyCheckpoint } from '../../../src/receipts/log/checkpoint.ts';
+import { LOG_LIMITS } from '../../../src/receipts/log/limits.ts';
 import { type ReceiptLog, tilesOf } from '../../../src/receipts/log/log.ts';
 import { verifyProof } from '../../../src/receipts/log/proof.ts';
 import type { LogStore } from '../../../src/receipts/log/store.ts';
@@ -64,6 +65,16 @@ describe('the transparency log', () => {
     expect((await Promise.all(appended)).flat()).toHaveLength(4_106);
     expect(head().size).toBe(4_106);
     expect(() => log.append(entriesOf(0, 1))).toThrow('is closed');
+  });
+
+  it('takes as many entries as may wait, and refuses one more until they are appended', async () => {
+    const most = LOG_LIMITS.waitingEntriesMax;
+    const half = log.append(entriesOf(0, most / 2));
+    const rest = log.append(entriesOf(most / 2, most));
+    expect(() => log.append([entryOf(most)])).toThrow('Too many receipts wait');
+    expect(await half).toHaveLength(most / 2);
+    expect(await rest).toHaveLength(most / 2);
+    expect(await log.append([entryOf(most)])).toEqual([{ id: `receipt-${most}`, index: most }]);
   });
 
   it('rejects another hash for an id, and only that', async () => {

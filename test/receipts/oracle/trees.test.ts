@@ -140,6 +140,14 @@ describe('OracleTrees', () => {
     expect(builds).toBe(before);
   });
 
+  it('knows of a tree which labels it has, if they change before it is built', async () => {
+    const asked = trees.root('ETH');
+    version = 'v2';
+    expect(await asked).toMatchObject({ dataVersion: 'v2' });
+    expect(await trees.root('ETH')).toMatchObject({ dataVersion: 'v2' });
+    expect(builds).toBe(1);
+  });
+
   it('tries again after a build that failed', async () => {
     const wrong = new OracleTrees(folder.path, {
       ...{ dataVersion: () => version, clock: systemClock },
