@@ -36,6 +36,8 @@ describe('scripts', () => {
     // Before a letter that is silent, another one may be silent: the first is, in the second it is not.
     ['นิพนธ์ จันทร์', 'Niphon Chan'],
     ['สุรยุทธ์ จุลานนท์', 'Surayut Chulanon'],
+    // More readings than one word may have keys.
+    ['マリオ・カルバレンツァーノ', 'Mario Carvalenzano'],
   ])('%s is found as %s', (a, b) => {
     expect(confidence(a, b)).toBeGreaterThanOrEqual(0.7);
   });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
+import { createLocalChunks } from '../../src/pool/local-chunks.ts';
 import { createPool, type PoolOptions, type WorkerPool } from '../../src/pool/pool.ts';
 import { type LabelFolder, labelFolder } from '../jobs/label-folder.ts';
 
@@ -192,5 +193,32 @@ describe('the worker pool', () => {
     await expect(running.run('screening', '1' as never)).rejects.toMatchObject({ code: 'OVERLOADED' });
     expect(await Promise.all(taken)).toEqual(['100', '1']);
     await closed;
+  });
+
+  it('is closed when the tasks that it accepted have ended, failed ones too', async () => {
+    const running = start({ worker: oddWorker() });
+    const ended: string[] = [];
+    for (const message of ['50', 'throw', '1'])
+      running.run('screening', message as never).then(
+        () => ended.push(message),
+        () => ended.push(message),
+      );
+    await running.close();
+    expect([ended.toSorted(), running.pending]).toEqual([['1', '50', 'throw'], 0]);
+  });
+
+  it('of chunks is closed when the chunk that runs has ended, and takes no more', async () => {
+    const chunks = createLocalChunks({ ...folders, worker: oddWorker(), threads: 1 }, { log: silentLogger });
+    const { signal } = new AbortController();
+    let isAnswered = false;
+    const answer = chunks.run('300' as never, signal).then((value) => {
+      isAnswered = true;
+      return value;
+    });
+    await chunks.close();
+    expect(isAnswered).toBe(true);
+    expect(await answer).toBe('300');
+    await expect(chunks.run('1' as never, signal)).rejects.toMatchObject({ code: 'OVERLOADED' });
+    await chunks.close();
   });
 });
