@@ -227,6 +227,9 @@ describe('matching name parts', () => {
     expect(indexKeysOf(part('x', { skeleton: 'bksrt', consonants: '' }))).toContain('~bksr');
     expect(indexKeysOf(part('x', { skeleton: '', consonants: 'bk', script: 'syllabic' }))).toEqual([':x']);
     expect(indexKeysOf(part('khan', { folded: 'han', skeleton: '', consonants: '' }))).toContain(':khn');
+    const written = (text: string) => indexKeysOf(part(text, { folded: 'x', skeleton: '', consonants: '' }));
+    expect(written('khe').sort()).toEqual([':x', ':khe', ':he', ':ke', ':kh'].sort());
+    expect(written('ph').sort()).toEqual([':x', ':ph'].sort());
     expect(
       indexKeysOf(part('khan', { folded: 'han', skeleton: '', consonants: '', script: 'abjad' })),
     ).not.toContain(':khan');

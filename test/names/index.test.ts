@@ -80,6 +80,20 @@ describe('an index of names', () => {
     index.close();
   });
 
+  it('shows of names that match alike the one that the list has first', async () => {
+    const index = await indexOf('alike', [
+      entity('1', ['Omari Ali Hasan', 'Ali Hasan Omari']),
+      entity('2', ['Viktorov Pavel Yegorkin', 'Pavel Yegorkin Viktorov', 'Pavel Viktorov']),
+    ]);
+    const shown = (name: string): string | undefined => index.match({ name })[0]?.matchedName;
+    expect(['Hasan Ali Omari', 'Yegorkin Pavel Viktorov', 'Pavel Yegorkin'].map(shown)).toEqual([
+      'Omari Ali Hasan',
+      'Viktorov Pavel Yegorkin',
+      'Viktorov Pavel Yegorkin',
+    ]);
+    index.close();
+  });
+
   it('finds every entity with a common name, and a name that consists only of a title', async () => {
     const bearers = Array.from({ length: 90 }, (_, at) => entity(`a${at}`, ['Abdul Rahman']));
     const others = Array.from({ length: 400 }, (_, at) => entity(`0${at}`, [`Abdul Rahman ${at} Example`]));
