@@ -1,12 +1,28 @@
 /** POST /namescreen/bulk and cleared matches in the front end: bounds, charges, and the account that owns each match. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { NameRequest } from '../../src/names/screen-names.ts';
 import { openWorld, type World } from './world.ts';
+import { worldNames } from './world-names.ts';
 
 describe.each(['uws', 'node'] as const)('name screening on %s', (backend) => {
   let world: World;
   let key: string;
+  /** The names of the last request. */
+  let screened: readonly NameRequest[] = [];
   beforeAll(async () => {
-    world = await openWorld({ backend });
+    const names = worldNames();
+    world = await openWorld({
+      backend,
+      useCases: {
+        names: {
+          ...names,
+          screen(requests) {
+            screened = requests;
+            return names.screen(requests);
+          },
+        },
+      },
+    });
     key = await world.key({ rateLimits: { names: 1_000 } });
   });
   afterAll(() => world.close());
@@ -52,6 +68,27 @@ describe.each(['uws', 'node'] as const)('name screening on %s', (backend) => {
     expect(body).not.toHaveProperty('success');
     expect(body).not.toHaveProperty('data');
     expect(await balance()).toBe(before - 2);
+  });
+
+  it('screens every name with the options of the request, and with no others', async () => {
+    const names = [{ name: 'Ann Listed' }, { name: 'Bob Unknown' }];
+    const options = { threshold: 0.98, limit: 3, explain: false };
+    for (const given of [
+      {},
+      options,
+      ...Object.entries(options).map(([name, value]) => ({ [name]: value })),
+    ]) {
+      expect((await ask('POST', '/namescreen/bulk', { names, ...given })).status).toBe(200);
+      expect(
+        screened.map(({ name, threshold, limit, explain }) => ({ name, threshold, limit, explain })),
+      ).toEqual(
+        names.map((one) => ({
+          ...one,
+          ...{ threshold: undefined, limit: undefined, explain: undefined },
+          ...given,
+        })),
+      );
+    }
   });
 
   it.each([
