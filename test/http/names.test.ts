@@ -72,13 +72,16 @@ describe.each(['uws', 'node'] as const)('name screening on %s', (backend) => {
 
   it('screens every name with the options of the request, and with no others', async () => {
     const names = [{ name: 'Ann Listed' }, { name: 'Bob Unknown' }];
+    const accountId = `options-${backend}`;
+    const own = await world.key({ accountId, rateLimits: { names: 1_000 } });
+    await world.access.ledger().book({ accountId, type: 'GRANT', amount: 100, reference: null });
     const options = { threshold: 0.98, limit: 3, explain: false };
     for (const given of [
       {},
       options,
       ...Object.entries(options).map(([name, value]) => ({ [name]: value })),
     ]) {
-      expect((await ask('POST', '/namescreen/bulk', { names, ...given })).status).toBe(200);
+      expect((await ask('POST', '/namescreen/bulk', { names, ...given }, own)).status).toBe(200);
       expect(
         screened.map(({ name, threshold, limit, explain }) => ({ name, threshold, limit, explain })),
       ).toEqual(
