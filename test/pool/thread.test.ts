@@ -1,4 +1,4 @@
-/** What a thread of the pool answers and logs if a task fails, and when it opens newer snapshots. */
+/** A thread of the pool: its answer and its log if a task fails, and when it opens newer snapshots. */
 import { expect, it } from 'vitest';
 import { BufferPool } from '../../src/base/buffer-pool.ts';
 import { AssayError } from '../../src/base/errors.ts';

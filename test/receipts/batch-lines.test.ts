@@ -13,7 +13,7 @@ import { RECEIPT_LIMITS } from '../../src/receipts/limits.ts';
 /** Offset of the lines in the buffer of a response. */
 const START = 7;
 
-/** A thread that answers when it is told to, and records whether it keeps the process running. */
+/** A thread that answers on request, and records whether it keeps the process running. */
 class HandThread extends EventEmitter {
   isHeld = true;
   readonly threadId = 1;

@@ -1,4 +1,4 @@
-/** What a node says about a replicated store that cannot be used, and how often it logs that. */
+/** The state of a replicated store that cannot be used, and how often it is logged. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Logger } from '../../../src/base/log.ts';
 import { ReplicaHealth } from '../../../src/state/replica/health.ts';
