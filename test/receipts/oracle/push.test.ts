@@ -244,17 +244,32 @@ describe.skipIf(!hasAnvil)('a push into contracts', () => {
     expect(await nonce()).toBe(used + 2);
   });
 
-  it('sends a pending transaction again with a higher fee, never above the highest', async () => {
-    const pushing = pushList(FACTS, setOf(1), target(await open({ bumpMs: 100, feeMax: 5_000_000_000n })));
-    const prices = new Set<string>();
-    for (let looks = 0; looks < 100 && prices.size < 2; looks++) {
+  /** Returns the fees of pending transactions that are seen in up to `looks` looks, a tenth of a second apart, until there are `most`. */
+  async function pendingFees(looks: number, most: number): Promise<ReadonlySet<string>> {
+    const fees = new Set<string>();
+    for (let look = 0; look < looks && fees.size < most; look++) {
       await sleep(100);
       const { pending } = await anvil.rpc<{
         pending: Record<string, Record<string, { maxFeePerGas: string }>>;
       }>('txpool_content');
       for (const transactions of Object.values(pending))
-        for (const { maxFeePerGas } of Object.values(transactions)) prices.add(maxFeePerGas);
+        for (const { maxFeePerGas } of Object.values(transactions)) fees.add(maxFeePerGas);
     }
+    return fees;
+  }
+
+  it('leaves the fee of a pending transaction as it is until its time has come', async () => {
+    const pushing = pushList(FACTS, setOf(1), target(await open({ bumpMs: 600_000 })));
+    while ((await pendingFees(1, 1)).size === 0);
+    const fees = await pendingFees(10, 2);
+    mineOn();
+    expect((await pushing).batches).toHaveLength(1);
+    expect(fees.size).toBe(1);
+  });
+
+  it('sends a pending transaction again with a higher fee, never above the highest', async () => {
+    const pushing = pushList(FACTS, setOf(1), target(await open({ bumpMs: 100, feeMax: 5_000_000_000n })));
+    const prices = await pendingFees(100, 2);
     mineOn();
     expect((await pushing).batches).toHaveLength(1);
     expect(prices.size).toBeGreaterThan(1);
