@@ -5,7 +5,7 @@
 import { isOneEdit, jaroWinkler } from './edits.ts';
 import type { NamePart, NamePartKind, ParsedName } from './parse.ts';
 import { gluedPart, PARTS_MAX } from './parse.ts';
-import { foreignReadingOf, readingOf } from './readings/pattern.ts';
+import { foreignReadingOf, mayRead, readingOf } from './readings/pattern.ts';
 import { LEAST_SIMILARITY, type Meeting, mayMatch, mayMatchLetters, meet, NO_MEETING } from './similarity.ts';
 
 export interface Alignment {
@@ -85,12 +85,6 @@ export class Meetings {
     return known;
   }
 
-  /** Keeps a meeting that was computed elsewhere. */
-  keep(asked: NamePart, listed: NamePart, meeting: Meeting): void {
-    this.rowOf(asked).set(listed, meeting);
-    this.kept++;
-  }
-
   /** Returns how similar the two parts look, regardless of their weight. */
   near(asked: NamePart, listed: NamePart): number {
     let row = this.likenesses.get(asked);
@@ -143,18 +137,32 @@ export interface Edge {
   readonly rank: number;
 }
 
-const GLUED_LEAST = 0.86;
+export const GLUED_LEAST = 0.86;
 /** Maximum difference in letters of a word and adjacent words that are written as one. */
-const GLUED_APART = 2;
+export const GLUED_APART = 2;
+/** Maximum number of letters that joined words in their own script have more than the Latin word that spells them. */
+const READ_APART = 1;
 /** Minimum weight of a word that is a name on its own. */
-const NAME_LEAST = 0.4;
+export const NAME_LEAST = 0.4;
 
 /** Pairs the parts of two names greedily, the best pair first. */
 export const align = (left: ParsedName, right: ParsedName, meetings = new Meetings()): Alignment =>
   pairUp(left, right, edgesOf(left, right, meetings));
 
-/** Returns all pairs of parts, single or joined, that are similar. */
-export function edgesOf(left: ParsedName, right: ParsedName, meetings: Meetings): Edge[] {
+/** How each part of one name compares with each part of another: part `j` of the right name is at `i * PARTS_MAX + j`. */
+export type MeetingTable = readonly Meeting[];
+
+/**
+ * Returns all pairs of parts, single or joined, that are similar.
+ *
+ * @param known How the single parts compare, if the caller knows it.
+ */
+export function edgesOf(
+  left: ParsedName,
+  right: ParsedName,
+  meetings: Meetings,
+  known: MeetingTable | null = null,
+): Edge[] {
   const edges: Edge[] = [];
   const a = left.parts;
   const b = right.parts;
@@ -162,15 +170,7 @@ export function edgesOf(left: ParsedName, right: ParsedName, meetings: Meetings)
     for (let j = 0; j < b.length; j++) {
       const x = a[i] as NamePart;
       const y = b[j] as NamePart;
-      // Most pairs of parts have nothing in common, which their letters show.
-      if (
-        x.kind === 'name' &&
-        y.kind === 'name' &&
-        x.groups.length === 0 &&
-        !mayMatch(x, y, LEAST_SIMILARITY)
-      )
-        continue;
-      const meeting = meetings.meet(x, y);
+      const meeting = known === null ? meetSingle(x, y, meetings) : (known[i * PARTS_MAX + j] as Meeting);
       if (meeting.similarity < LEAST_SIMILARITY) continue;
       edges.push(edge(i, 1, j, 1, meeting, (x.weight + y.weight) / 2, a.length, b.length));
     }
@@ -190,6 +190,12 @@ export function edgesOf(left: ParsedName, right: ParsedName, meetings: Meetings)
   if (right.segments.length > 0) joinSegments(right, left, true, edges, meetings);
   return edges;
 }
+
+/** Compares two single parts. Most pairs of parts have nothing in common, which their letters show. */
+const meetSingle = (x: NamePart, y: NamePart, meetings: Meetings): Meeting =>
+  x.kind === 'name' && y.kind === 'name' && x.groups.length === 0 && !mayMatch(x, y, LEAST_SIMILARITY)
+    ? NO_MEETING
+    : meetings.meet(x, y);
 
 /** Chooses pairs greedily, the best first. */
 export function pairUp(left: ParsedName, right: ParsedName, edges: Edge[]): Alignment {
@@ -275,9 +281,14 @@ function glue(
 ): void {
   // Longer words match no word of the other name.
   let longest = 0;
-  for (let at = 0; at < singles.length; at++)
-    if (exactSingles[at] === 0)
-      longest = Math.max(longest, (singles[at] as NamePart).text.length + GLUED_APART);
+  let longestLatin = 0;
+  for (let at = 0; at < singles.length; at++) {
+    if (exactSingles[at] === 1) continue;
+    const { text, kind, script } = singles[at] as NamePart;
+    longest = Math.max(longest, text.length + GLUED_APART);
+    if (kind === 'name' && script === 'latin')
+      longestLatin = Math.max(longestLatin, text.length + READ_APART);
+  }
   for (let at = 0; at < parts.length; at++) {
     if (exactParts[at] === 1) continue;
     const first = parts[at] as NamePart;
@@ -290,6 +301,7 @@ function glue(
       text += next.text;
       folded = withoutDouble(folded, next.folded);
       origin += next.origin;
+      if (origin.length > longestLatin && origin !== '') break;
       weight += next.weight;
       letters |= next.letters;
       if (text.length > 30) break;
@@ -331,8 +343,10 @@ export function mayJoin(left: ParsedName, right: ParsedName): boolean {
 
 /** Compares words in a script without one Latin spelling, written as one, with a Latin word. */
 function readAsOne(origin: string, single: NamePart): Meeting {
-  if (single.script !== 'latin' || single.text.length < origin.length - 1) return NO_MEETING;
-  const similarity = readingOf(origin).matches(single.text);
+  if (single.script !== 'latin' || single.text.length + READ_APART < origin.length) return NO_MEETING;
+  const { heard } = single;
+  if (!mayRead(origin, heard)) return NO_MEETING;
+  const similarity = readingOf(origin).matches(single.text, heard);
   return similarity === 0 ? NO_MEETING : { kind: 'phonetic', similarity };
 }
 
@@ -392,7 +406,7 @@ const contradiction = (name: ParsedName, over: readonly number[]): number => {
 };
 
 /** Weights of one part that matched, on one side: an initial stands for most of a word. */
-const INITIAL_COVERS = 0.8;
+export const INITIAL_COVERS = 0.8;
 /** Similarity from which a part of a family name counts as found. */
 const FAMILY_LEAST = 0.6;
 /** A pair with a lower weight is not a name of its own. */
@@ -633,7 +647,8 @@ function partialOf(left: ParsedName, right: ParsedName, aligned: Alignment): num
   return 0;
 }
 
-const isOwnName = (part: NamePart): boolean => part.weight >= PAIR_LEAST && part.kind !== 'particle';
+export const isOwnName = (part: Pick<NamePart, 'weight' | 'kind'>): boolean =>
+  part.weight >= PAIR_LEAST && part.kind !== 'particle';
 
 function namesIn(name: ParsedName): number {
   let count = 0;

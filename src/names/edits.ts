@@ -16,6 +16,23 @@ export function isOneEdit(a: string, b: string): boolean {
   return short.charCodeAt(at) === long.charCodeAt(at + 1) && short.charCodeAt(at + 1) === long.charCodeAt(at);
 }
 
+/** The same for a word and a word of a–z and digits in bytes, from `from` to `to`. */
+export function isOneEditOf(text: string, bytes: Uint8Array, from: number, to: number): boolean {
+  const length = to - from;
+  const apart = length - text.length;
+  if (apart > 1 || apart < -1) return false;
+  const shorter = apart < 0 ? length : text.length;
+  let at = 0;
+  while (at < shorter && text.charCodeAt(at) === bytes[from + at]) at++;
+  let end = 0;
+  while (end < shorter - at && text.charCodeAt(text.length - 1 - end) === bytes[to - 1 - end]) end++;
+  // The letters between those that are equal from either end.
+  const middle = shorter - at - end;
+  if (apart !== 0) return middle === 0;
+  if (middle !== 2) return middle === 1;
+  return text.charCodeAt(at) === bytes[from + at + 1] && text.charCodeAt(at + 1) === bytes[from + at];
+}
+
 const VOWELS = 'aeiou';
 /** Consonants that romanisations interchange. */
 const NEAR: ReadonlySet<string> = new Set(
@@ -26,7 +43,8 @@ const NEAR: ReadonlySet<string> = new Set(
 );
 
 const ROW = 64;
-const LETTERS_COUNTED = ROW - 4;
+/** Letters of a word that count. */
+export const LETTERS_COUNTED = ROW - 4;
 /** Costs by letter codes: of a substitution, and of an extra letter. Digits have the codes from 26. */
 const CODES = 36;
 const swaps = new Float64Array(CODES * CODES);
@@ -49,7 +67,11 @@ const rowC = new Float64Array(ROW);
 const codesA = new Uint8Array(ROW);
 const codesB = new Uint8Array(ROW);
 
-const codeOf = (unit: number): number => (unit >= 97 ? (unit - 97) % 26 : 26 + ((unit - 48) % 10));
+/** The codes of character codes: letters have 0 to 25, digits 26 to 35. */
+const codes = new Uint8Array(256);
+for (let unit = 0; unit < codes.length; unit++)
+  codes[unit] = unit >= 97 ? (unit - 97) % 26 : 26 + (Math.max(0, unit - 48) % 10);
+const codeOf = (unit: number): number => codes[unit & 0xff] as number;
 
 function encode(text: string, from: number, to: number, into: Uint8Array): number {
   const length = to - from;
@@ -106,35 +128,59 @@ export function weighedEditsOf(
   return editTable(m, endRight - start, start === 0 ? FIRST_LETTER : 0, most);
 }
 
+/** Computes the cost of letters that only one word has. */
+function gapsOf(letters: Uint8Array, count: number): number {
+  let cost = 0;
+  for (let at = 0; at < count; at++) cost += gaps[letters[at] as number] as number;
+  return cost;
+}
+
 /** Computes the cost of the first `m` codes of the left word and the first `n` of the right one. */
 function editTable(m: number, n: number, wrongFirst: number, most: number): number {
+  if (m === 0 || n === 0) return gapsOf(m === 0 ? codesB : codesA, m + n);
   let before = rowA;
   let last = rowB;
   let now = rowC;
+  let edge = 0;
   last[0] = 0;
-  for (let j = 1; j <= n; j++) last[j] = (last[j - 1] as number) + (gaps[codesB[j - 1] as number] as number);
-  for (let i = 1; i <= m; i++) {
-    const x = codesA[i - 1] as number;
+  for (let j = 0; j < n; j++) {
+    edge += gaps[codesB[j] as number] as number;
+    last[j + 1] = edge;
+  }
+  let wrong = wrongFirst;
+  let previous = -1;
+  for (let i = 0; i < m; i++) {
+    const x = codesA[i] as number;
     const gapX = gaps[x] as number;
-    now[0] = (last[0] as number) + gapX;
-    let least = now[0];
-    for (let j = 1; j <= n; j++) {
-      const y = codesB[j - 1] as number;
-      const swapped = x === y ? 0 : (swaps[x * CODES + y] as number) + (i === 1 || j === 1 ? wrongFirst : 0);
-      let best = (last[j - 1] as number) + swapped;
-      const less = (last[j] as number) + gapX;
-      const more = (now[j - 1] as number) + (gaps[y] as number);
+    const swapsOfX = x * CODES;
+    let diagonal = last[0] as number;
+    let beside = diagonal + gapX;
+    let least = beside;
+    let lastY = -1;
+    now[0] = beside;
+    for (let j = 0; j < n; j++) {
+      const y = codesB[j] as number;
+      const above = last[j + 1] as number;
+      let best = diagonal;
+      if (x !== y) best += (swaps[swapsOfX + y] as number) + (j === 0 ? wrongFirst : wrong);
+      const less = above + gapX;
+      const more = beside + (gaps[y] as number);
       if (less < best) best = less;
       if (more < best) best = more;
-      if (i > 1 && j > 1 && x === codesB[j - 2] && codesA[i - 2] === y) {
-        const turned = (before[j - 2] as number) + TRANSPOSED;
+      if (x === lastY && previous === y) {
+        const turned = (before[j - 1] as number) + TRANSPOSED;
         if (turned < best) best = turned;
       }
-      now[j] = best;
+      now[j + 1] = best;
       if (best < least) least = best;
+      diagonal = above;
+      beside = best;
+      lastY = y;
     }
     // A transposition leads from the row before, and costs less than its two rows.
     if (least > most + TRANSPOSED) return Number.POSITIVE_INFINITY;
+    wrong = 0;
+    previous = x;
     const oldest = before;
     before = last;
     last = now;

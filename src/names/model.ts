@@ -2,7 +2,7 @@
  * Converts the features of two names to a confidence: a logistic model with weights fitted to pairs with known answers
  * (docs/decisions/name-matching.md). Other evidence shifts its log-odds.
  */
-import type { Alignment, NameFeatures } from './compare.ts';
+import type { Alignment, MeetingTable, NameFeatures } from './compare.ts';
 import { type BestCase, bestCaseOf, type Edge, edgesOf, features, Meetings, pairUp } from './compare.ts';
 import type { MatchReason, NameQuery } from './name.ts';
 import type { NamePart, ParsedName } from './parse.ts';
@@ -136,20 +136,28 @@ export function judge(left: ParsedName, right: ParsedName, meetings = new Meetin
 /**
  * The same, if the log-odds may be `floor` or more; otherwise null. Most candidates of a query share one word with it, and are recognised
  * before their parts are paired.
+ *
+ * @param known How the single parts compare, if the caller knows it.
  */
 export function judgeAbove(
   left: ParsedName,
   right: ParsedName,
   floor: number,
   meetings: Meetings,
+  known: MeetingTable | null = null,
 ): Judgement | null {
   const model = shippedModel();
-  // How nearly a name is found ranks names below the model's `most`.
-  const needsNear = logOdds(model.near.most) >= floor;
-  const edges = edgesOf(left, right, meetings);
+  const needsNear = ranksNear(floor);
+  const edges = edgesOf(left, right, meetings, known);
   if (!needsNear && mostLogit(bestCaseOf(left, right, edges), model) < floor) return null;
   return judgeEdges(left, right, edges, meetings, needsNear);
 }
+
+/** Returns whether names count that match only nearly: how nearly a name is found ranks names below the model's `most`. */
+export const ranksNear = (floor: number): boolean => logOdds(shippedModel().near.most) >= floor;
+
+/** Returns whether the log-odds of names with these bounds may be `floor` or more, if names that match only nearly do not count. */
+export const mayReach = (best: BestCase, floor: number): boolean => mostLogit(best, shippedModel()) >= floor;
 
 function judgeEdges(
   left: ParsedName,

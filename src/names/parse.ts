@@ -2,6 +2,7 @@
 import { countryWords } from '../sources/countries.ts';
 import { isOneEdit } from './edits.ts';
 import { koreanInCyrillic } from './readings/kontsevich.ts';
+import { type Heard, heardOf, type Reading, readingOf } from './readings/pattern.ts';
 import { wadeOf } from './readings/wade.ts';
 import { fold, letterSet, skeleton, unvocalised } from './sound.ts';
 import { type LatinWord, type NameScript, transliterateWord } from './transliterate.ts';
@@ -40,6 +41,10 @@ export interface NamePart {
   readonly isPlace: boolean;
   /** The Wade–Giles spelling of a pinyin word; null if it is not one. */
   readonly wade: string | null;
+  /** The reading of a part in its own letters. */
+  readonly reading: Reading;
+  /** What readings compare of a part in Latin letters. */
+  readonly heard: Heard;
 }
 
 export interface ParsedName {
@@ -635,6 +640,8 @@ class Word implements NamePart {
   private place: boolean | null = null;
   private wadeSpelling: string | null | undefined;
   private foldedLetters = -1;
+  private ownReading: Reading | null = null;
+  private ownHeard: Heard | null = null;
   private heardConsonants: string | null = null;
   private writtenConsonants: string | null = null;
 
@@ -669,6 +676,16 @@ class Word implements NamePart {
   get wade(): string | null {
     if (this.wadeSpelling === undefined) this.wadeSpelling = this.kind === 'name' ? wadeOf(this.text) : null;
     return this.wadeSpelling;
+  }
+
+  get reading(): Reading {
+    this.ownReading ??= readingOf(this.origin);
+    return this.ownReading;
+  }
+
+  get heard(): Heard {
+    this.ownHeard ??= heardOf(this.text);
+    return this.ownHeard;
   }
 
   get letters(): number {

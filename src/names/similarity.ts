@@ -14,10 +14,10 @@ export interface Meeting {
 }
 
 export const NO_MEETING: Meeting = { kind: 'spelling', similarity: 0 };
-const EXACT: Meeting = { kind: 'exact', similarity: 1 };
+export const EXACT: Meeting = { kind: 'exact', similarity: 1 };
 const SAME_NUMBER: Meeting = { kind: 'number', similarity: 1 };
 const SAME_FORM: Meeting = { kind: 'orgForm', similarity: 1 };
-const SAME_SOUND: Meeting = { kind: 'phonetic', similarity: 0.97 };
+export const SAME_SOUND: Meeting = { kind: 'phonetic', similarity: 0.97 };
 /** First letters in pinyin and in Wade–Giles, either first. */
 const WADE_FIRSTS: ReadonlySet<string> = new Set(
   ['zt', 'zc', 'ct', 'bp', 'dt', 'gk', 'jc', 'qc', 'xh', 'rj'].flatMap((pair) => [
@@ -83,8 +83,15 @@ const SURNAME = /^(.{2,})(?:ov|ova|ev|eva|yev|yeva|off|eff)$/;
 const PATRONYMIC_ENDS = letterSet('ach');
 const SURNAME_ENDS = letterSet('afv');
 
-const endsIn = (word: string, ends: number): boolean =>
-  ((ends >>> (word.charCodeAt(word.length - 1) - 97)) & 1) === 1 && word.charCodeAt(word.length - 1) >= 97;
+const isEnd = (letter: number, ends: number): boolean => letter >= 97 && ((ends >>> (letter - 97)) & 1) === 1;
+const endsIn = (word: string, ends: number): boolean => isEnd(word.charCodeAt(word.length - 1), ends);
+
+/**
+ * Returns whether one of two words, by its last letter (as a character code), may be a patronymic and the other a surname.
+ */
+export const mayBePatronymic = (one: number, other: number): boolean =>
+  (isEnd(one, PATRONYMIC_ENDS) && isEnd(other, SURNAME_ENDS)) ||
+  (isEnd(other, PATRONYMIC_ENDS) && isEnd(one, SURNAME_ENDS));
 
 /** `Ivanovna` is the patronymic of a daughter of Ivan, `Ivanova` a surname: one letter apart, but different names. */
 function isPatronymicOf(patronymic: string, surname: string): boolean {
@@ -148,9 +155,7 @@ function meetOrigin(a: NamePart, b: NamePart): Meeting {
   // `Il` and `An` are particles in other languages, and Korean syllables.
   if ((latin.kind !== 'name' && latin.kind !== 'particle') || latin.script !== 'latin') return NO_MEETING;
   const similarity =
-    own.kind === 'segment'
-      ? segmentMatches(own.origin, latin.text)
-      : readingOf(own.origin).matches(latin.text);
+    own.kind === 'segment' ? segmentMatches(own.origin, latin) : own.reading.matches(latin.text, latin.heard);
   if (similarity > 0) return { kind: 'phonetic', similarity };
   return own.script === 'abjad' ? meetConsonants(a, b) : NO_MEETING;
 }
@@ -163,9 +168,10 @@ function spelledAbjad(a: string, b: string): Meeting {
 }
 
 /** Runs of a segment that can be a word in Latin letters: the whole, its ends, and its foreign sound. */
-function segmentMatches(origin: string, latin: string): number {
+function segmentMatches(origin: string, latin: NamePart): number {
   let most = 0;
-  for (const reading of segmentReadings(origin)) most = Math.max(most, reading.matches(latin));
+  for (const reading of segmentReadings(origin))
+    most = Math.max(most, reading.matches(latin.text, latin.heard));
   return most;
 }
 
@@ -189,7 +195,7 @@ export function segmentReadings(origin: string): readonly ReturnType<typeof read
 }
 
 /** Maximum similarity of words one edit apart, unless they sound the same. */
-const ONE_EDIT = 0.9;
+export const ONE_EDIT = 0.9;
 
 function meetConsonants(a: NamePart, b: NamePart): Meeting {
   const shorter = Math.min(a.consonants.length, b.consonants.length);
@@ -205,7 +211,7 @@ function spelled(a: string, b: string): Meeting {
   const most = 1 + longer * 0.45;
   if (a.length < 2 || b.length < 2 || longer - Math.min(a.length, b.length) > most) return NO_MEETING;
   const scale = EDIT_SCALE * longer + 0.5;
-  const cost = weighedEdits(a, b, Math.max(ONE_EDIT_MOST, (1 - LEAST_SIMILARITY) * scale));
+  const cost = weighedEdits(a, b, costMost(longer));
   const alike = 1 - cost / scale;
   // One wrong letter in a short word may be an error: the words match, and the model decides the weight.
   if (alike < LEAST_SIMILARITY) {
@@ -215,6 +221,22 @@ function spelled(a: string, b: string): Meeting {
   // Only many cheap edits exceed the number of edits.
   if (cost > most * LEAST_EDIT && distance(a, b) > most) return NO_MEETING;
   return { kind: 'spelling', similarity: alike };
+}
+
+/** Returns the highest cost of edits with which spellings may be similar, by the length of the longer one. */
+export const costMost = (longer: number): number =>
+  Math.max(ONE_EDIT_MOST, (1 - LEAST_SIMILARITY) * (EDIT_SCALE * longer + 0.5));
+
+/**
+ * Returns the similarity that `spelled` finds, from the lengths of two spellings and the cost of their edits: 0 if they do not match, and −1
+ * if the number of edits decides.
+ */
+export function likenessByCost(longer: number, shorter: number, cost: number): number {
+  const most = 1 + longer * 0.45;
+  if (shorter < 2 || longer - shorter > most) return 0;
+  const alike = 1 - cost / (EDIT_SCALE * longer + 0.5);
+  if (alike < LEAST_SIMILARITY) return longer >= 3 && cost <= ONE_EDIT_MOST ? -1 : 0;
+  return cost > most * LEAST_EDIT ? -1 : alike;
 }
 
 /** The highest cost of one edit, and the lowest. */

@@ -30,6 +30,7 @@ import {
   WEAK,
 } from './format.ts';
 import { consonantJoinsOf, indexKeysOf, joinsOf, wholeKey } from './keys.ts';
+import { packFacts } from './word-facts.ts';
 
 export interface NameIndexDeps {
   readonly clock: Clock;
@@ -131,6 +132,7 @@ export async function buildNameIndex(
       words.map(wordText),
       postings.map((list) => list.length),
     ),
+    facts: packFacts(words),
     keys: keys.sorted(),
     joins: joins.sorted(),
     postings: int32(postings.flat()),

@@ -2,16 +2,16 @@
  * Selects the names that are compared with a query: those with exactly its words, and those that share rare or similar words with it. A name
  * is left out if no comparison could lift it to the default threshold.
  */
-import type { Meetings } from '../compare.ts';
-import { isOneEdit } from '../edits.ts';
 import type { NamePart, ParsedName } from '../parse.ts';
 import { LEAST_SIMILARITY, meet } from '../similarity.ts';
+import { type AskedWord, type AskedWords, type Hits, NO_HITS } from './asked-words.ts';
 import { rankShare, rarityOf } from './build.ts';
 import { ALWAYS_OPEN, CLASS_MASK, CLASS_SHIFT, keyHash, NAME_WORDS } from './format.ts';
+import { FoundWords } from './found-words.ts';
 import type { HashTable } from './hash-table.ts';
-import { consonantJoinsOf, joinsOf, queryKeysOf, wholeKey } from './keys.ts';
+import { consonantJoinsOf, joinsOf, queryHashesOf, wholeKey } from './keys.ts';
 import { type Bound, Tally } from './tally.ts';
-import { LEAST_USEFUL, WordFacts } from './word-facts.ts';
+import { LEAST_USEFUL, type WordFacts } from './word-facts.ts';
 
 /** Maximum number of names that are compared part by part, best candidates first. */
 const COMPARED_MOST = 128;
@@ -40,20 +40,8 @@ const RANK_LEAST = 0.4;
 const SHARE_LEAST = 0.3;
 /** Maximum number of names with exactly the words of the query. They are always compared; on present lists, at most 14 share one. */
 const WHOLE_NAMES_MOST = 1_000;
-/** Maximum number of words in the cache of hits: 12 bytes each, so 12 MB. */
-const HITS_KEPT = 1_000_000;
 /** Words of a name that are read to look for words of the query in it: the usual number. */
 const WORDS_READ = 4;
-
-/** The words of the index that match a part, by descending gain: similar and rare words first. */
-interface Hits {
-  readonly words: Int32Array;
-  readonly gains: Float64Array;
-  /** Number of names that have the words. */
-  readonly names: number;
-}
-
-const NO_HITS: Hits = { words: new Int32Array(0), gains: new Float64Array(0), names: 0 };
 
 /** A part of a query with the words that match it. */
 interface Plan {
@@ -69,14 +57,14 @@ export interface SearchedIndex {
   readonly names: number;
   /** The end of the text of each word, then the end of its postings. */
   readonly wordEnds: Int32Array;
-  readonly wordTexts: Buffer;
+  readonly facts: WordFacts;
+  readonly asked: AskedWords;
   readonly postings: Int32Array;
   readonly rows: Int32Array;
   readonly rowWeights: Float32Array;
   readonly nameWords: Int32Array;
   readonly keys: HashTable;
   readonly joins: HashTable;
-  readonly meetings: Meetings;
   part(word: number): NamePart;
 }
 
@@ -90,14 +78,12 @@ export interface Candidates {
 export class CandidateSearch {
   private readonly index: SearchedIndex;
   private readonly tally: Tally;
-  private readonly wordFacts: WordFacts;
   /** The class of each name: its bound, as `format.ts` describes it. */
   private readonly classes: Uint8Array;
-  private readonly hitsOf = new Map<string, Hits>();
-  private hitsKept = 0;
   /** The search and position of the hit of each word, for the part whose names are looked for among those found. */
   private readonly marks: Int32Array;
   private mark = 0;
+  private readonly found = new FoundWords();
 
   constructor(index: SearchedIndex) {
     this.index = index;
@@ -106,7 +92,6 @@ export class CandidateSearch {
     for (let name = 0; name < names; name++)
       this.classes[name] = ((rows[name * NAME_WORDS + 1] as number) >>> CLASS_SHIFT) & CLASS_MASK;
     this.tally = new Tally(index.rowWeights, this.classes);
-    this.wordFacts = new WordFacts(index.wordEnds.subarray(0, words), index.wordTexts);
     this.marks = new Int32Array(words);
   }
 
@@ -292,43 +277,47 @@ export class CandidateSearch {
 
   /** Returns the words of the index that match a part of the query. */
   private hits(part: NamePart): Hits {
-    const key = `${part.kind} ${part.script} ${part.text} ${part.origin}`;
-    const known = this.hitsOf.get(key);
-    if (known !== undefined) return known;
-    const found = this.findHits(part);
-    this.hitsKept += found.words.length + 1;
-    if (this.hitsKept > HITS_KEPT) {
-      this.hitsOf.clear();
-      this.hitsKept = found.words.length + 1;
-    }
-    this.hitsOf.set(key, found);
-    return found;
+    const asked = this.index.asked.of(part);
+    asked.hits ??= this.findHits(asked);
+    return asked.hits;
   }
 
-  private findHits(part: NamePart): Hits {
-    const { wordFacts, index } = this;
-    wordFacts.begin(part);
-    const found: { readonly word: number; readonly gain: number }[] = [];
+  private findHits(asked: AskedWord): Hits {
+    const { index } = this;
+    const { facts, keys } = index;
+    const { part } = asked;
+    facts.begin();
+    const found = this.found.begin();
     let all = 0;
-    const check = (word: number): void => {
-      if (!wordFacts.mayBeUseful(word)) return;
-      const other = index.part(word);
-      const meeting = meet(part, other);
-      const { similarity } = meeting;
-      if (similarity < LEAST_SIMILARITY || (similarity < LEAST_USEFUL && !isSlip(part, other))) return;
-      index.meetings.keep(part, other, meeting);
-      const names = this.postingEnd(word) - this.postingStart(word);
-      all += names;
-      const weight = ((part.weight + other.weight) / 2) * rarityOf(names, index.names);
-      found.push({ word, gain: similarity * similarity * weight });
-    };
-    for (const key of queryKeysOf(part)) index.keys.visit(keyHash(key), KEY_WORDS_MOST, check);
-    found.sort((a, b) => b.gain - a.gain || a.word - b.word);
-    return {
-      words: Int32Array.from(found, (each) => each.word),
-      gains: Float64Array.from(found, (each) => each.gain),
-      names: all,
-    };
+    for (const hash of queryHashesOf(part)) {
+      const first = keys.placeOf(hash);
+      for (let place = first; place < first + KEY_WORDS_MOST; place++) {
+        const word = keys.positionAt(place, hash);
+        if (word < 0) break;
+        if (facts.mayBeUseful(part, asked.isSpelled, word)) all += this.checkWord(asked, word);
+      }
+    }
+    return { ...found.sorted(), names: all };
+  }
+
+  /** Adds a word to the words found if it is similar enough. Returns the number of its names, or 0. */
+  private checkWord(asked: AskedWord, word: number): number {
+    const { index } = this;
+    const { facts } = index;
+    const { part } = asked;
+    const known = asked.meetingWith(word) ?? null;
+    let meeting = known;
+    if (meeting === null && asked.isPlain) meeting = facts.meetChecked(part, word);
+    meeting ??= meet(part, index.part(word));
+    const { similarity } = meeting;
+    // An error in one letter of a short word may leave less.
+    if (similarity < LEAST_USEFUL && (similarity < LEAST_SIMILARITY || !facts.isOneEdit(part, word)))
+      return 0;
+    if (known === null) asked.keep(word, meeting);
+    const names = this.postingEnd(word) - this.postingStart(word);
+    const weight = ((part.weight + (facts.weights[word] as number)) / 2) * rarityOf(names, index.names);
+    this.found.add(word, similarity * similarity * weight);
+    return names;
   }
 
   private postingEnd(word: number): number {
@@ -372,7 +361,3 @@ function firstBelow(gains: Float64Array, least: number): number {
   while (at < gains.length && (gains[at] as number) >= least) at++;
   return at;
 }
-
-/** Returns whether two words are one edit apart, as heard or as written. */
-const isSlip = (a: NamePart, b: NamePart): boolean =>
-  isOneEdit(a.folded, b.folded) || isOneEdit(a.text, b.text);

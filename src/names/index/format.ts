@@ -4,6 +4,7 @@
  *
  * - `words`: for each distinct word: end of its text (1), end of its postings (1); then the texts (`<kind><script><text>`,
  * after a space the folded spelling if it differs, and after a tab the part in its own letters).
+ * - `facts`: letters (1) of each word, then its shape (1, see `word-facts.ts`), then its weight (a double).
  * - `keys`: hash (1) of every key, ascending; then the word of each.
  * - `joins`: hash (1) of every whole name, and of adjacent words written as one, ascending; then the name of each.
  * - `postings`: names of each word, by class and then ascending.
@@ -18,12 +19,13 @@ import type { NameIndexMeta } from '../name.ts';
 import type { NamePartKind } from '../parse.ts';
 import type { NameScript } from '../transliterate.ts';
 
-export const FORMAT_VERSION = 6;
+export const FORMAT_VERSION = 7;
 export const ENVIRONMENT_FILE = 'names.mdb';
 /** Holds the size of the finished environment in bytes. */
 export const SIZE_FILE = 'names.size';
 export const VALUES = [
   'words',
+  'facts',
   'keys',
   'joins',
   'postings',
@@ -83,10 +85,34 @@ export const HASH_BITS = 28;
 export const identifierKey = ({ kind, value }: PartyIdentifier): string => `${kind}:${value}`;
 
 /** Hashes a text: FNV-1a of the UTF-16 units, then mixed; 28 bits. */
-export function keyHash(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+export const keyHash = (text: string): number => mixedHash(hashOn(HASH_START, text, 0, text.length));
+
+/** The state of a hash before the first unit. */
+const HASH_START = 0x811c9dc5 | 0;
+
+/** Continues a hash with the units of a text from `from` to `to`. */
+function hashOn(state: number, text: string, from: number, to: number): number {
+  let hash = state;
+  for (let at = from; at < to; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash;
+}
+
+function mixedHash(state: number): number {
+  let hash = state;
   hash ^= hash >>> 15;
   hash = Math.imul(hash, 0x2c1b3c6d);
   return (hash ^ (hash >>> 13)) >>> (32 - HASH_BITS);
+}
+
+/** Adds the hash of a key, a mark and a text, and then of the key without each of its letters (once for doubled letters). */
+export function addKeyHashes(mark: string, text: string, isShortened: boolean, hashes: number[]): void {
+  let state = hashOn(HASH_START, mark, 0, mark.length);
+  const start = state;
+  hashes.push(mixedHash(hashOn(start, text, 0, text.length)));
+  if (!isShortened) return;
+  for (let at = 0; at < text.length; at++) {
+    if (at === 0 || text.charCodeAt(at) !== text.charCodeAt(at - 1))
+      hashes.push(mixedHash(hashOn(state, text, at + 1, text.length)));
+    state = hashOn(state, text, at, at + 1);
+  }
 }

@@ -18,6 +18,17 @@ export class HashTable {
     this.starts = bucketsOf(table, this.size);
   }
 
+  /** Returns the place of the first position of a hash, for `positionAt`. */
+  placeOf(hash: number): number {
+    const bucket = hash >>> BUCKET_SHIFT;
+    return firstAt(this.table, hash, this.starts[bucket] as number, this.starts[bucket + 1] as number);
+  }
+
+  /** Returns the position at a place, or -1 if it is one of another hash. */
+  positionAt(place: number, hash: number): number {
+    return place < this.size && this.table[place] === hash ? (this.table[this.size + place] as number) : -1;
+  }
+
   /** Visits the positions of a hash, at most `most`. */
   visit(hash: number, most: number, visit: (position: number) => void): void {
     const { table, size } = this;

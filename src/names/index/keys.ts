@@ -2,6 +2,7 @@
 import type { NamePart } from '../parse.ts';
 import { readingOf } from '../readings/pattern.ts';
 import { segmentReadings } from '../similarity.ts';
+import { addKeyHashes, keyHash } from './format.ts';
 
 /** Shorter skeletons are shared by too many words to be useful. */
 const SKELETON_LEAST = 3;
@@ -18,21 +19,37 @@ const OWN_CONSONANTS = '"';
 /** Returns the keys under which an index has a word. */
 export const indexKeysOf = (part: NamePart): string[] =>
   part.origin === ''
-    ? keysOf(part, LATIN_CONSONANTS)
+    ? keysOf(part)
     : originKeys(part).map((key) => (key[0] === LATIN_CONSONANTS ? OWN_CONSONANTS + key.slice(1) : key));
 
 /**
- * Returns the keys by which a word of a query is looked up, those of its spelling first. Two words share a key if their folded spellings
- * are within one edit, or if they have the same sound, group or skeleton.
+ * Returns the hashes of the keys by which a word of a query is looked up; some may occur twice. Two words share a key if their folded
+ * spellings are within one edit, or if they have the same sound, group or skeleton. For Latin words these are the keys of `keysOf`, which are
+ * hashed without writing them.
  */
-export function queryKeysOf(part: NamePart): string[] {
-  if (part.origin === '') return keysOf(part, OWN_CONSONANTS);
-  const keys = originKeys(part);
-  const own = keys.filter((key) => key[0] === LATIN_CONSONANTS).map((key) => OWN_CONSONANTS + key.slice(1));
-  return [...keys, ...own];
+export function queryHashesOf(part: NamePart): number[] {
+  const hashes: number[] = [];
+  const { kind, text, folded, skeleton, consonants, script } = part;
+  if (part.origin !== '') {
+    for (const key of originKeys(part)) {
+      hashes.push(keyHash(key));
+      if (key[0] === LATIN_CONSONANTS) hashes.push(keyHash(OWN_CONSONANTS + key.slice(1)));
+    }
+  } else if (kind === 'number') hashes.push(keyHash(`=${text}`));
+  else if (kind !== 'initial' && kind !== 'form') {
+    addKeyHashes(':', folded, folded.length >= DELETION_LEAST, hashes);
+    for (const group of part.groups) hashes.push(keyHash(`#${group}`));
+    if (text !== folded && script === 'latin') addKeyHashes(':', text, text.length >= DELETION_LEAST, hashes);
+    if (skeleton.length >= SKELETON_LEAST)
+      addKeyHashes('~', skeleton, skeleton.length > SKELETON_LEAST + 1, hashes);
+    if (consonants.length >= CONSONANTS_LEAST && script !== 'syllabic')
+      hashes.push(keyHash(OWN_CONSONANTS + consonants));
+  }
+  return hashes;
 }
 
-function keysOf(part: NamePart, consonants: string): string[] {
+/** Returns the keys of a word in Latin letters. */
+function keysOf(part: NamePart): string[] {
   if (part.kind === 'number') return [`=${part.text}`];
   if (part.kind === 'initial' || part.kind === 'form') return [];
   const keys = [`:${part.folded}`];
@@ -53,7 +70,7 @@ function keysOf(part: NamePart, consonants: string): string[] {
     }
   }
   if (part.consonants.length >= CONSONANTS_LEAST && part.script !== 'syllabic')
-    keys.push(consonants + part.consonants);
+    keys.push(LATIN_CONSONANTS + part.consonants);
   return [...new Set(keys)];
 }
 

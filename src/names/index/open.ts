@@ -7,7 +7,7 @@ import { hasFinishedSize } from '../../state/finished-size.ts';
 import { wrongFormat } from '../../state/format-version.ts';
 import type { RootDatabase } from '../../state/lmdb.ts';
 import { openMappedFile } from '../../state/mapped-file.ts';
-import { Meetings, mayJoin } from '../compare.ts';
+import { Meetings, type MeetingTable, mayJoin } from '../compare.ts';
 import { isPartial, kindOf, mostForKinds } from '../kinds.ts';
 import {
   explainNames,
@@ -17,6 +17,7 @@ import {
   judgeAbove,
   mostEvidence,
   PARTIAL_MOST,
+  ranksNear,
   toConfidence,
   weighEvidence,
 } from '../model.ts';
@@ -37,6 +38,8 @@ import {
   parseName,
   placeSegments,
 } from '../parse.ts';
+import { AskedWords } from './asked-words.ts';
+import { CandidateBounds } from './candidate-bounds.ts';
 import { CandidateSearch, wordsStart } from './candidates.ts';
 import {
   ENVIRONMENT_FILE,
@@ -58,6 +61,7 @@ import {
   WEAK,
 } from './format.ts';
 import { HashTable } from './hash-table.ts';
+import { FACT_BYTES, WordFacts } from './word-facts.ts';
 
 /** Maximum number of entities with one identifier: a party is on at most a few lists, and some passports are listed for several people. */
 const IDENTIFIED_MOST = 200;
@@ -121,6 +125,9 @@ class MappedNames implements NameIndex {
   private readonly names: number;
   private readonly wordEnds: Int32Array;
   private readonly wordTexts: Buffer;
+  private readonly asked = new AskedWords();
+  private readonly bounds: CandidateBounds;
+  private readonly facts: WordFacts;
   private readonly rows: Int32Array;
   private readonly nameWords: Int32Array;
   private readonly nameTexts: Uint8Array;
@@ -173,19 +180,24 @@ class MappedNames implements NameIndex {
     this.entityEnds = view('entities', 0, meta.entities);
     this.entityTexts = values.entities.subarray(meta.entities * 4);
     this.parts = new Array<NamePart | undefined>(words).fill(undefined);
+    this.facts = new WordFacts(
+      this.wordEnds.subarray(0, words),
+      this.wordTexts,
+      sized('facts', words * FACT_BYTES).subarray(0, words * FACT_BYTES),
+    );
+    const shared = { facts: this.facts, asked: this.asked, part: (word: number) => this.part(word) };
+    this.bounds = new CandidateBounds({ ...shared, rows: this.rows, nameWords: this.nameWords });
     this.search = new CandidateSearch({
+      ...shared,
       words,
       names: this.names,
       wordEnds: this.wordEnds,
-      wordTexts: this.wordTexts,
       postings: view('postings', 0, values.postings.length >>> 2),
       rows: this.rows,
       rowWeights: new Float32Array(weights.buffer, weights.byteOffset, weights.length),
       nameWords: this.nameWords,
       keys: new HashTable(view('keys', 0, keys * 2)),
       joins: new HashTable(view('joins', 0, joins * 2)),
-      meetings: this.meetings,
-      part: (word) => this.part(word),
     });
   }
 
@@ -193,16 +205,17 @@ class MappedNames implements NameIndex {
     const { limit = LIMIT, threshold = THRESHOLD } = options;
     const asked = parseName(query.name);
     if (this.names === 0) return [];
-    const { meetings } = this;
+    const { meetings, bounds } = this;
     meetings.trim();
+    this.asked.trim();
     const mostShift = mostEvidence(query);
     const needsFacts = mostShift > 0;
     const kind = kindOf(query, asked);
     // Skips names that no evidence could lift to the threshold.
     const floor = floorOf(threshold) - mostShift;
     const best = new Map<number, Best>();
-    const consider = (name: number, listed: ParsedName): void => {
-      const judged = judgeAbove(asked, listed, floor, meetings);
+    const consider = (name: number, listed: ParsedName, known: MeetingTable | null): void => {
+      const judged = judgeAbove(asked, listed, floor, meetings, known);
       if (judged === null) return;
       const identical = isIdentical(asked, listed);
       if (toConfidence(judged.logit + mostShift, identical) < threshold) return;
@@ -223,14 +236,18 @@ class MappedNames implements NameIndex {
       best.set(entity, { name, entity, judged, score, logit, partial, weak, facts, identified });
     };
     if (options.exhaustive === true)
-      for (let name = 0; name < this.names; name++) consider(name, this.parsed(name));
+      for (let name = 0; name < this.names; name++) consider(name, this.parsed(name), null);
     else if (asked.parts.length > 0) {
       const isBounded = floor >= BOUNDED_FLOOR;
       const { names, joined } = this.search.candidates(asked, isBounded);
-      for (const name of names) consider(name, this.parsed(name));
+      const least = ranksNear(floor) ? null : floor;
+      bounds.begin(asked);
+      for (const name of names)
+        if (bounds.mayReach(name, least)) consider(name, this.parsed(name), bounds.meetings);
       for (const name of joined) {
         const listed = this.parsed(name);
-        if (!isBounded || mayJoin(asked, listed)) consider(name, listed);
+        if (isBounded && !mayJoin(asked, listed)) continue;
+        if (bounds.mayReach(name, least)) consider(name, listed, bounds.meetings);
       }
     }
     if (query.identifiers !== undefined) this.addIdentified(query.identifiers, best);
@@ -321,7 +338,9 @@ class MappedNames implements NameIndex {
     const known = this.parts[word];
     if (known) return known;
     const start = word === 0 ? 0 : (this.wordEnds[word - 1] as number);
-    const key = this.wordTexts.toString('utf8', start, this.wordEnds[word] as number);
+    const end = this.wordEnds[word] as number;
+    // Only a word's own letters are not ASCII.
+    const key = this.wordTexts.toString(this.facts.isLatin(word) ? 'latin1' : 'utf8', start, end);
     const kind = KINDS[key.charCodeAt(0) - 48] ?? 'name';
     const script = SCRIPTS[key.charCodeAt(1) - 48] ?? 'latin';
     const tab = key.indexOf('\t');

@@ -1,12 +1,22 @@
 /**
- * Facts about the words of an index by which a word of a query is ruled out: its letters, its lengths, and where its spellings are in the
- * texts. They lie beside each other in memory, because a search reads those of a hundred words that are anywhere; a word that is ruled out
- * is never decoded.
+ * Facts about the words of an index by which a word of a query is ruled out or compared: its letters, its lengths, its kind and weight, and
+ * where its spellings are in the texts. They lie beside each other in memory, because a search reads those of a hundred words that are
+ * anywhere. Usual words are compared by their bytes, so they are never decoded.
  */
-import { leastEdits, weighedEditsOf } from '../edits.ts';
+import { isOneEditOf, LETTERS_COUNTED, leastEdits, weighedEditsOf } from '../edits.ts';
 import type { NamePart } from '../parse.ts';
-import { EDIT_SCALE, mayBeWade } from '../similarity.ts';
-import { vocabulary } from '../vocabulary.ts';
+import {
+  costMost,
+  EDIT_SCALE,
+  EXACT,
+  likenessByCost,
+  type Meeting,
+  mayBePatronymic,
+  mayBeWade,
+  NO_MEETING,
+  ONE_EDIT,
+  SAME_SOUND,
+} from '../similarity.ts';
 import { KINDS, SCRIPTS } from './format.ts';
 
 /**
@@ -22,124 +32,245 @@ const GAP_LEAST = 0.7;
 /** Sums of costs may differ in their last digits. */
 const ROUNDING = 1e-9;
 
-/** Cells of a word: the last search that met it, the letters of its sound, its lengths and first letter, and the start of its text. */
+/** Cells of a word: the last search that met it, the letters of its sound, its shape, and the start of its text. */
 const CELLS = 4;
 const LETTERS = 1;
-const PACKED = 2;
+const SHAPE = 2;
 const START = 3;
-/** In place of the lengths: the word is no name in Latin letters, or its meaning counts. */
-const OTHER = -1;
+
+/**
+ * The shape of a word: the length of its folded spelling (8 bits), that of its spelling as written (8 bits; 0 if it is the same), its first
+ * letter (7 bits), its kind (3 bits), its script (2 bits), and whether it is plain (1 bit).
+ */
 const LENGTH_BITS = 8;
 const LENGTH_MASK = 0xff;
 const FIRST_SHIFT = 16;
-
-const TAB = 9;
-const SPACE = 32;
-const LETTER_A = 97;
-const DIGIT_BIT = 26;
-const ZERO = 48;
+const FIRST_MASK = 0x7f;
+const KIND_SHIFT = 23;
+const KIND_MASK = 7;
+const SCRIPT_SHIFT = 26;
+const SCRIPT_MASK = 3;
+/** A name in Latin letters that is in no group of given names: only its spelling counts. */
+const PLAIN = 1 << 28;
 /** The first two bytes of a word are its kind and its script. */
 const PREFIX = 2;
 
+const LATIN = SCRIPTS.indexOf('latin');
+
+/** Bytes of the facts of a word: its letters, its shape, and its weight. */
+export const FACT_BYTES = 16;
+
+/** Returns the facts of the words of an index, as `format.ts` describes them. */
+export function packFacts(words: readonly NamePart[]): Buffer {
+  const facts = new Int32Array(words.length * 2);
+  const weights = new Float64Array(words.length);
+  for (const [at, part] of words.entries()) {
+    facts[at] = part.letters;
+    facts[words.length + at] = shapeOf(part);
+    weights[at] = part.weight;
+  }
+  return Buffer.concat([Buffer.from(facts.buffer), Buffer.from(weights.buffer)]);
+}
+
+function shapeOf({ text, folded, kind, script, origin, groups }: NamePart): number {
+  const isPlain = kind === 'name' && script === 'latin' && origin === '' && groups.length === 0;
+  const written = text === folded ? 0 : text.length;
+  return (
+    Math.min(LENGTH_MASK, folded.length) |
+    (Math.min(LENGTH_MASK, written) << LENGTH_BITS) |
+    ((text.charCodeAt(0) & FIRST_MASK) << FIRST_SHIFT) |
+    (KINDS.indexOf(kind) << KIND_SHIFT) |
+    // A word that keeps its own letters is never treated as Latin.
+    ((origin === '' ? SCRIPTS.indexOf(script) : Math.max(1, SCRIPTS.indexOf(script))) << SCRIPT_SHIFT) |
+    (isPlain ? PLAIN : 0)
+  );
+}
+
 export class WordFacts {
+  readonly weights: Float64Array;
   private readonly cells: Int32Array;
   private readonly texts: Uint8Array;
   private search = 0;
-  private text = '';
-  private folded = '';
-  private letters = 0;
-  /** Whether words can be ruled out by their letters. */
-  private isPlain = false;
+  /** The cost of the edits of the folded spellings that the last check computed; infinite if there is none. */
+  private cost = Number.POSITIVE_INFINITY;
 
   /**
    * @param ends The end of the text of each word.
    * @param texts As `format.ts` describes them.
+   * @param facts The bytes of the facts of the words.
    */
-  constructor(ends: Int32Array, texts: Uint8Array) {
+  constructor(ends: Int32Array, texts: Uint8Array, facts: Uint8Array) {
+    const words = ends.length;
+    const own = new Uint8Array(facts);
+    const stored = new Int32Array(own.buffer, 0, words * 2);
+    this.weights = new Float64Array(own.buffer, words * 8, words);
     this.texts = texts;
-    this.cells = new Int32Array(ends.length * CELLS);
-    const nicknames = new Set([...vocabulary().nicknames.keys()].map(hashOf));
-    for (let word = 0, start = 0; word < ends.length; word++) {
-      const end = ends[word] as number;
-      this.note(word, start, end, nicknames);
-      start = end;
+    this.cells = new Int32Array(words * CELLS);
+    for (let word = 0; word < words; word++) {
+      const cell = word * CELLS;
+      this.cells[cell + LETTERS] = stored[word] as number;
+      this.cells[cell + SHAPE] = stored[words + word] as number;
+      this.cells[cell + START] = (word === 0 ? 0 : (ends[word - 1] as number)) + PREFIX;
     }
   }
 
-  /** Begins a search for the words that are similar to a part. */
-  begin(part: NamePart): void {
+  /** Begins a search: each word is met once. */
+  begin(): void {
     this.search++;
-    this.text = part.text;
-    this.folded = part.folded;
-    this.letters = part.letters;
-    this.isPlain = part.origin === '' && part.kind !== 'number';
+  }
+
+  /** The position of the kind of a word in `KINDS`. */
+  kindOf(word: number): number {
+    return ((this.cells[word * CELLS + SHAPE] as number) >>> KIND_SHIFT) & KIND_MASK;
+  }
+
+  /** Whether a word is in Latin letters. */
+  isLatin(word: number): boolean {
+    return (((this.cells[word * CELLS + SHAPE] as number) >>> SCRIPT_SHIFT) & SCRIPT_MASK) === LATIN;
+  }
+
+  lettersOf(word: number): number {
+    return this.cells[word * CELLS + LETTERS] as number;
+  }
+
+  /** The length of the folded spelling. */
+  heardLength(word: number): number {
+    return (this.cells[word * CELLS + SHAPE] as number) & LENGTH_MASK;
+  }
+
+  /** The length of the spelling as written. */
+  textLength(word: number): number {
+    const shape = this.cells[word * CELLS + SHAPE] as number;
+    return (shape >>> LENGTH_BITS) & LENGTH_MASK || shape & LENGTH_MASK;
+  }
+
+  firstLetter(word: number): number {
+    return ((this.cells[word * CELLS + SHAPE] as number) >>> FIRST_SHIFT) & FIRST_MASK;
   }
 
   /** Returns false if the present search has met the word before, or if the word is certainly not similar enough to be useful. */
-  mayBeUseful(word: number): boolean {
+  mayBeUseful(part: NamePart, isPlain: boolean, word: number): boolean {
     const { cells } = this;
     const cell = word * CELLS;
     if (cells[cell] === this.search) return false;
     cells[cell] = this.search;
-    const packed = cells[cell + PACKED] as number;
-    if (!this.isPlain || packed === OTHER) return true;
-    if (mayBeWade(this.text.charCodeAt(0), packed >>> FIRST_SHIFT)) return true;
-    const heard = packed & LENGTH_MASK;
-    const written = (packed >>> LENGTH_BITS) & LENGTH_MASK;
+    this.cost = Number.POSITIVE_INFINITY;
+    const shape = cells[cell + SHAPE] as number;
+    if (!isPlain || (shape & PLAIN) === 0) return true;
+    const { folded, text } = part;
+    if (mayBeWade(text.charCodeAt(0), (shape >>> FIRST_SHIFT) & FIRST_MASK)) return true;
+    const heard = shape & LENGTH_MASK;
+    const written = (shape >>> LENGTH_BITS) & LENGTH_MASK;
     const start = cells[cell + START] as number;
-    const { folded } = this;
     const longer = Math.max(heard, folded.length);
     const most = Math.max(ONE_EDIT_MOST, (1 - LEAST_USEFUL) * (EDIT_SCALE * longer + 0.5)) + ROUNDING;
     const foldedStart = written === 0 ? start : start + written + 1;
     if (
       Math.abs(heard - folded.length) * GAP_LEAST <= most &&
-      leastEdits(this.letters, cells[cell + LETTERS] as number) <= most &&
-      weighedEditsOf(folded, this.texts, foldedStart, foldedStart + heard, most) <= most
-    )
-      return true;
+      leastEdits(part.letters, cells[cell + LETTERS] as number) <= most
+    ) {
+      const cost = weighedEditsOf(folded, this.texts, foldedStart, foldedStart + heard, most);
+      if (cost <= most) {
+        this.cost = cost;
+        return true;
+      }
+    }
     // An error in a digraph changes the sound by more than one letter.
     const length = written === 0 ? heard : written;
-    if (Math.abs(length - this.text.length) > 1 || (written === 0 && this.text === folded)) return false;
-    return weighedEditsOf(this.text, this.texts, start, start + length, ONE_EDIT_MOST) <= ONE_EDIT_MOST;
+    if (Math.abs(length - text.length) > 1 || (written === 0 && text === folded)) return false;
+    return weighedEditsOf(text, this.texts, start, start + length, ONE_EDIT_MOST) <= ONE_EDIT_MOST;
   }
 
-  private note(word: number, start: number, end: number, nicknames: ReadonlySet<number>): void {
+  /** Compares a word that `mayBeUseful` has just checked: what `meet` returns for it, or null if only `meet` can compare it. */
+  meetChecked(part: NamePart, word: number): Meeting | null {
+    return this.cost === Number.POSITIVE_INFINITY ? null : this.byCost(part, word, this.cost);
+  }
+
+  /** Returns whether the letters of a plain part of a query and of a word rule out that they match. It costs less than looking up a meeting. */
+  isUnlike(part: NamePart, word: number): boolean {
+    const { cells } = this;
+    const cell = word * CELLS;
+    const shape = cells[cell + SHAPE] as number;
+    if ((shape & PLAIN) === 0) return false;
+    const heard = shape & LENGTH_MASK;
+    const { folded, text } = part;
+    const longer = Math.max(heard, folded.length);
+    if (leastEdits(part.letters, cells[cell + LETTERS] as number) <= costMost(longer) + ROUNDING)
+      return false;
+    if (mayBeWade(text.charCodeAt(0), (shape >>> FIRST_SHIFT) & FIRST_MASK)) return false;
+    const written = (shape >>> LENGTH_BITS) & LENGTH_MASK;
+    const start = cells[cell + START] as number;
+    return !isOneEditOf(text, this.texts, start, start + (written === 0 ? heard : written));
+  }
+
+  /**
+   * Compares a plain part of a query with a word that is not unlike it: what `meet` returns if the words match, a meeting of a lower similarity if they do not, or
+   * null if only `meet` can compare them.
+   */
+  meet(part: NamePart, word: number): Meeting | null {
+    const { cells } = this;
+    const cell = word * CELLS;
+    const shape = cells[cell + SHAPE] as number;
+    if ((shape & PLAIN) === 0) return null;
+    const { folded, text } = part;
+    if (mayBeWade(text.charCodeAt(0), (shape >>> FIRST_SHIFT) & FIRST_MASK)) return null;
+    const heard = shape & LENGTH_MASK;
+    const written = (shape >>> LENGTH_BITS) & LENGTH_MASK;
+    const start = cells[cell + START] as number;
+    const longer = Math.max(heard, folded.length);
+    const foldedStart = written === 0 ? start : start + written + 1;
+    const cost = weighedEditsOf(folded, this.texts, foldedStart, foldedStart + heard, costMost(longer));
+    return this.byCost(part, word, cost);
+  }
+
+  /** Returns whether a word is one edit away from a part, as heard or as written. */
+  isOneEdit(part: NamePart, word: number): boolean {
+    const cell = word * CELLS;
+    const shape = this.cells[cell + SHAPE] as number;
+    const heard = shape & LENGTH_MASK;
+    const written = (shape >>> LENGTH_BITS) & LENGTH_MASK;
+    const start = this.cells[cell + START] as number;
+    const foldedStart = written === 0 ? start : start + written + 1;
+    return (
+      isOneEditOf(part.folded, this.texts, foldedStart, foldedStart + heard) ||
+      isOneEditOf(part.text, this.texts, start, start + (written === 0 ? heard : written))
+    );
+  }
+
+  /** Compares a plain word, of which the cost of the edits of the folded spellings is known. The steps are those of `meet`. */
+  private byCost(part: NamePart, word: number, cost: number): Meeting | null {
     const { cells, texts } = this;
     const cell = word * CELLS;
-    cells[cell + START] = start + PREFIX;
-    cells[cell + PACKED] = OTHER;
-    if (texts[start] !== NAME || texts[start + 1] !== LATIN) return;
-    let space = -1;
-    let hash = HASH_FROM;
-    for (let at = start + PREFIX; at < end; at++) {
-      const byte = texts[at] as number;
-      if (byte === TAB) return;
-      if (byte === SPACE) space = at;
-      else if (space < 0) hash = hashNext(hash, byte);
-    }
-    // A word that may be in a group of given names is compared by its meaning.
-    if (nicknames.has(hash)) return;
-    const foldedStart = space < 0 ? start + PREFIX : space + 1;
-    let letters = 0;
-    for (let at = foldedStart; at < end; at++) {
-      const code = (texts[at] as number) - LETTER_A;
-      letters |= 1 << (code < 0 || code >= DIGIT_BIT ? DIGIT_BIT : code);
-    }
-    cells[cell + LETTERS] = letters;
-    const written = space < 0 ? 0 : space - start - PREFIX;
-    cells[cell + PACKED] =
-      (end - foldedStart) | (written << LENGTH_BITS) | ((texts[start + PREFIX] as number) << FIRST_SHIFT);
+    const { text, folded } = part;
+    const shape = cells[cell + SHAPE] as number;
+    const heard = shape & LENGTH_MASK;
+    const written = (shape >>> LENGTH_BITS) & LENGTH_MASK;
+    const start = cells[cell + START] as number;
+    const end = start + (written === 0 ? heard : written);
+    if (heard > LETTERS_COUNTED || folded.length > LETTERS_COUNTED) return null;
+    if (cost === 0) return isSame(text, texts, start, end) ? EXACT : SAME_SOUND;
+    if (
+      text.charCodeAt(0) === texts[start] &&
+      text.charCodeAt(1) === texts[start + 1] &&
+      mayBePatronymic(text.charCodeAt(text.length - 1), texts[end - 1] as number)
+    )
+      return null;
+    const alike = likenessByCost(Math.max(heard, folded.length), Math.min(heard, folded.length), cost);
+    if (alike < 0) return null;
+    // A spelling as written may be more similar than the folded one, if they differ.
+    if (
+      alike <= ONE_EDIT &&
+      (written !== 0 || text !== folded) &&
+      text.length >= 3 &&
+      isOneEditOf(text, texts, start, end)
+    )
+      return null;
+    return alike === 0 ? NO_MEETING : { kind: 'spelling', similarity: alike };
   }
 }
 
-const NAME = ZERO + KINDS.indexOf('name');
-const LATIN = ZERO + SCRIPTS.indexOf('latin');
-
-const HASH_FROM = 0x811c9dc5 | 0;
-const hashNext = (hash: number, unit: number): number => Math.imul(hash ^ unit, 0x01000193);
-
-function hashOf(text: string): number {
-  let hash = HASH_FROM;
-  for (let at = 0; at < text.length; at++) hash = hashNext(hash, text.charCodeAt(at));
-  return hash;
+function isSame(text: string, bytes: Uint8Array, from: number, to: number): boolean {
+  if (to - from !== text.length) return false;
+  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) !== bytes[from + at]) return false;
+  return true;
 }

@@ -1,5 +1,7 @@
 /** Letters of scripts that omit vowels (Arabic, Hebrew) or write them by other rules (Thai), with the Latin letters that spell each. */
 
+import { letterSet } from '../sound.ts';
+
 /** One letter: a pattern of its Latin spellings, and the classes of consonants that these have (`''`: it may be silent). */
 export interface SoundUnit {
   readonly pattern: string;
@@ -159,6 +161,26 @@ const letterOf = (row: string): Letter => {
   const [spelled = '', classes = ''] = row.split(' ');
   return { spelled, classes };
 };
+
+/** The consonants that a letter of Arabic or Hebrew may be heard as. */
+export interface LetterClasses {
+  /** The highest number of classes, with that of silence. */
+  readonly count: number;
+  /** The classes as letters, `a` as bit 0; 0 if the letter may be silent. */
+  readonly letters: number;
+}
+
+/** By character code. */
+const letterClasses = new Map<number, LetterClasses>();
+for (const letter of Object.keys(VOWELS)) letterClasses.set(letter.charCodeAt(0), { count: 2, letters: 0 });
+for (const [letter, row] of Object.entries(CONSONANTS)) {
+  const { classes } = letterOf(row);
+  const letters = classes.includes('_') ? 0 : letterSet(classes);
+  letterClasses.set(letter.charCodeAt(0), { count: classes.length, letters });
+}
+
+/** Returns the classes of a letter of Arabic or Hebrew, by its character code; undefined if it has none. */
+export const classesOf = (letter: number): LetterClasses | undefined => letterClasses.get(letter);
 
 function consonant(row: string, isLast: boolean, optional = false): SoundUnit {
   const { spelled, classes } = letterOf(row);

@@ -3,18 +3,22 @@
  * letters: the pattern of a word accepts every usual one, so a word matches a Latin word exactly or not at all.
  */
 import { jaroWinkler } from '../edits.ts';
-import { fold, skeleton, unvocalised } from '../sound.ts';
+import { fold, letterSet, skeleton, unvocalised } from '../sound.ts';
 import { HAN_LANGUAGES, hanSpellings, pinyinOf, RENDAKU } from './han.ts';
 import { hangulSpellings, isHangul } from './hangul.ts';
 import { kanaUnits } from './kana.ts';
-import { abjadUnits, type SoundUnit } from './letters.ts';
+import { abjadUnits, classesOf, type SoundUnit } from './letters.ts';
 import { areForeign, foreignUnits } from './mandarin-foreign.ts';
 import { spellingsOf } from './spellings.ts';
 
 /** Patterns and keys of a word in its own script. */
 export interface Reading {
-  /** Returns how well a Latin word of a–z spells this word, 0–1. */
-  matches(latin: string): number;
+  /**
+   * Returns how well a Latin word of a–z spells this word, 0–1.
+   *
+   * @param heard What `heardOf` returns for the word, if the caller has it.
+   */
+  matches(latin: string, heard?: Heard): number;
   /** The keys by which Latin words are found, as `keysOf` writes them. */
   readonly keys: readonly string[];
 }
@@ -45,11 +49,12 @@ const DOUBLED = /(.)\1/;
 const single = (text: string): string => (DOUBLED.test(text) ? text.replace(/(.)\1+/g, '$1') : text);
 
 /** What readings compare of a Latin word, made when it is needed; the words of a query are compared with thousands of readings. */
-class Heard {
+export class Heard {
   readonly single: string;
   readonly #latin: string;
   #consonants: string | null = null;
   #skeleton: string | null = null;
+  #letters = -1;
 
   constructor(latin: string) {
     this.#latin = latin;
@@ -61,6 +66,12 @@ class Heard {
     return this.#consonants;
   }
 
+  /** The letters of the consonants, `a` as bit 0. */
+  get letters(): number {
+    if (this.#letters < 0) this.#letters = letterSet(this.consonants);
+    return this.#letters;
+  }
+
   get skeleton(): string {
     this.#skeleton ??= skeleton(fold(this.#latin)).replace(/^a$/, '');
     return this.#skeleton;
@@ -70,7 +81,8 @@ class Heard {
 const HEARD_MOST = 20_000;
 const heards = new Map<string, Heard>();
 
-function heardOf(latin: string): Heard {
+/** Returns what readings compare of a Latin word. It is kept. */
+export function heardOf(latin: string): Heard {
   const before = heards.get(latin);
   if (before !== undefined) return before;
   if (heards.size >= HEARD_MOST) heards.clear();
@@ -111,8 +123,7 @@ function unitReading(units: readonly SoundUnit[], keyKind: 'consonants' | 'skele
   const firsts = new Set(optional.flatMap((unit, at) => (at < 2 ? unit.classes : [])));
   const mark = keyKind === 'consonants' ? "'" : '~';
   return {
-    matches: (latin) => {
-      const heard = heardOf(latin);
+    matches: (latin, heard = heardOf(latin)) => {
       const own = keyKind === 'consonants' ? heard.consonants : heard.skeleton;
       if (isWhole ? !known.has(own) : !firsts.has(own.slice(0, 1))) return 0;
       spells ??= spellingsOf(units.map((unit) => unit.pattern));
@@ -120,6 +131,26 @@ function unitReading(units: readonly SoundUnit[], keyKind: 'consonants' | 'skele
     },
     keys: [...known].filter((text) => text.length > 1).map((text) => mark + text),
   };
+}
+
+/**
+ * Returns whether a Latin word may spell a word of Arabic or Hebrew letters: false is certain. It costs a fraction of making the reading,
+ * because it only looks for a consonant of each letter.
+ */
+export function mayRead(origin: string, heard: Heard): boolean {
+  let combined = 1;
+  let isMissing = false;
+  for (let at = 0; at < origin.length; at++) {
+    const known = classesOf(origin.charCodeAt(at));
+    // The reading of another script has other rules.
+    if (known === undefined) return true;
+    const isDoubled = at > 0 && origin.charCodeAt(at) === origin.charCodeAt(at - 1);
+    // A letter may be silent if it is doubled, or if it is the last.
+    combined *= known.count + (isDoubled || at === origin.length - 1 ? 1 : 0);
+    if (known.letters !== 0 && !isDoubled && (known.letters & heard.letters) === 0) isMissing = true;
+  }
+  // The consonants of a reading with more combinations are not compared whole.
+  return !isMissing || combined >= KEYS_MOST;
 }
 
 /** Maximum similarity of a foreign name in katakana. */
@@ -193,8 +224,8 @@ function syllabicReading(origin: string): Reading {
   const languages = chars.every(isHangul) ? 1 : HAN_LANGUAGES.length;
   let keys: readonly string[] | null = null;
   return {
-    matches: (latin) => {
-      const bare = heardOf(latin).single;
+    matches: (latin, heard = heardOf(latin)) => {
+      const bare = heard.single;
       for (let language = 0; language < languages; language++) {
         if (isSpelled(bare, all, language) || (bare !== latin && isSpelled(latin, all, language)))
           return strength;
@@ -232,9 +263,9 @@ function kanaReading(origin: string): Reading {
   const foreign = isLoan ? unitReading(loan, 'skeleton') : null;
   const keys = new Set([...plain.keys.map((key) => `:${fold(key)}`), ...(foreign?.keys ?? [])]);
   return {
-    matches: (latin) => {
-      if (native(heardOf(latin).single)) return MORE_SYLLABLES;
-      const loaned = foreign?.matches(latin) ?? 0;
+    matches: (latin, heard = heardOf(latin)) => {
+      if (native(heard.single)) return MORE_SYLLABLES;
+      const loaned = foreign?.matches(latin, heard) ?? 0;
       return Math.min(LOANED, loaned);
     },
     keys: [...keys],
@@ -262,8 +293,8 @@ export function foreignReadingOf(origin: string, certain: boolean): Reading | nu
     const usable = keys.filter((each) => each.length > 3);
     const sound = [...origin].map((char) => pinyinOf(char) ?? '').join('');
     reading = {
-      matches: (latin) =>
-        matches(latin) === 0 ? 0 : FOREIGN - FOREIGN_SPELLING * (1 - jaroWinkler(sound, latin)),
+      matches: (latin, heard) =>
+        matches(latin, heard) === 0 ? 0 : FOREIGN - FOREIGN_SPELLING * (1 - jaroWinkler(sound, latin)),
       // A name of two consonants is found by its vowels as well.
       keys: usable.length > 0 ? usable : keys.map((each) => each.replace('~', "'")),
     };

@@ -1,0 +1,247 @@
+/**
+ * Compares the words of a candidate with those of a query by their numbers in the index, and rules the candidate out if no choice of pairs
+ * could lift it to the threshold. Few candidates are within reach, so few are decoded.
+ */
+import {
+  type BestCase,
+  GLUED_APART,
+  GLUED_LEAST,
+  INITIAL_COVERS,
+  isOwnName,
+  type MeetingTable,
+  NAME_LEAST,
+} from '../compare.ts';
+import { leastEdits } from '../edits.ts';
+import { mayReach } from '../model.ts';
+import { type NamePart, PARTS_MAX, type ParsedName } from '../parse.ts';
+import { EDIT_SCALE, LEAST_SIMILARITY, type Meeting, mayBeWade, meet, NO_MEETING } from '../similarity.ts';
+import type { AskedWord, AskedWords } from './asked-words.ts';
+import { wordsStart } from './candidates.ts';
+import { KINDS, NAME_WORDS } from './format.ts';
+import type { WordFacts } from './word-facts.ts';
+
+/** The values of an index that the comparison reads, as `format.ts` describes them. */
+export interface ComparedIndex {
+  readonly rows: Int32Array;
+  readonly nameWords: Int32Array;
+  readonly facts: WordFacts;
+  readonly asked: AskedWords;
+  part(word: number): NamePart;
+}
+
+const NAME = KINDS.indexOf('name');
+const INITIAL = KINDS.indexOf('initial');
+const FORM = KINDS.indexOf('form');
+const SEGMENT = KINDS.indexOf('segment');
+/** Maximum number of adjacent words that are written as one, and of their letters. */
+const JOINED_MOST = 4;
+const JOINED_LETTERS_MOST = 30;
+
+/** One of the two names, word by word. */
+class Side {
+  count = 0;
+  /** Whether all words are in Latin letters. */
+  isLatin = true;
+  /** Number of words that are a name of their own. */
+  names = 0;
+  readonly kinds = new Uint8Array(PARTS_MAX);
+  readonly weights = new Float64Array(PARTS_MAX);
+  readonly lengths = new Uint8Array(PARTS_MAX);
+  readonly heard = new Uint8Array(PARTS_MAX);
+  readonly firsts = new Uint8Array(PARTS_MAX);
+  readonly letters = new Int32Array(PARTS_MAX);
+  /** How much of each word its most similar partner covers. */
+  readonly most = new Float64Array(PARTS_MAX);
+  /** Whether each word has a partner with the same letters. */
+  readonly exact = new Uint8Array(PARTS_MAX);
+
+  /** The sums of `sumUp`: the share that can match, the weight of what contradicts, of words without a partner, and of all. */
+  covered = 0;
+  against = 0;
+  alone = 0;
+  weight = 0;
+
+  clear(): void {
+    this.count = 0;
+    this.isLatin = true;
+    this.names = 0;
+  }
+
+  forget(): void {
+    this.most.fill(0, 0, this.count);
+    this.exact.fill(0, 0, this.count);
+  }
+
+  /** Sums up the words in the order of the name, as `bestCaseOf` does. */
+  sumUp(): void {
+    let [weight, found, against, alone] = [0, 0, 0, 0];
+    for (let at = 0; at < this.count; at++) {
+      const own = this.weights[at] as number;
+      const covers = this.most[at] as number;
+      weight += own;
+      found += own * covers;
+      if (covers > 0) continue;
+      alone += own;
+      against += this.kinds[at] === NAME ? 0.5 + own / 2 : own;
+    }
+    this.covered = weight <= 0 ? 0 : found / weight;
+    this.against = against;
+    this.alone = alone;
+    this.weight = weight;
+  }
+
+  countName(kind: number, weight: number): void {
+    if (isOwnName({ kind: KINDS[kind] ?? 'name', weight })) this.names++;
+  }
+}
+
+export class CandidateBounds {
+  private readonly index: ComparedIndex;
+  private readonly asked = new Side();
+  private readonly listed = new Side();
+  private words: AskedWord[] = [];
+  private readonly known: Meeting[] = new Array<Meeting>(PARTS_MAX * PARTS_MAX).fill(NO_MEETING);
+
+  constructor(index: ComparedIndex) {
+    this.index = index;
+  }
+
+  /** Begins the comparisons of a query. */
+  begin(asked: ParsedName): void {
+    const side = this.asked;
+    side.clear();
+    this.words = [];
+    for (const part of asked.parts) {
+      const at = side.count++;
+      side.kinds[at] = KINDS.indexOf(part.kind);
+      side.weights[at] = part.weight;
+      side.lengths[at] = part.text.length;
+      side.heard[at] = part.folded.length;
+      side.firsts[at] = part.text.charCodeAt(0);
+      side.letters[at] = part.letters;
+      if (part.script !== 'latin' || part.origin !== '') side.isLatin = false;
+      side.countName(side.kinds[at] as number, part.weight);
+      this.words.push(this.index.asked.of(part));
+    }
+  }
+
+  /** How the words of the query compare with those of the candidate that was compared last. */
+  get meetings(): MeetingTable {
+    return this.known;
+  }
+
+  /**
+   * Compares the words of a name with those of the query.
+   *
+   * @param floor The log-odds to reach; null if every name is within reach.
+   * @returns false if the log-odds of the name are certainly lower.
+   */
+  mayReach(name: number, floor: number | null): boolean {
+    const { asked, listed } = this;
+    const { rows, nameWords, facts } = this.index;
+    listed.clear();
+    asked.forget();
+    let hasSegments = false;
+    const end = rows[name * NAME_WORDS + 2] as number;
+    for (let at = wordsStart(rows, name); at < end; at++) {
+      const word = nameWords[at] as number;
+      const kind = facts.kindOf(word);
+      if (kind === SEGMENT) hasSegments = true;
+      if (kind === SEGMENT || kind === FORM) continue;
+      this.addListed(word, kind);
+    }
+    if (floor === null || hasSegments || !asked.isLatin || !listed.isLatin) return true;
+    if (mayGlue(asked, listed) || mayGlue(listed, asked)) return true;
+    return mayReach(bestCase(asked, listed), floor);
+  }
+
+  /** Compares the next word of the name with all words of the query. */
+  private addListed(word: number, kind: number): void {
+    const { asked, listed, words, known } = this;
+    const { facts } = this.index;
+    const j = listed.count++;
+    listed.kinds[j] = kind;
+    const weight = facts.weights[word] as number;
+    listed.weights[j] = weight;
+    listed.countName(kind, weight);
+    listed.lengths[j] = facts.textLength(word);
+    listed.heard[j] = facts.heardLength(word);
+    listed.firsts[j] = facts.firstLetter(word);
+    listed.letters[j] = facts.lettersOf(word);
+    if (!facts.isLatin(word)) listed.isLatin = false;
+    let most = 0;
+    let exact = 0;
+    for (let i = 0; i < words.length; i++) {
+      const meeting = this.meet(words[i] as AskedWord, word);
+      known[i * PARTS_MAX + j] = meeting;
+      const { similarity } = meeting;
+      if (similarity < LEAST_SIMILARITY) continue;
+      const covers = meeting.kind === 'initial' ? Math.max(INITIAL_COVERS, similarity) : similarity;
+      if (covers > most) most = covers;
+      if (covers > (asked.most[i] as number)) asked.most[i] = covers;
+      if (similarity === 1) {
+        exact = 1;
+        asked.exact[i] = 1;
+      }
+    }
+    listed.most[j] = most;
+    listed.exact[j] = exact;
+  }
+
+  private meet(asked: AskedWord, word: number): Meeting {
+    const { facts } = this.index;
+    const { part } = asked;
+    if (asked.isPlain && facts.isUnlike(part, word)) return NO_MEETING;
+    const before = asked.meetingWith(word);
+    if (before !== undefined) return before;
+    const meeting = (asked.isPlain ? facts.meet(part, word) : null) ?? meet(part, this.index.part(word));
+    asked.keep(word, meeting);
+    return meeting;
+  }
+}
+
+/** Returns whether adjacent words of one side may be similar to a word of the other if they are written as one. False is certain. */
+function mayGlue(parts: Side, singles: Side): boolean {
+  let longest = 0;
+  for (let at = 0; at < singles.count; at++)
+    if (singles.exact[at] === 0) longest = Math.max(longest, (singles.lengths[at] as number) + GLUED_APART);
+  for (let at = 0; at + 1 < parts.count; at++) {
+    if (parts.exact[at] === 1 || parts.kinds[at] === INITIAL) continue;
+    let length = parts.lengths[at] as number;
+    let heard = parts.heard[at] as number;
+    let letters = parts.letters[at] as number;
+    const last = Math.min(parts.count, at + JOINED_MOST);
+    for (let next = at + 1; next < last; next++) {
+      if (parts.exact[next] === 1 || parts.kinds[next] === INITIAL) break;
+      length += parts.lengths[next] as number;
+      if (length > longest || length > JOINED_LETTERS_MOST) break;
+      heard += parts.heard[next] as number;
+      letters |= parts.letters[next] as number;
+      for (let other = 0; other < singles.count; other++) {
+        if (singles.exact[other] === 1 || singles.kinds[other] !== NAME) continue;
+        const apart = Math.abs((singles.lengths[other] as number) - length);
+        if (apart > GLUED_APART) continue;
+        // One edit of the spelling as written may change several letters of the sound.
+        if (apart <= 1 || mayBeWade(parts.firsts[at] as number, singles.firsts[other] as number)) return true;
+        const longer = Math.max(heard, singles.heard[other] as number);
+        const cost = leastEdits(letters, singles.letters[other] as number);
+        if (cost <= Math.max(1, (1 - GLUED_LEAST) * (EDIT_SCALE * longer + 0.5))) return true;
+      }
+    }
+  }
+  return false;
+}
+
+/** Returns the bounds of all choices of pairs: those of `bestCaseOf`. */
+function bestCase(asked: Side, listed: Side): BestCase {
+  asked.sumUp();
+  listed.sumUp();
+  const differences = Math.min(asked.against, listed.against);
+  return {
+    coveredLess: Math.min(asked.covered, listed.covered),
+    differences,
+    slip: differences === 0 && asked.alone < NAME_LEAST,
+    partial: asked.names < 2 || listed.names < 2,
+    weight: Math.max(asked.weight, listed.weight),
+  };
+}
