@@ -106,26 +106,29 @@ export function weighedEdits(left: string, right: string, most = Number.POSITIVE
   return editTable(m, n, start === 0 ? FIRST_LETTER : 0, most);
 }
 
-/** The same for a word and a word of a–z and digits in bytes, from `from` to `to`. */
+/** The same for two words of a–z and digits in bytes: the first `length` of the left ones, and the right ones from `from` to `to`. */
 export function weighedEditsOf(
-  left: string,
+  left: Uint8Array,
+  length: number,
   bytes: Uint8Array,
   from: number,
   to: number,
   most: number,
 ): number {
   let start = 0;
-  let endLeft = Math.min(left.length, LETTERS_COUNTED);
+  let endLeft = Math.min(length, LETTERS_COUNTED);
   let endRight = Math.min(to - from, LETTERS_COUNTED);
   const shorter = Math.min(endLeft, endRight);
-  while (start < shorter && left.charCodeAt(start) === bytes[from + start]) start++;
-  while (endLeft > start && endRight > start && left.charCodeAt(endLeft - 1) === bytes[from + endRight - 1]) {
+  while (start < shorter && left[start] === bytes[from + start]) start++;
+  while (endLeft > start && endRight > start && left[endLeft - 1] === bytes[from + endRight - 1]) {
     endLeft--;
     endRight--;
   }
-  const m = encode(left, start, endLeft, codesA);
-  for (let at = start; at < endRight; at++) codesB[at - start] = codeOf(bytes[from + at] as number);
-  return editTable(m, endRight - start, start === 0 ? FIRST_LETTER : 0, most);
+  const m = endLeft - start;
+  const n = endRight - start;
+  for (let at = 0; at < m; at++) codesA[at] = codes[left[start + at] as number] as number;
+  for (let at = 0; at < n; at++) codesB[at] = codes[bytes[from + start + at] as number] as number;
+  return editTable(m, n, start === 0 ? FIRST_LETTER : 0, most);
 }
 
 /** Computes the cost of letters that only one word has. */
@@ -138,6 +141,10 @@ function gapsOf(letters: Uint8Array, count: number): number {
 /** Computes the cost of the first `m` codes of the left word and the first `n` of the right one. */
 function editTable(m: number, n: number, wrongFirst: number, most: number): number {
   if (m === 0 || n === 0) return gapsOf(m === 0 ? codesB : codesA, m + n);
+  if (m === 1 && n === 1) {
+    const [x, y] = [codesA[0] as number, codesB[0] as number];
+    return Math.min((swaps[x * CODES + y] as number) + wrongFirst, (gaps[x] as number) + (gaps[y] as number));
+  }
   let before = rowA;
   let last = rowB;
   let now = rowC;

@@ -76,7 +76,7 @@ describe('facts of words', () => {
   it('compare a word that was just checked as `meet` does', () => {
     let compared = 0;
     for (const part of asked) {
-      facts.begin();
+      facts.begin(part);
       for (const [at, other] of listed.entries()) {
         if (!facts.mayBeUseful(part, true, at)) continue;
         const meeting = facts.meetChecked(part, at);

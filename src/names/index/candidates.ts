@@ -286,7 +286,7 @@ export class CandidateSearch {
     const { index } = this;
     const { facts, keys } = index;
     const { part } = asked;
-    facts.begin();
+    facts.begin(part);
     const found = this.found.begin();
     let all = 0;
     for (const hash of queryHashesOf(part)) {

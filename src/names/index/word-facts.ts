@@ -32,11 +32,18 @@ const GAP_LEAST = 0.7;
 /** Sums of costs may differ in their last digits. */
 const ROUNDING = 1e-9;
 
-/** Cells of a word: the last search that met it, the letters of its sound, its shape, and the start of its text. */
-const CELLS = 4;
+/**
+ * Cells of a word, half a line of a processor's cache: the last search that met it, the letters of its sound, its shape, the start of its text,
+ * and the first 16 bytes of its folded spelling. Most words are compared by these: reading their texts would be a second access to memory.
+ */
+const CELLS = 8;
 const LETTERS = 1;
 const SHAPE = 2;
 const START = 3;
+const SPELLING_BYTES = 16;
+/** The first byte of the spelling in the cells of a word. */
+const SPELLING = 16;
+const CELL_BYTES = CELLS * 4;
 
 /**
  * The shape of a word: the length of its folded spelling (8 bits), that of its spelling as written (8 bits; 0 if it is the same), its first
@@ -89,8 +96,14 @@ function shapeOf({ text, folded, kind, script, origin, groups }: NamePart): numb
 export class WordFacts {
   readonly weights: Float64Array;
   private readonly cells: Int32Array;
+  /** The cells as bytes. */
+  private readonly spellings: Uint8Array;
   private readonly texts: Uint8Array;
   private search = 0;
+  /** The part of a query that was compared last, and the first letters of its spellings. */
+  private part: NamePart | null = null;
+  private readonly folded = new Uint8Array(LETTERS_COUNTED);
+  private readonly text = new Uint8Array(LETTERS_COUNTED);
   /** The cost of the edits of the folded spellings that the last check computed; infinite if there is none. */
   private cost = Number.POSITIVE_INFINITY;
 
@@ -106,17 +119,34 @@ export class WordFacts {
     this.weights = new Float64Array(own.buffer, words * 8, words);
     this.texts = texts;
     this.cells = new Int32Array(words * CELLS);
+    this.spellings = new Uint8Array(this.cells.buffer);
     for (let word = 0; word < words; word++) {
       const cell = word * CELLS;
       this.cells[cell + LETTERS] = stored[word] as number;
       this.cells[cell + SHAPE] = stored[words + word] as number;
-      this.cells[cell + START] = (word === 0 ? 0 : (ends[word - 1] as number)) + PREFIX;
+      const start = (word === 0 ? 0 : (ends[word - 1] as number)) + PREFIX;
+      this.cells[cell + START] = start;
+      const shape = stored[words + word] as number;
+      const written = (shape >>> LENGTH_BITS) & LENGTH_MASK;
+      const from = written === 0 ? start : start + written + 1;
+      const length = Math.min(shape & LENGTH_MASK, SPELLING_BYTES);
+      for (let at = 0; at < length; at++)
+        this.spellings[word * CELL_BYTES + SPELLING + at] = texts[from + at] as number;
     }
   }
 
-  /** Begins a search: each word is met once. */
-  begin(): void {
+  /** Begins a search for the words that are similar to a part: each word is met once. */
+  begin(part: NamePart): void {
     this.search++;
+    this.prepare(part);
+  }
+
+  /** Writes the letters of a part as bytes, unless they are those of the last one. */
+  private prepare(part: NamePart): void {
+    if (part === this.part) return;
+    this.part = part;
+    writeLetters(part.folded, this.folded);
+    writeLetters(part.text, this.text);
   }
 
   /** The position of the kind of a word in `KINDS`. */
@@ -164,12 +194,11 @@ export class WordFacts {
     const start = cells[cell + START] as number;
     const longer = Math.max(heard, folded.length);
     const most = Math.max(ONE_EDIT_MOST, (1 - LEAST_USEFUL) * (EDIT_SCALE * longer + 0.5)) + ROUNDING;
-    const foldedStart = written === 0 ? start : start + written + 1;
     if (
       Math.abs(heard - folded.length) * GAP_LEAST <= most &&
       leastEdits(part.letters, cells[cell + LETTERS] as number) <= most
     ) {
-      const cost = weighedEditsOf(folded, this.texts, foldedStart, foldedStart + heard, most);
+      const cost = this.costOf(folded.length, word, heard, most);
       if (cost <= most) {
         this.cost = cost;
         return true;
@@ -178,7 +207,10 @@ export class WordFacts {
     // An error in a digraph changes the sound by more than one letter.
     const length = written === 0 ? heard : written;
     if (Math.abs(length - text.length) > 1 || (written === 0 && text === folded)) return false;
-    return weighedEditsOf(text, this.texts, start, start + length, ONE_EDIT_MOST) <= ONE_EDIT_MOST;
+    return (
+      weighedEditsOf(this.text, text.length, this.texts, start, start + length, ONE_EDIT_MOST) <=
+      ONE_EDIT_MOST
+    );
   }
 
   /** Compares a word that `mayBeUseful` has just checked: what `meet` returns for it, or null if only `meet` can compare it. */
@@ -215,12 +247,22 @@ export class WordFacts {
     const { folded, text } = part;
     if (mayBeWade(text.charCodeAt(0), (shape >>> FIRST_SHIFT) & FIRST_MASK)) return null;
     const heard = shape & LENGTH_MASK;
-    const written = (shape >>> LENGTH_BITS) & LENGTH_MASK;
-    const start = cells[cell + START] as number;
     const longer = Math.max(heard, folded.length);
-    const foldedStart = written === 0 ? start : start + written + 1;
-    const cost = weighedEditsOf(folded, this.texts, foldedStart, foldedStart + heard, costMost(longer));
+    this.prepare(part);
+    const cost = this.costOf(folded.length, word, heard, costMost(longer));
     return this.byCost(part, word, cost);
+  }
+
+  /** Returns the cost of the edits of the folded spellings of the prepared part and of a word. */
+  private costOf(length: number, word: number, heard: number, most: number): number {
+    if (heard <= SPELLING_BYTES) {
+      const from = word * CELL_BYTES + SPELLING;
+      return weighedEditsOf(this.folded, length, this.spellings, from, from + heard, most);
+    }
+    const written = ((this.cells[word * CELLS + SHAPE] as number) >>> LENGTH_BITS) & LENGTH_MASK;
+    const start = this.cells[word * CELLS + START] as number;
+    const from = written === 0 ? start : start + written + 1;
+    return weighedEditsOf(this.folded, length, this.texts, from, from + heard, most);
   }
 
   /** Returns whether a word is one edit away from a part, as heard or as written. */
@@ -267,6 +309,11 @@ export class WordFacts {
       return null;
     return alike === 0 ? NO_MEETING : { kind: 'spelling', similarity: alike };
   }
+}
+
+function writeLetters(word: string, into: Uint8Array): void {
+  const length = Math.min(word.length, LETTERS_COUNTED);
+  for (let at = 0; at < length; at++) into[at] = word.charCodeAt(at);
 }
 
 function isSame(text: string, bytes: Uint8Array, from: number, to: number): boolean {
