@@ -182,7 +182,20 @@ for (const [letter, row] of Object.entries(CONSONANTS)) {
 /** Returns the classes of a letter of Arabic or Hebrew, by its character code; undefined if it has none. */
 export const classesOf = (letter: number): LetterClasses | undefined => letterClasses.get(letter);
 
+/** The units of consonants by their row and place; there are a few hundred. */
+const consonants = new Map<string, SoundUnit>();
+
 function consonant(row: string, isLast: boolean, optional = false): SoundUnit {
+  const key = `${isLast ? 1 : 0}${optional ? 1 : 0}${row}`;
+  let unit = consonants.get(key);
+  if (unit === undefined) {
+    unit = newConsonant(row, isLast, optional);
+    consonants.set(key, unit);
+  }
+  return unit;
+}
+
+function newConsonant(row: string, isLast: boolean, optional: boolean): SoundUnit {
   const { spelled, classes } = letterOf(row);
   const silent = optional || classes.includes('_');
   const all = spelled.split('|').filter((each) => each !== '_');
@@ -192,15 +205,20 @@ function consonant(row: string, isLast: boolean, optional = false): SoundUnit {
   };
 }
 
+/** Letters after which an unwritten vowel may follow, and letters that are written w or v. */
+const GLIDES: ReadonlySet<string> = new Set('ویي');
+const WAWS: ReadonlySet<string> = new Set('وו');
+
 /** Returns the units of a word in Arabic, Hebrew or Thai letters. */
 export function abjadUnits(word: string): SoundUnit[] {
   if (IS_THAI.test(word)) return thaiUnits(word);
   const letters = [...word];
+  const isAllah = word.endsWith(ALLAH);
   const units: SoundUnit[] = [{ pattern: /\p{Script=Arabic}/u.test(word) ? '(?:[aeu]l)?' : '', classes: [] }];
   for (const [at, letter] of letters.entries()) {
     const row = CONSONANTS[letter];
     // Doubled Latin letters count once, so the second of two equal letters may be unwritten in Latin.
-    if (word.endsWith(ALLAH) && at === letters.length - 1) units.push({ pattern: 'a?h', classes: ['h', ''] });
+    if (isAllah && at === letters.length - 1) units.push({ pattern: 'a?h', classes: ['h', ''] });
     else if (row !== undefined)
       units.push(consonant(row, at === letters.length - 1, at > 0 && letters[at - 1] === letter));
     else {
@@ -210,9 +228,9 @@ export function abjadUnits(word: string): SoundUnit[] {
       if (vowel === undefined) continue;
       // A vowel letter that is written is spoken, unless it is the last or the first.
       const isEnd = at === letters.length - 1;
-      const after = isEnd ? 'h?' : /[ویي]/u.test(letter) ? SHORT : '';
+      const after = isEnd ? 'h?' : GLIDES.has(letter) ? SHORT : '';
       // A Hebrew yod is also written j, which sounds like z in other names.
-      const classes = /[وו]/u.test(letter) ? ['', 'b'] : letter === 'י' && !isEnd ? ['', 's'] : [];
+      const classes = WAWS.has(letter) ? ['', 'b'] : letter === 'י' && !isEnd ? ['', 's'] : [];
       units.push({ pattern: vowel + after, classes });
     }
   }

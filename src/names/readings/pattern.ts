@@ -45,8 +45,11 @@ export function readingOf(origin: string): Reading {
 const SYLLABIC = /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}]/u;
 const isSyllabic = (origin: string): boolean => SYLLABIC.test(origin);
 
-const DOUBLED = /(.)\1/;
-const single = (text: string): string => (DOUBLED.test(text) ? text.replace(/(.)\1+/g, '$1') : text);
+function single(text: string): string {
+  for (let at = 1; at < text.length; at++)
+    if (text.charCodeAt(at) === text.charCodeAt(at - 1)) return text.replace(/(.)\1+/g, '$1');
+  return text;
+}
 
 /** What readings compare of a Latin word, made when it is needed; the words of a query are compared with thousands of readings. */
 export class Heard {
@@ -122,6 +125,7 @@ function unitReading(units: readonly SoundUnit[], keyKind: 'consonants' | 'skele
   const isWhole = all.length < KEYS_MOST;
   const firsts = new Set(optional.flatMap((unit, at) => (at < 2 ? unit.classes : [])));
   const mark = keyKind === 'consonants' ? "'" : '~';
+  let keys: readonly string[] | null = null;
   return {
     matches: (latin, heard = heardOf(latin)) => {
       const own = keyKind === 'consonants' ? heard.consonants : heard.skeleton;
@@ -129,7 +133,10 @@ function unitReading(units: readonly SoundUnit[], keyKind: 'consonants' | 'skele
       spells ??= spellingsOf(units.map((unit) => unit.pattern));
       return spells(heard.single) ? strength : 0;
     },
-    keys: [...known].filter((text) => text.length > 1).map((text) => mark + text),
+    get keys() {
+      keys ??= [...known].filter((text) => text.length > 1).map((text) => mark + text);
+      return keys;
+    },
   };
 }
 
