@@ -410,7 +410,7 @@ export const INITIAL_COVERS = 0.8;
 /** Similarity from which a part of a family name counts as found. */
 const FAMILY_LEAST = 0.6;
 /** A pair with a lower weight is not a name of its own. */
-const PAIR_LEAST = 0.25;
+export const PAIR_LEAST = 0.25;
 
 /** Bounds of the features that any choice of pairs can have: no alignment is better. */
 export interface BestCase {
@@ -647,8 +647,7 @@ function partialOf(left: ParsedName, right: ParsedName, aligned: Alignment): num
   return 0;
 }
 
-export const isOwnName = (part: Pick<NamePart, 'weight' | 'kind'>): boolean =>
-  part.weight >= PAIR_LEAST && part.kind !== 'particle';
+const isOwnName = (part: NamePart): boolean => part.weight >= PAIR_LEAST && part.kind !== 'particle';
 
 function namesIn(name: ParsedName): number {
   let count = 0;

@@ -7,9 +7,9 @@ import {
   GLUED_APART,
   GLUED_LEAST,
   INITIAL_COVERS,
-  isOwnName,
   type MeetingTable,
   NAME_LEAST,
+  PAIR_LEAST,
 } from '../compare.ts';
 import { leastEdits } from '../edits.ts';
 import { mayReach } from '../model.ts';
@@ -31,6 +31,7 @@ export interface ComparedIndex {
 
 const NAME = KINDS.indexOf('name');
 const INITIAL = KINDS.indexOf('initial');
+const PARTICLE = KINDS.indexOf('particle');
 const FORM = KINDS.indexOf('form');
 const SEGMENT = KINDS.indexOf('segment');
 /** Maximum number of adjacent words that are written as one, and of their letters. */
@@ -68,8 +69,10 @@ class Side {
   }
 
   forget(): void {
-    this.most.fill(0, 0, this.count);
-    this.exact.fill(0, 0, this.count);
+    for (let at = 0; at < this.count; at++) {
+      this.most[at] = 0;
+      this.exact[at] = 0;
+    }
   }
 
   /** Sums up the words in the order of the name, as `bestCaseOf` does. */
@@ -90,8 +93,9 @@ class Side {
     this.weight = weight;
   }
 
+  /** Counts a word if it is a name of its own, as `compare.ts` does. */
   countName(kind: number, weight: number): void {
-    if (isOwnName({ kind: KINDS[kind] ?? 'name', weight })) this.names++;
+    if (weight >= PAIR_LEAST && kind !== PARTICLE) this.names++;
   }
 }
 
