@@ -51,12 +51,13 @@ export class AskedWord {
     }
   }
 
-  /** Keeps a meeting that is not known yet. */
-  keep(word: number, meeting: Meeting): void {
+  /** Keeps a meeting that is not known yet, and returns it. */
+  keep(word: number, meeting: Meeting): Meeting {
     if ((this.#size + 1) * 2 > this.#words.length) this.#grow();
     this.#put(word, meeting);
     this.#size++;
     this.#count.kept++;
+    return meeting;
   }
 
   #put(word: number, meeting: Meeting): void {
@@ -82,7 +83,7 @@ export class AskedWord {
 
 /** An empty table: one place without a word. */
 const NO_WORDS = new Int32Array(1);
-const LEAST_PLACES = 64;
+const LEAST_PLACES = 32;
 /** Spreads the numbers of words: 2 to the power of 32, divided by the golden ratio. Source: Knuth, The Art of Computer Programming, 6.4. */
 const placeOf = (word: number): number => Math.imul(word, 0x9e3779b1) >>> 7;
 

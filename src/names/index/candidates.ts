@@ -305,15 +305,12 @@ export class CandidateSearch {
     const { index } = this;
     const { facts } = index;
     const { part } = asked;
-    const known = asked.meetingWith(word) ?? null;
-    let meeting = known;
-    if (meeting === null && asked.isPlain) meeting = facts.meetChecked(part, word);
-    meeting ??= meet(part, index.part(word));
+    const met = asked.isPlain ? facts.meetChecked(part, word) : null;
+    const meeting = met ?? asked.meetingWith(word) ?? asked.keep(word, meet(part, index.part(word)));
     const { similarity } = meeting;
     // An error in one letter of a short word may leave less.
     if (similarity < LEAST_USEFUL && (similarity < LEAST_SIMILARITY || !facts.isOneEdit(part, word)))
       return 0;
-    if (known === null) asked.keep(word, meeting);
     const names = this.postingEnd(word) - this.postingStart(word);
     const weight = ((part.weight + (facts.weights[word] as number)) / 2) * rarityOf(names, index.names);
     this.found.add(word, similarity * similarity * weight);
