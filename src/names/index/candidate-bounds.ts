@@ -38,6 +38,9 @@ const SEGMENT = KINDS.indexOf('segment');
 const JOINED_MOST = 4;
 const JOINED_LETTERS_MOST = 30;
 
+/** Number of words that are remembered for each part of a query: its candidates share their words. */
+const RECENT = 64;
+
 /** One of the two names, word by word. */
 class Side {
   count = 0;
@@ -106,6 +109,10 @@ export class CandidateBounds {
   private words: AskedWord[] = [];
   private readonly known: Meeting[] = new Array<Meeting>(PARTS_MAX * PARTS_MAX).fill(NO_MEETING);
 
+  /** For each part of the query, the words that were compared last, each at the place of its lowest bits, and their meetings. */
+  private readonly recentWords = new Int32Array(PARTS_MAX * RECENT);
+  private readonly recentMeetings: Meeting[] = new Array<Meeting>(PARTS_MAX * RECENT).fill(NO_MEETING);
+
   constructor(index: ComparedIndex) {
     this.index = index;
   }
@@ -115,6 +122,7 @@ export class CandidateBounds {
     const side = this.asked;
     side.clear();
     this.words = [];
+    this.recentWords.fill(-1, 0, asked.parts.length * RECENT);
     for (const part of asked.parts) {
       const at = side.count++;
       side.kinds[at] = KINDS.indexOf(part.kind);
@@ -161,7 +169,7 @@ export class CandidateBounds {
 
   /** Compares the next word of the name with all words of the query. */
   private addListed(word: number, kind: number): void {
-    const { asked, listed, words, known } = this;
+    const { asked, listed, words, known, recentWords, recentMeetings } = this;
     const { facts } = this.index;
     const j = listed.count++;
     listed.kinds[j] = kind;
@@ -176,7 +184,12 @@ export class CandidateBounds {
     let most = 0;
     let exact = 0;
     for (let i = 0; i < words.length; i++) {
-      const meeting = this.meet(words[i] as AskedWord, word);
+      const place = i * RECENT + (word & (RECENT - 1));
+      if (recentWords[place] !== word) {
+        recentWords[place] = word;
+        recentMeetings[place] = this.meet(words[i] as AskedWord, word);
+      }
+      const meeting = recentMeetings[place] as Meeting;
       known[i * PARTS_MAX + j] = meeting;
       const { similarity } = meeting;
       if (similarity < LEAST_SIMILARITY) continue;
