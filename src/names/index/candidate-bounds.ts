@@ -1,6 +1,6 @@
 /**
  * Compares the words of a candidate with those of a query by their numbers in the index, and rules the candidate out if no choice of pairs
- * could lift it to the threshold. Few candidates are within reach, so few are decoded.
+ * could lift it to the threshold: such a candidate is never decoded. Names in other scripts are always within reach.
  */
 import {
   type BestCase,
