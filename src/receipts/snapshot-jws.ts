@@ -36,15 +36,15 @@ export function verifyManifest(
   const [header, payload, signature, more] = jws.trim().split('.');
   if (header === undefined || payload === undefined || signature === undefined || more !== undefined)
     return refuse('is not a JWS in compact form');
-  let kid: unknown;
+  let head: Readonly<Record<string, unknown>> | null;
   try {
-    const value = JSON.parse(Buffer.from(header, 'base64url').toString('utf8')) as Record<string, unknown>;
-    if (value.alg !== ALGORITHM || value.typ !== TYPE)
-      return refuse(`must be of type ${TYPE}, signed with ${ALGORITHM}`);
-    kid = value.kid;
+    head = JSON.parse(Buffer.from(header, 'base64url').toString('utf8'));
   } catch {
     return refuse('the header is not JSON');
   }
+  if (head?.alg !== ALGORITHM || head.typ !== TYPE)
+    return refuse(`must be of type ${TYPE}, signed with ${ALGORITHM}`);
+  const { kid } = head;
   const key = jwks.keys.find((one) => one.kid === kid);
   if (key === undefined) return refuse('was signed with a key that is not among the given ones');
   const bytes = Buffer.from(signature, 'base64url');

@@ -42,14 +42,22 @@ describe('a signed manifest', () => {
       expect(verifyManifest(text, jwks())).toEqual({ manifest: MANIFEST, kid: key.kid });
   });
 
-  it.each<[string, (value: string) => string]>([
-    ['another algorithm', () => key.forged({ ...header(), alg: 'none' })],
-    ['another type', () => key.forged({ ...header(), typ: 'assay-receipt+jws' })],
-    ['no type', () => key.forged({ alg: 'Ed25519', kid: key.kid })],
+  it.each<[string, (value: string) => string, string?]>([
+    [
+      'another algorithm',
+      () => key.forged({ ...header(), alg: 'none' }),
+      'must be of type assay-snapshot+jws',
+    ],
+    [
+      'another type',
+      () => key.forged({ ...header(), typ: 'assay-receipt+jws' }),
+      'must be of type assay-snapshot+jws',
+    ],
+    ['no type', () => key.forged({ alg: 'Ed25519', kid: key.kid }), 'must be of type assay-snapshot+jws'],
     ['no key', () => key.forged({ alg: 'Ed25519', typ: 'assay-snapshot+jws' })],
     ['the key of another installation', () => key.forged({ ...header(), kid: newKey().kid })],
-    ['a header that is not JSON', () => key.forged('{')],
-    ['a header that is not an object', () => key.forged(null)],
+    ['a header that is not JSON', () => key.forged('{'), 'the header is not JSON'],
+    ['a header that is not an object', () => key.forged(null), 'must be of type assay-snapshot+jws'],
     ['a fourth part', (text) => `${text}.AA`],
     ['two parts', (text) => text.split('.').slice(0, 2).join('.')],
     ['nothing', () => ''],
@@ -57,7 +65,7 @@ describe('a signed manifest', () => {
     ['half a signature', (text) => text.slice(0, -43)],
     ['a byte behind the signature', (text) => `${text}AAAA`],
     ['a receipt in its place', () => signedJws(receiptWith(), key.kid, key.privateKey)],
-  ])('is refused with %s', (_, change) => {
-    expect(() => verifyManifest(change(jws), jwks())).toThrow(/^manifest: /);
+  ])('is refused with %s', (_, change, problem = '') => {
+    expect(() => verifyManifest(change(jws), jwks())).toThrow(`manifest: ${problem}`);
   });
 });
