@@ -85,6 +85,22 @@ describe('canonical JSON', () => {
   it('refuses a value that would exhaust the stack', () => {
     const deep = JSON.parse('['.repeat(5_000) + ']'.repeat(5_000));
     expect(() => canonicalJson(deep)).toThrow('64 levels');
+    for (const [open, end] of [
+      ['[', ']'],
+      ['{"a":', '}'],
+    ] as const) {
+      const nested = (levels: number): string => `${open.repeat(levels)}1${end.repeat(levels)}`;
+      expect(canonicalJson(JSON.parse(nested(64)))).toBe(nested(64));
+      expect(() => canonicalJson(JSON.parse(nested(65)))).toThrow('64 levels');
+    }
+    const rest = (levels: number) => JSON.parse(`{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`) as object;
+    const omitting = (levels: number) => () =>
+      canonicalObject(rest(levels) as Record<string, unknown>, new Set());
+    const parting = (levels: number) => () => canonicalParts(rest(levels) as Record<string, unknown>, 'b');
+    for (const write of [omitting, parting]) {
+      write(64)();
+      expect(write(65)).toThrow('64 levels');
+    }
   });
 
   it('writes the same as a writer that sorts every object, for generated values of few and of many shapes', () => {

@@ -132,6 +132,26 @@ describe('a receipt as JWS', () => {
     );
   });
 
+  it.each([
+    ['an empty key id', { kid: '' }],
+    ['no key id', { kid: undefined }],
+    ['a number as key id', { kid: 7 }],
+  ])('is refused with %s', (_, more) => {
+    expect(() => verifyJws(key.forged({ ...header(), ...more }, receiptBytes(receipt)), jwks())).toThrow(
+      'kid: is missing',
+    );
+  });
+
+  it.each([
+    ['null', null],
+    ['a list', []],
+    ['a text', 'alg'],
+  ])('is refused if its header is %s', (_, value) => {
+    expect(() => verifyJws(key.forged(value as unknown as object, receiptBytes(receipt)), jwks())).toThrow(
+      'the header is not a JSON object',
+    );
+  });
+
   it('is refused with an unknown key, and with the key of another id', async () => {
     const other = newKey();
     expect(() => verifyJws(jws, { keys: [other.jwk] })).toThrow('no key of the JWKS');
@@ -144,6 +164,7 @@ describe('a receipt as JWS', () => {
     const retired = (exp: number) => ({ keys: [{ ...key.jwk, exp }] });
     expect(verifyJws(jws, retired(NOW_SECONDS)).receipt.id).toBe(receipt.id);
     expect(() => verifyJws(jws, retired(NOW_SECONDS - 1))).toThrow('after its key was retired');
+    expect(verifyJws(jws, { keys: [{ ...key.jwk, iat: NOW_SECONDS }] }).receipt.id).toBe(receipt.id);
     expect(() => verifyJws(jws, { keys: [{ ...key.jwk, iat: NOW_SECONDS + 1 }] })).toThrow(
       'before its key existed',
     );
@@ -182,9 +203,9 @@ describe('a receipt as JWS', () => {
   });
 
   it('is refused above its size, before it is parsed', () => {
-    expect(() => verifyJws(`${'A'.repeat(RECEIPT_LIMITS.receiptBytesMax)}.a.a`, jwks())).toThrow(
-      'is longer than',
-    );
+    const longest = 'A'.repeat(RECEIPT_LIMITS.receiptBytesMax - 4);
+    expect(() => verifyJws(`${longest}.a.aa`, jwks())).toThrow('is longer than');
+    expect(() => verifyJws(`${longest}.a.a`, jwks())).toThrow('the header is not');
   });
 });
 
@@ -194,6 +215,19 @@ describe('a JWKS', () => {
     expect(
       parseJwks({ keys: [{ kty: 'RSA', n: 'x' }, jwk, null, 7, { ...jwk, exp: 'never' }] }).keys,
     ).toEqual([jwk]);
+    const retired = { ...jwk, iat: 0, exp: 0 };
+    expect(parseJwks({ keys: [retired] }).keys).toEqual([retired]);
+    for (const other of [
+      { kty: 'EC' },
+      { crv: 'X25519' },
+      { x: 7 },
+      { kid: undefined },
+      { iat: undefined },
+      { iat: -1 },
+      { iat: 0.5 },
+      { exp: -1 },
+    ])
+      expect(parseJwks({ keys: [{ ...jwk, ...other }] }).keys, JSON.stringify(other)).toEqual([]);
     for (const value of [null, [], {}, { keys: {} }, 'x']) expect(() => parseJwks(value)).toThrow('JWKS');
   });
 });

@@ -2,7 +2,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../src/base/random.ts';
-import { signVerdict, verdictOf, verdictSigner } from '../../src/receipts/eip712.ts';
+import { parseVerifier, signVerdict, verdictOf, verdictSigner } from '../../src/receipts/eip712.ts';
 import { openVerdictKeys, type VerdictKeyStore, verdictKeyPath } from '../../src/receipts/verdict-key.ts';
 import { createEncryption } from '../../src/state/encryption.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
@@ -41,6 +41,10 @@ describe('the key of verdicts', () => {
     expect(signed.signer).toBe(address);
     expect(await verdictSigner(signed.message, TARGET, signed.signature)).toBe(address);
     expect(await verdictSigner({ ...signed.message, score: 8 }, TARGET, signed.signature)).not.toBe(address);
+    await signVerdict(testFacts(SUBJECT, now), TARGET, {
+      key,
+      clock: { ...clock, now: () => endsAt * 1_000 - 1 },
+    });
     now = endsAt;
     await expect(signVerdict(testFacts(SUBJECT, now), TARGET, { key, clock })).rejects.toMatchObject({
       code: 'NOT_READY',
@@ -84,12 +88,16 @@ describe('the key of verdicts', () => {
   it('lists replaced keys without their secrets', async () => {
     const store = opened();
     const first = await store.create(1);
+    expect((await store.open()).address).toBe(first.address);
     now += 10;
     const second = await store.create(2);
     expect(store.list()).toEqual([second, first]);
     expect((await store.open()).address).toBe(second.address);
     for (const days of [0, 367, 1.5, Number.NaN])
       await expect(store.create(days)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+    expect(store.list()).toHaveLength(2);
+    expect((await store.create(366)).endsAt).toBe(now + 366 * 86_400);
+    expect(store.list().slice(1)).toEqual([second, first]);
   });
 
   it('is refused if its file was damaged, and the file is not changed', async () => {
@@ -102,6 +110,12 @@ describe('the key of verdicts', () => {
       text.replace('"endsAt"', '"endsat"'),
       text.slice(0, 50),
       JSON.stringify({ ...content, earlier: 5 }),
+      JSON.stringify({ ...content, earlier: [{ address: other, createdAt: 1 }] }),
+      ...['address', 'createdAt', 'endsAt', 'encrypted', 'earlier'].map((name) =>
+        JSON.stringify({ ...content, [name]: undefined }),
+      ),
+      JSON.stringify({ ...content, createdAt: 1.5 }),
+      'null',
     ]) {
       writeFileSync(path, wrong);
       expect(() => store.list()).toThrow(/damaged/);
@@ -114,6 +128,50 @@ describe('the key of verdicts', () => {
     await expect(store.open()).rejects.toMatchObject({ code: 'STORE_VERSION' });
   });
 
+  it('names its contract by CAIP-10, with an exact chain id', () => {
+    const contract = TARGET.verifyingContract;
+    for (const chainId of [1, 10, 999_999_999_999_999])
+      expect(parseVerifier(`eip155:${chainId}:${contract}`)).toEqual({
+        chainId,
+        verifyingContract: contract,
+      });
+    for (const wrong of [
+      '',
+      contract,
+      `eip155:0:${contract}`,
+      `eip155:01:${contract}`,
+      `eip155:1000000000000000:${contract}`,
+      `eip155:1:${contract}0`,
+      `eip155:1:${contract.slice(0, -1)}`,
+      `eip155:1:${contract.slice(2)}`,
+      `xeip155:1:${contract}`,
+      `bip122:1:${contract}`,
+    ])
+      expect(() => parseVerifier(wrong), wrong).toThrow('verifier: must be');
+  });
+
+  it('has one signature for each verdict: its twin with the other s, and other forms, are of nobody', async () => {
+    const store = opened();
+    await store.create(1);
+    const { message, signature, signer } = await signVerdict(testFacts(SUBJECT, NOW), TARGET, {
+      key: await store.open(),
+      clock,
+    });
+    const [r, s, v] = [signature.slice(0, 66), signature.slice(66, 130), signature.slice(130)];
+    const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+    const twin = (order - BigInt(`0x${s}`)).toString(16).padStart(64, '0');
+    expect(await verdictSigner(message, TARGET, signature)).toBe(signer);
+    for (const wrong of [
+      `${r}${twin}${v === '1b' ? '1c' : '1b'}`,
+      `${r}${s}${v === '1b' ? '00' : '01'}`,
+      `${signature}00`,
+      signature.slice(2),
+      `0x${'ff'.repeat(32)}${s}${v}`,
+      '',
+    ])
+      expect(await verdictSigner(message, TARGET, wrong), wrong).toBeNull();
+  });
+
   it('makes no verdict that a contract would misread', () => {
     const of = (change: Parameters<typeof testFacts>[2]) => () => verdictOf(testFacts(SUBJECT, NOW, change));
     expect(of({ verdict: 'danger' })().verdict).toBe(3);
@@ -121,7 +179,12 @@ describe('the key of verdicts', () => {
     expect(of({ expiresAt: NOW + 901 })).toThrow('expiresAt');
     expect(of({ expiresAt: NOW })).toThrow('expiresAt');
     for (const score of [-1, 101, 0.5, Number.NaN]) expect(of({ score })).toThrow('score');
-    expect(of({ receiptSha256: 'AB'.repeat(32) })).toThrow('receiptSha256');
+    expect(of({ expiresAt: NOW + 1 })()).toMatchObject({ issuedAt: NOW, expiresAt: NOW + 1 });
+    expect(of({ issuedAt: NOW + 0.5, expiresAt: NOW + 1.5 })).toThrow('expiresAt');
+    for (const score of [0, 100]) expect(of({ score })().score).toBe(score);
+    for (const field of ['receiptSha256', 'policySha256'])
+      for (const wrong of ['AB'.repeat(32), 'ab'.repeat(31), `${'ab'.repeat(32)}0`, ''])
+        expect(of({ [field]: wrong })).toThrow(field);
     expect(of({ address: '0x12' })).toThrow();
   });
 });

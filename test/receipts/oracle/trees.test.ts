@@ -1,5 +1,5 @@
 /** Roots and proofs of a server, from real labels of a real list, and over HTTP. */
-import { readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { readdirSync, readlinkSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -10,7 +10,7 @@ import { writeTree } from '../../../src/receipts/oracle/tree-file.ts';
 import { type OracleProof, OracleTrees } from '../../../src/receipts/oracle/trees.ts';
 import { type TempFolder, tempFolder } from '../../accounts/temp-folder.ts';
 import { openWorld } from '../../http/world.ts';
-import { sleep } from '../../support/wait.ts';
+import { sleep, until } from '../../support/wait.ts';
 
 const addressOf = (number: number): Uint8Array => Buffer.from(number.toString(16).padStart(40, '0'), 'hex');
 const text = (number: number): string => `0x${number.toString(16).padStart(40, '0')}`;
@@ -168,6 +168,77 @@ describe('OracleTrees', () => {
     await trees.root('ETH');
     const names = readdirSync(folder.path).filter((name) => !name.endsWith('.tree'));
     expect(names.sort()).toEqual([fresh, 'push-1-0x00.json']);
+  });
+
+  it('keeps the later of two builds, whether the earlier one ends well or fails', async () => {
+    for (const isFailing of [false, true]) {
+      const ends: (() => void)[] = [];
+      const own = new OracleTrees(folder.path, {
+        ...{ dataVersion: () => version, clock: systemClock },
+        async build(chain) {
+          const [dataVersion, number] = [version, ends.length];
+          await new Promise<void>((resolve) => ends.push(resolve));
+          if (isFailing && number === 0) throw new Error('no memory');
+          return writeTree(folder.path, { chain, dataVersion }, listed.map(addressOf));
+        },
+      });
+      version = `${isFailing}-1`;
+      const first = own.root('ETH').catch(() => null);
+      await until(() => ends.length === 1);
+      version = `${isFailing}-2`;
+      const second = own.root('ETH');
+      ends[0]?.();
+      await first;
+      const third = own.root('ETH');
+      await until(() => ends.length === 2);
+      ends[1]?.();
+      expect((await Promise.all([second, third])).map((root) => root.dataVersion)).toEqual([
+        version,
+        version,
+      ]);
+      expect(ends).toHaveLength(2);
+    }
+  });
+
+  it('removes the trees of its own chain only, and no other files', async () => {
+    writeFileSync(join(folder.path, 'ETH-note.txt'), 'x');
+    utimesSync(join(folder.path, 'ETH-note.txt'), 1, 1);
+    const bsc = await trees.root('BSC');
+    for (let change = 0; change < 9; change++) {
+      [version, listed] = [`v${change}`, [3, 5, 9, 20 + change]];
+      await trees.root('ETH');
+    }
+    const names = readdirSync(folder.path);
+    expect(names.filter((name) => name.startsWith('ETH-')).length).toBe(9);
+    expect(names).toContain('ETH-note.txt');
+    expect(await trees.proof('BSC', text(5), bsc.root)).toMatchObject({ root: bsc.root });
+  });
+
+  it('refuses a damaged tree, and builds none in its place', async () => {
+    const { root } = await trees.root('ETH');
+    for (const name of readdirSync(folder.path)) truncateSync(join(folder.path, name), 100);
+    await expect(trees.proof('ETH', text(3))).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
+    await expect(trees.proof('ETH', text(3), root)).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
+    expect(builds).toBe(1);
+  });
+
+  it('closes the file of every tree that it reads', async () => {
+    const { root } = await trees.root('ETH');
+    const isOpen = (): boolean =>
+      readdirSync('/proc/self/fd').some((fd) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`).startsWith(folder.path);
+        } catch {
+          // The descriptor of the listing itself.
+          return false;
+        }
+      });
+    await trees.proof('ETH', text(3), root);
+    await expect(trees.proof('ETH', text(3), `0x${'ab'.repeat(32)}`)).rejects.toThrow('no tree');
+    expect(isOpen()).toBe(false);
+    for (const name of readdirSync(folder.path)) truncateSync(join(folder.path, name), 100);
+    await expect(trees.proof('ETH', text(3))).rejects.toThrow('damaged');
+    expect(isOpen()).toBe(false);
   });
 
   it('refuses chains that are not EVM chains, and invalid addresses', async () => {
