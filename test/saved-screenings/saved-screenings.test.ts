@@ -513,3 +513,224 @@ describe('room of an account', () => {
     }
   });
 });
+
+describe('guards of the store', () => {
+  const limits = SAVED_LIMITS as { -readonly [Name in keyof typeof SAVED_LIMITS]: number };
+  const usual = { ...SAVED_LIMITS };
+  let nowMs = 0;
+  let folder: ReturnType<typeof tempFolder>;
+  let opened: OpenedSaved;
+  /** Reasons for which charges fail. */
+  let refusal: Error | null = null;
+  const charged: string[] = [];
+  const open = (isShared = false): OpenedSaved =>
+    openedSaved(folder.path, () => undefined as never, {
+      isShared,
+      clock: { now: () => nowMs, monotonic: () => performance.now() },
+      billing: {
+        async charge({ screening }) {
+          if (refusal !== null) throw refusal;
+          charged.push(screening.id);
+          return { body: Buffer.from(screening.id), replayed: false };
+        },
+        refund: async () => {},
+      },
+    });
+
+  beforeEach(() => {
+    nowMs = Date.parse('2026-11-23T10:00:00Z');
+    refusal = null;
+    charged.length = 0;
+    folder = tempFolder();
+    opened = open();
+  });
+  afterEach(async () => {
+    Object.assign(limits, usual);
+    await opened.store.close();
+    folder.remove();
+  });
+
+  const save = (charge: StagedCharge = WITHOUT_KEY, data = textOf()) =>
+    opened.saved.save(WHO, { kind: 'SCREENING', request: {}, data }, charge, present);
+  const savedId = async (...parameters: Parameters<typeof save>): Promise<string> =>
+    Buffer.from((await save(...parameters)).body).toString();
+  const list = (query: SavedQuery = {}, limit = 100, cursor?: string) => {
+    const page = opened.saved.list(
+      ACCOUNT,
+      SAVED_KINDS,
+      query,
+      cursor === undefined ? { limit } : { limit, cursor },
+    );
+    return { ids: page.screenings.map(({ id }) => id), nextCursor: page.nextCursor };
+  };
+  const withBody = (bodyHash: string): StagedCharge => ({ ...WITH_KEY, keep: { slot: 'ab', bodyHash } });
+
+  it('an Idempotency-Key refuses another body for 24 hours, and no longer', async () => {
+    const first = await savedId(withBody('01'));
+    nowMs += 24 * 3_600_000 - 1;
+    await expect(save(withBody('02'))).rejects.toMatchObject({ field: 'Idempotency-Key' });
+    expect(await savedId(withBody('01'))).toBe(first);
+    nowMs += 1;
+    const second = await savedId(withBody('02'));
+    expect(second).not.toBe(first);
+    await expect(save(withBody('01'))).rejects.toMatchObject({ field: 'Idempotency-Key' });
+    expect(list().ids).toEqual([second, first]);
+  });
+
+  it('an abandoned purchase does not hold its Idempotency-Key, and takes it from no later request', async () => {
+    const row = (id: string, bodyHash: string): StagedScreening => ({
+      screening: { ...opened.saved.one(ACCOUNT, SAVED_KINDS, model), id },
+      charge: withBody(bodyHash),
+      isAbandoned: false,
+    });
+    const model = await savedId();
+    const { staged } = opened.store;
+    const first = row('00000000-0000-4000-8000-000000000001', '01');
+    expect(await staged.stage(first, Buffer.from('x'))).toEqual(first);
+    // It is not removed before it is abandoned.
+    await staged.remove(first);
+    expect(staged.list(10)).toHaveLength(1);
+    expect(await staged.abandon(first)).toBe(true);
+    const second = row('00000000-0000-4000-8000-000000000002', '02');
+    expect(await staged.stage(second, Buffer.from('y'))).toEqual(second);
+    await staged.remove(first);
+    expect(await staged.abandon(first)).toBe(false);
+    await expect(
+      staged.stage(row('00000000-0000-4000-8000-000000000003', '03'), Buffer.from('z')),
+    ).rejects.toMatchObject({ field: 'Idempotency-Key' });
+    // A repeated request gets the row of the second one.
+    expect(
+      (await staged.stage(row('00000000-0000-4000-8000-000000000004', '02'), Buffer.from('y'))).screening.id,
+    ).toBe(second.screening.id);
+    // Once the second one is removed, the key is free.
+    await staged.abandon(second);
+    await staged.remove(second);
+    const third = row('00000000-0000-4000-8000-000000000005', '03');
+    expect(await staged.stage(third, Buffer.from('z'))).toEqual(third);
+  });
+
+  it('a charge that is refused frees the room of its answer', async () => {
+    await save();
+    const [{ storedBytes } = { storedBytes: 0 }] = opened.saved.list(
+      ACCOUNT,
+      SAVED_KINDS,
+      {},
+      { limit: 1 },
+    ).screenings;
+    limits.savedScreeningsMax = 2;
+    limits.savedAccountBytesMax = 2 * storedBytes + 40;
+    refusal = new AssayError('CREDITS_EXHAUSTED', 'No credits.');
+    for (let attempt = 0; attempt < 3; attempt++)
+      await expect(save()).rejects.toMatchObject({ code: 'CREDITS_EXHAUSTED' });
+    refusal = null;
+    await save();
+    await expect(save()).rejects.toThrow(/has 2 saved screenings/);
+  });
+
+  it('an account is filled up to exactly its maximum of bytes', async () => {
+    const first = await savedId();
+    const { storedBytes } = opened.saved.one(ACCOUNT, SAVED_KINDS, first);
+    const second = await savedId(WITHOUT_KEY, textOf(OTHER));
+    const next = opened.saved.one(ACCOUNT, SAVED_KINDS, second).storedBytes;
+    expect(await opened.store.deleteSavedBefore(nowMs + 1, 1)).toMatchObject([{ id: first }]);
+    const row = {
+      screening: {
+        ...opened.saved.one(ACCOUNT, SAVED_KINDS, second),
+        id: '00000000-0000-4000-8000-000000000001',
+        storedBytes,
+      },
+      ...{ charge: WITHOUT_KEY, isAbandoned: false },
+    };
+    limits.savedAccountBytesMax = next + storedBytes - 1;
+    await expect(opened.store.staged.stage(row, Buffer.from('x'))).rejects.toThrow(/compressed bytes/);
+    limits.savedAccountBytesMax = next + storedBytes;
+    expect(await opened.store.staged.stage(row, Buffer.from('x'))).toEqual(row);
+  });
+
+  it('a list reads a bounded number of records for a page, and its cursor continues', async () => {
+    const low = textOf().toString().replace('"HIGH"', '"LOW"');
+    const kyt = await savedId(WITHOUT_KEY, Buffer.from(low));
+    for (let at = 0; at < 4; at++) await save();
+    limits.savedRecordsReadMax = 2;
+    const from = { from: '2026-11-23T09:00:00Z', to: '2026-11-23T10:00:00Z' };
+    const first = list(from);
+    expect(first.ids).toEqual([]);
+    const second = list(from, 100, first.nextCursor ?? '');
+    const third = list(from, 100, second.nextCursor ?? '');
+    expect([second.nextCursor === null, third]).toEqual([false, { ids: [], nextCursor: null }]);
+    const read: string[] = [];
+    let cursor: string | undefined;
+    let pages = 0;
+    do {
+      const page = list({}, 100, cursor);
+      read.push(...page.ids);
+      cursor = page.nextCursor ?? undefined;
+      pages++;
+    } while (cursor !== undefined);
+    expect([pages, read.length, new Set(read).size, read.at(-1)]).toEqual([3, 5, 5, kyt]);
+    // A page that ends with the last screening has no cursor.
+    expect(list({}, 2, list({}, 2, list({}, 1).nextCursor ?? '').nextCursor ?? '').nextCursor).toBeNull();
+  });
+
+  it('a level and a chain are required together, and a chain excludes others', async () => {
+    const onBsc = await savedId(WITHOUT_KEY, Buffer.from(textOf().toString().replace('"ETH"', '"BSC"')));
+    const onEth = await savedId();
+    expect(list({ riskLevel: 'HIGH', chain: 'BSC' }).ids).toEqual([onBsc]);
+    expect(list({ riskLevel: 'HIGH', chain: 'ETH' }).ids).toEqual([onEth]);
+    expect(list({ riskLevel: 'LOW', chain: 'ETH', address: ADDRESS }).ids).toEqual([]);
+    expect(list({ chain: 'BSC' }).ids).toEqual([onBsc]);
+    expect(list({ from: '2026-11-23T10:00:00Z' }).ids).toEqual([onEth, onBsc]);
+    expect(list({ to: '2026-11-23T10:00:00Z' }).ids).toEqual([]);
+  });
+
+  it('an answer that is no object is a fault of the program, and nothing is staged', async () => {
+    await expect(save(WITHOUT_KEY, Buffer.from('["x"]'))).rejects.toMatchObject({ code: 'INTERNAL' });
+    expect([opened.store.staged.list(1), charged]).toEqual([[], []]);
+  });
+
+  it('an answer without a score, a decision and versions is saved without them', async () => {
+    const id = await savedId(
+      WITHOUT_KEY,
+      Buffer.from(`{"from":null,"to":"${OTHER}","chain":"ETH","riskLevel":"LOW"}`),
+    );
+    expect(opened.saved.one(ACCOUNT, SAVED_KINDS, id)).toMatchObject({
+      ...{ addresses: [OTHER], riskScore: 0, decision: null, dataVersion: '', policyVersion: '' },
+    });
+  });
+
+  it('the field of a comparison says which of the two is unknown', async () => {
+    const id = await savedId();
+    const other = '00000000-0000-4000-8000-000000000009';
+    expect(() => opened.saved.compare(ACCOUNT, SAVED_KINDS, other, id)).toThrow(/^a: there is no/);
+    expect(() => opened.saved.compare(ACCOUNT, SAVED_KINDS, id, other)).toThrow(/^b: there is no/);
+    expect(opened.saved.find(ACCOUNT, ['KYT'], id)).toBeNull();
+    expect(opened.saved.find(ACCOUNT, SAVED_KINDS, id)?.id).toBe(id);
+  });
+
+  it('one of several nodes completes the purchase of another one after half a minute, not before', async () => {
+    const id = await savedId();
+    const row = {
+      screening: {
+        ...opened.saved.one(ACCOUNT, SAVED_KINDS, id),
+        id: '00000000-0000-4000-8000-000000000001',
+      },
+      ...{ charge: WITHOUT_KEY, isAbandoned: false },
+    };
+    await opened.store.close();
+    opened = open(true);
+    await opened.store.staged.stage(row, Buffer.from('x'));
+    const look = async (isDone: () => boolean): Promise<boolean> => {
+      const stopped = new AbortController();
+      const finishing = opened.saved.finish(stopped.signal);
+      for (let waits = 0; waits < 20 && !isDone(); waits++) await new Promise((done) => setTimeout(done, 10));
+      stopped.abort();
+      await finishing;
+      return isDone();
+    };
+    const isDone = (): boolean => opened.store.staged.list(1).length === 0;
+    nowMs += 29_999;
+    expect(await look(isDone)).toBe(false);
+    nowMs += 1;
+    expect(await look(isDone)).toBe(true);
+  });
+});
