@@ -127,4 +127,45 @@ describe('route of a request', () => {
       code: 'NOT_READY',
     });
   });
+
+  it('does not take a fault of the routing for a wrong chain', async () => {
+    const fault = new TypeError('no such node');
+    const routed = routeUseCases(
+      TASKS,
+      local,
+      () => {
+        throw fault;
+      },
+      async () => ({ data: Buffer.from('remote'), isKnown: true }),
+    );
+    await expect(routed.screening({ chain: 'ETH', address: 'x' })).rejects.toBe(fault);
+    // The local use case refuses it.
+    expect(String(await routed.screening({ chain: 'nonsense', address: 'x' }))).toBe('local nonsense');
+  });
+});
+
+describe('facts of nodes', () => {
+  const api = node('api', 'all', { roles: ['api'] });
+  const gone = node('g', ['BTC']);
+
+  it('of nodes that are no workers decide nothing', () => {
+    const of = (live: readonly RoutingNode[], more: readonly RoutingNode[] = []) =>
+      groupOfChunk({ kind: 'screening', chain: 'BTC', chunk: 0 }, { live, gone: more });
+    expect(of([api, node('b', ['ETH'])])).toBeNull();
+    expect(routeOf('BTC', [], { live: [], gone: [node('g', ['BTC'], { roles: ['api'] })] })).toEqual({
+      kind: 'local',
+    });
+    expect(routeOf('BTC', [], { live: [node('w', ['BTC'])], gone: [gone] })).toEqual({
+      ...{ kind: 'remote', groups: ['BTC'] },
+    });
+  });
+
+  it('give a chain to the first of the nodes with the fewest', () => {
+    const nodes = [node('b', 'all'), node('a', 'all'), node('l', 'all', { roles: ['worker'] })];
+    expect(Object.fromEntries(assignChains(['ETH', 'BSC', 'BASE', 'BTC'], nodes))).toEqual({
+      ...{ BASE: 'b', BSC: 'a', BTC: 'b', ETH: 'a' },
+    });
+    expect(assignChains(['ETH'], [node('l', ['BTC'])]).size).toBe(0);
+    expect(groupOf(['ETH', 'BTC'])).toBe('BTC-ETH');
+  });
 });
