@@ -654,3 +654,255 @@ overLiveStates((makeState) => {
     expect(cases.list('a', {}, { limit: 1 }).cases[0]?.number).toBe(4);
   });
 });
+
+describe('guards of cases', () => {
+  let folder: TempFolder;
+  let store: CaseStore;
+  let nowMs = 0;
+  const clock = { now: () => nowMs, monotonic: () => performance.now() };
+  const limits = CASE_LIMITS as { -readonly [Name in keyof typeof CASE_LIMITS]: number };
+  const usual = { ...CASE_LIMITS };
+  let cases: CaseService;
+  let fourEyes: CaseService;
+
+  beforeEach(() => {
+    nowMs = Date.parse('2026-11-01T00:00:00Z');
+    folder = tempFolder();
+    store = openCaseStore({ path: `${folder.path}/cases.mdb` }, { clock });
+    const records = { alert: () => null, wallet: () => null, screening: () => null };
+    const deps = { store, records, clock, random: systemRandom };
+    cases = createCases({ fourEyes: false }, deps);
+    fourEyes = createCases({ fourEyes: true }, deps);
+  });
+  afterEach(async () => {
+    Object.assign(limits, usual);
+    await store.close();
+    folder.remove();
+  });
+
+  const made = async (draft: object = {}, of = ANN): Promise<string> =>
+    answerOf<{ case: { id: string } }>(await cases.create(of, { title: 'A case', ...draft }, null)).case.id;
+  const add = (id: string, text: string, key: ReturnType<typeof repeat> | null = null) =>
+    cases.addEvent(ANN, id, { type: 'NOTE', note: text }, key);
+  const propose = (id: string, service = cases) =>
+    service.addEvent(
+      ANN,
+      id,
+      { type: 'DECISION', decision: { action: 'PROPOSE', disposition: 'REPORTED', reasonCode: 'SAR' } },
+      null,
+    );
+  async function addFile(id: string, name: string, text: string) {
+    const upload = cases.receiveFile(ANN, id, { name, contentType: 'text/plain' });
+    upload.write(Buffer.from(text));
+    return answerOf<{ file: { id: string; event: number } }>(await upload.end(() => null)).file;
+  }
+  const titles = (query: object) => cases.list('a', query, { limit: 100 }).cases.map(({ title }) => title);
+
+  it('the last events of a case are reserved for its status and its decision', async () => {
+    limits.eventsMax = 6;
+    limits.eventsReserved = 3;
+    const id = await made();
+    await add(id, 'second');
+    await add(id, 'third');
+    await expect(add(id, 'fourth')).rejects.toThrow(/^id: the case has 3 events/);
+    await expect(cases.change(ANN, id, { title: 'x' })).rejects.toThrow(/^id: the case has 3 events/);
+    await cases.change(ANN, id, { status: 'IN_REVIEW' });
+    await cases.change(ANN, id, { status: 'OPEN' });
+    await propose(id);
+    expect(cases.one('a', id)).toMatchObject({ status: 'CLOSED', events: 6 });
+    await expect(cases.change(ANN, id, { status: 'OPEN' })).rejects.toThrow(/^id: the case has 6 events/);
+  });
+
+  it('a case has up to its maximum of links', async () => {
+    limits.linksMax = 2;
+    const link = { type: 'NAME', name: 'Ivan Ivanov' } as const;
+    const id = await made({ links: [link] });
+    await cases.addEvent(ANN, id, { type: 'LINK', link }, null);
+    await expect(cases.addEvent(ANN, id, { type: 'LINK', link }, null)).rejects.toThrow(
+      /^link: the case has 2 links/,
+    );
+    await expect(made({ links: [link, link, link] })).rejects.toThrow(/^link: the case has 2 links/);
+    // It was not numbered.
+    expect(cases.list('a', {}, { limit: 9 }).cases.map(({ number }) => number)).toEqual([1]);
+  });
+
+  it('a request is repeated for less than a day, and a later one with the key is kept as long', async () => {
+    const id = await made();
+    const first = await add(id, 'x', repeat('s', 'b'));
+    nowMs += CASE_LIMITS.repeatMs - 1;
+    expect(await add(id, 'x', repeat('s', 'b'))).toEqual({ ...first, isRepeated: true });
+    nowMs += 1;
+    const second = await add(id, 'y', repeat('s', 'c'));
+    expect(second.isRepeated).toBe(false);
+    // Other requests sweep what has ended: the first use of the key, not the second.
+    nowMs += 1;
+    for (const slot of ['t', 'u', 'v']) await add(id, 'z', repeat(slot, 'b'));
+    expect(await add(id, 'y', repeat('s', 'c'))).toEqual({ ...second, isRepeated: true });
+    await expect(add(id, 'y', repeat('s', 'b'))).rejects.toMatchObject({ field: 'Idempotency-Key' });
+  });
+
+  it('a deleted case leaves the others whole, and gives back the room of its files', async () => {
+    const first = await made({
+      title: 'first',
+      links: [{ type: 'ADDRESS', address: ADDRESS, chain: 'ETH' }],
+    });
+    const gone = await made({ title: 'gone', assignee: 'ann' });
+    const last = await made({
+      ...{ title: 'last', assignee: 'ann' },
+      links: [{ type: 'SCREENING', answer: screening() }],
+    });
+    limits.accountFileBytesMax = 10;
+    const file = await addFile(last, 'a.txt', '1234');
+    await addFile(gone, 'b.txt', '123456');
+    await expect(addFile(last, 'c.txt', '1')).rejects.toThrow(/the files of the account would have 11 bytes/);
+    await propose(gone);
+    nowMs += 1;
+    const closedAtMs = nowMs - 1;
+    expect(await store.deleteClosedBefore(closedAtMs, 5)).toEqual([]);
+    expect(await store.deleteClosedBefore(nowMs, 5)).toMatchObject([{ title: 'gone' }]);
+    expect(await store.deleteClosedBefore(nowMs, 5)).toEqual([]);
+    expect(titles({})).toEqual(['last', 'first']);
+    expect(titles({ assignee: 'ann' })).toEqual(['last']);
+    expect(titles({ status: ['CLOSED'] })).toEqual([]);
+    expect(cases.events('a', first, { limit: 9 }, false).events).toHaveLength(2);
+    const kept = cases.events('a', last, { limit: 9 }, true).events;
+    expect(kept.map(({ event, answer }) => [event.sequence, answer !== null])).toEqual([
+      [3, false],
+      [2, true],
+      [1, false],
+    ]);
+    expect(cases.file('a', last, file.id).bytes.toString()).toBe('1234');
+    await addFile(last, 'd.txt', '123456');
+    await expect(addFile(last, 'e.txt', '1')).rejects.toThrow(/would have 11 bytes/);
+  });
+
+  it('a case that was opened again is deleted by its last decision only', async () => {
+    const id = await made();
+    await propose(id);
+    nowMs += 1_000;
+    await cases.change(ANN, id, { status: 'OPEN' });
+    await propose(id);
+    expect(await store.deleteClosedBefore(nowMs, 5)).toEqual([]);
+    expect(await store.deleteClosedBefore(nowMs + 1, 5)).toHaveLength(1);
+  });
+
+  it('pages of files and events end with the last one', async () => {
+    const id = await made();
+    const names = ['1.txt', '2.txt', '3.txt'];
+    for (const name of names) await addFile(id, name, name);
+    const files = (limit: number, cursor?: string) => {
+      const page = cases.files('a', id, cursor === undefined ? { limit } : { limit, cursor });
+      return { names: page.files.map(({ name }) => name), cursor: page.nextCursor };
+    };
+    expect(files(3)).toEqual({ names: names.toReversed(), cursor: null });
+    const first = files(2);
+    expect([first.names, files(2, first.cursor ?? '')]).toEqual([
+      ['3.txt', '2.txt'],
+      { names: ['1.txt'], cursor: null },
+    ]);
+    const events = (limit: number, cursor?: string) =>
+      cases.events('a', id, cursor === undefined ? { limit } : { limit, cursor }, false);
+    expect(events(4).nextCursor).toBeNull();
+    const two = events(2);
+    expect([
+      two.nextCursor,
+      events(2, two.nextCursor ?? '').events.map(({ event }) => event.sequence),
+    ]).toEqual(['3', [2, 1]]);
+  });
+
+  it('a page of events with answers ends when they have more bytes than it may', async () => {
+    const answer = screening();
+    const bytes = JSON.stringify(answer).length;
+    const links = [1, 2, 3].map(() => ({ type: 'SCREENING', answer }));
+    const id = await made({ links });
+    limits.answersPageBytesMax = 2 * bytes;
+    expect(cases.events('a', id, { limit: 9 }, true).nextCursor).toBe('2');
+    limits.answersPageBytesMax = 2 * bytes - 1;
+    expect(cases.events('a', id, { limit: 9 }, true).nextCursor).toBe('3');
+  });
+
+  it('a search finds the number, the links and the files of a case', async () => {
+    const id = await made({
+      ...{ title: 'sought', assignee: 'Zoe' },
+      links: [
+        { type: 'TRANSACTION', id: `0x${'ab'.repeat(32)}`, chain: 'ETH', label: 'the Payment' },
+        { type: 'NAME', name: 'Ivan Ivanov' },
+      ],
+    });
+    await addFile(id, 'Statement.txt', 'x');
+    await made({ title: 'other' });
+    for (const q of ['#1', '0xabab', 'payment', 'ivan i', 'statement', 'zoe'])
+      expect(titles({ q }), q).toEqual(['sought']);
+    expect(titles({ q: 'case' })).toEqual([]);
+    expect(titles({ q: '#', priority: 'MEDIUM' })).toEqual(['other', 'sought']);
+  });
+
+  it('a due date and an assignee are cleared by null, and a date at the limit is not before it', async () => {
+    const id = await made({ dueAt: '2026-12-01', assignee: 'ann' });
+    expect(titles({ dueBefore: '2026-12-01' })).toEqual([]);
+    await cases.change(ANN, id, { dueAt: null, assignee: null });
+    expect(cases.one('a', id)).toMatchObject({ dueAtMs: null, assignee: null, version: 3 });
+    expect(titles({ dueBefore: '2030-01-01' })).toEqual([]);
+    await expect(cases.change(ANN, id, { assignee: ' ' })).rejects.toMatchObject({ field: 'assignee' });
+    await expect(made({ assignee: ' ' })).rejects.toMatchObject({ field: 'assignee' });
+    await expect(cases.addEvent(ANN, id, { type: 'ASSIGNEE', assignee: 'a\nb' }, null)).rejects.toMatchObject(
+      { field: 'assignee' },
+    );
+  });
+
+  it('the four-eyes rule can be set for one case, and is not taken back', async () => {
+    const id = await made();
+    expect(cases.one('a', id).fourEyes).toBe(false);
+    await cases.change(ANN, id, { fourEyes: true });
+    await propose(id);
+    expect(cases.one('a', id)).toMatchObject({ status: 'IN_REVIEW', fourEyes: true });
+    await expect(propose(id)).rejects.toThrow(/waits for approval/);
+    const own = answerOf<{ case: { id: string } }>(await fourEyes.create(ANN, { title: 'x' }, null)).case.id;
+    expect(cases.one('a', own).fourEyes).toBe(true);
+    await expect(
+      cases.addEvent(ANN, own, { type: 'DECISION', decision: { action: 'APPROVE', proposal: 1 } }, null),
+    ).rejects.toThrow(/no decision waits/);
+    for (const [decision, field] of [
+      [{ action: 'PROPOSE', reasonCode: 'SAR' }, 'decision.disposition'],
+      [{ action: 'PROPOSE', disposition: 'REPORTED' }, 'decision.reasonCode'],
+      [{ action: 'APPROVE' }, 'decision.proposal'],
+      [{ action: 'REJECT' }, 'decision.proposal'],
+    ] as const)
+      await expect(cases.addEvent(ANN, own, { type: 'DECISION', decision }, null)).rejects.toMatchObject({
+        field,
+      });
+  });
+
+  it('a closed case takes notes, but no link, assignee or new decision', async () => {
+    const id = await made();
+    await propose(id);
+    await expect(propose(id)).rejects.toMatchObject({ field: 'decision' });
+    await expect(
+      cases.addEvent(ANN, id, { type: 'LINK', link: { type: 'NAME', name: 'x' } }, null),
+    ).rejects.toThrow(/^link: the case is closed/);
+    await expect(cases.addEvent(ANN, id, { type: 'ASSIGNEE', assignee: 'bob' }, null)).rejects.toThrow(
+      /^assignee: the case is closed/,
+    );
+    await expect(cases.change(ANN, id, { status: 'IN_REVIEW' })).rejects.toThrow(/must be one of OPEN/);
+    await add(id, 'late');
+    expect(cases.one('a', id)).toMatchObject({ links: [], assignee: null, events: 3 });
+  });
+
+  it('a link to a transfer names its chain with an address, and a trace belongs to a trace only', async () => {
+    const id = await made();
+    const link = (draft: object) =>
+      cases.addEvent(ANN, id, { type: 'LINK', link: draft as { type: 'NAME' } }, null);
+    await expect(link({ type: 'NAME', name: 'x', trace: {} })).rejects.toThrow(
+      /^link\.trace: must not be given/,
+    );
+    await expect(link({ type: 'NAME', name: 'x', label: ' ' })).rejects.toThrow(/^link\.label/);
+    await expect(link({ type: 'SCREENING' })).rejects.toThrow(
+      /^link\.answer: is required for SCREENING without/,
+    );
+    await expect(link({ type: 'WALLET', id: 'w' })).rejects.toThrow(/^link\.id: there is no wallet/);
+    await link({ type: 'TRANSACTION', id: '0xabc', chain: 'ETH' });
+    expect(cases.one('a', id).links).toMatchObject([
+      { id: '0xabc', chain: 'ETH', address: null, answer: null },
+    ]);
+  });
+});
