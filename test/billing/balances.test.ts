@@ -1,14 +1,14 @@
 /** Low balances, top-up rules, messages and monthly statements, over both kinds of live state. */
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Access, createAccess } from '../../src/accounts/access.ts';
 import { billingDelivery } from '../../src/app/billing-events.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { TOP_UP } from '../../src/billing/balances.ts';
+import { checkBalances, TOP_UP } from '../../src/billing/balances.ts';
 import { BILLING_LIMITS } from '../../src/billing/limits.ts';
 import type { BillingNotice } from '../../src/billing/notices.ts';
-import type { BillingPreferences } from '../../src/billing/records.ts';
+import type { BillingPreferences, Invoice } from '../../src/billing/records.ts';
 import type { Billing } from '../../src/billing/service.ts';
 import { statementCsv } from '../../src/billing/statement.ts';
 import { createWire } from '../../src/billing/wire/method.ts';
@@ -169,5 +169,107 @@ overLiveStates((makeState) => {
     expect(await billing.statement('acc_1', 'api', '2026-10')).toMatchObject({ opening: 0, closing: 100 });
     expect(await billing.statement('acc_1', 'api', '2026-12')).toMatchObject({ opening: 75, closing: 1_075 });
     await expect(billing.statement('acc_1', 'api', '2026-13')).rejects.toMatchObject({ field: 'month' });
+  });
+});
+
+describe('a check of balances', () => {
+  const NOW = Date.UTC(2026, 10, 23, 12);
+  const RULE = {
+    pool: 'api',
+    below: 20,
+    package: 'Starter',
+    quantity: 2,
+    method: 'WIRE',
+    currency: null,
+  } as const;
+
+  /** Checks the balances of one account, and returns what was noted and ordered. */
+  async function check(
+    preferences: BillingPreferences,
+    balance: number,
+    invoices: readonly Partial<Invoice>[] = [],
+    order: () => Promise<{ id: string }> = async () => ({ id: 'in_1' }),
+  ) {
+    const noted: unknown[] = [];
+    const ordered: unknown[] = [];
+    const warnings: unknown[] = [];
+    await checkBalances({
+      clock: { now: () => NOW, monotonic: () => 0 },
+      log: { ...silentLogger, warn: (fields: unknown) => void warnings.push(fields) } as typeof silentLogger,
+      ledger: () => ({ balance: async () => ({ balance }) }) as never,
+      invoices: () =>
+        ({
+          watchedAccounts: () => [{ accountId: 'a', preferences }],
+          noteBalance: async ({ pool, isLow }: { pool: string; isLow: boolean }) =>
+            void noted.push([pool, isLow]),
+          list: () => ({ invoices, nextCursor: null }),
+        }) as never,
+      order: (async (_: string, wanted: unknown) => {
+        ordered.push(wanted);
+        return order();
+      }) as never,
+    });
+    return { noted, ordered, warnings };
+  }
+  const low = (api: number | null, dashboard: number | null = null): BillingPreferences => ({
+    ...NONE,
+    lowBalance: { api, dashboard },
+  });
+  const ruled: BillingPreferences = { ...NONE, topUp: [RULE] };
+
+  it('calls a balance low below its threshold, also if that is zero, and looks at no other', async () => {
+    expect((await check(low(50), 49)).noted).toEqual([['api', true]]);
+    expect((await check(low(50), 50)).noted).toEqual([['api', false]]);
+    expect((await check(low(0), -1)).noted).toEqual([['api', true]]);
+    expect((await check(low(50, 10), 20)).noted).toEqual([
+      ['api', true],
+      ['dashboard', false],
+    ]);
+    expect((await check(low(null), 0)).noted).toEqual([]);
+    // A rule without a threshold never makes it low.
+    expect((await check(ruled, -1)).noted).toEqual([['api', false]]);
+  });
+
+  it('orders below the limit of the rule of the balance, in its currency', async () => {
+    const wanted = { package: 'Starter', quantity: 2, method: 'WIRE', pool: 'api' };
+    expect((await check(ruled, 19)).ordered).toEqual([wanted]);
+    expect((await check(ruled, 20)).ordered).toEqual([]);
+    const inEuro: BillingPreferences = { ...NONE, topUp: [{ ...RULE, pool: 'dashboard', currency: 'EUR' }] };
+    expect((await check(inEuro, 0)).ordered).toEqual([{ ...wanted, pool: 'dashboard', currency: 'EUR' }]);
+  });
+
+  it('orders nothing while an invoice of the rule may be paid, and a day after an unpaid one again', async () => {
+    const DAY = BILLING_LIMITS.topUpIntervalMs;
+    const unpaid = {
+      ...{ createdBy: TOP_UP, pool: 'api', state: 'EXPIRED' },
+      ...{ createdAtMs: NOW - DAY, expiresAtMs: NOW },
+    } as const;
+    for (const [invoice, orders] of [
+      [unpaid, 1],
+      [{ ...unpaid, createdAtMs: NOW - DAY + 1 }, 0],
+      [{ ...unpaid, state: 'NEW', expiresAtMs: NOW + 1 }, 0],
+      [{ ...unpaid, state: 'PROCESSING' }, 0],
+      [{ ...unpaid, state: 'HELD' }, 0],
+      // A paid one, that of another balance, and that of a person block nothing.
+      [{ ...unpaid, state: 'SETTLED', createdAtMs: NOW, expiresAtMs: NOW + 1 }, 1],
+      [{ ...unpaid, state: 'PROCESSING', pool: 'dashboard' }, 1],
+      [{ ...unpaid, state: 'PROCESSING', createdBy: 'person' }, 1],
+    ] as const)
+      expect(
+        (await check(ruled, 0, [invoice as Partial<Invoice>])).ordered,
+        JSON.stringify(invoice),
+      ).toHaveLength(orders);
+  });
+
+  it('goes on if an order fails, and says why', async () => {
+    const both: BillingPreferences = { ...NONE, topUp: [RULE, { ...RULE, pool: 'dashboard' }] };
+    const { ordered, warnings } = await check(both, 0, [], async () => {
+      throw new Error('no rate');
+    });
+    expect(ordered).toHaveLength(2);
+    expect(warnings).toMatchObject([
+      { accountId: 'a', pool: 'api', error: 'no rate' },
+      { pool: 'dashboard', error: 'no rate' },
+    ]);
   });
 });

@@ -1,0 +1,133 @@
+/** Monthly statements over the pages of a ledger: which entries belong to a month, the balances, and the forms. */
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Ledger, LedgerEntry } from '../../src/accounts/ledger.ts';
+import { balanceId } from '../../src/accounts/pools.ts';
+import { BILLING_LIMITS } from '../../src/billing/limits.ts';
+import type { Invoice } from '../../src/billing/records.ts';
+import { monthlyStatement, statementCsv } from '../../src/billing/statement.ts';
+
+const limits = BILLING_LIMITS as { statementEntriesMax: number };
+const { statementEntriesMax } = BILLING_LIMITS;
+afterEach(() => {
+  limits.statementEntriesMax = statementEntriesMax;
+});
+
+/** Entries as [time, type, amount], oldest first. */
+type Row = readonly [string, string, number];
+
+/** A ledger with pages of two entries. */
+function ledgerOf(rows: readonly Row[]) {
+  let balance = 0;
+  const entries = rows.map(([createdAt, type, amount], at) => {
+    balance += amount;
+    return { id: `e${at}`, createdAt, type, amount, balance } as unknown as LedgerEntry;
+  });
+  const history = entries.toReversed();
+  const asked: unknown[] = [];
+  const usage = async (
+    account: string,
+    { cursor, isReadOnly }: { cursor?: string; isReadOnly?: boolean },
+  ) => {
+    asked.push([account, isReadOnly]);
+    const from = Number(cursor ?? 0);
+    const to = from + 2;
+    return { history: history.slice(from, to), nextCursor: to < history.length ? String(to) : null };
+  };
+  return { asked, ledger: { usage } as unknown as Pick<Ledger, 'usage'> };
+}
+
+const statementOf = (rows: readonly Row[], month = '2026-11', invoices: readonly object[] = []) =>
+  monthlyStatement(
+    { accountId: 'a', pool: 'api', month },
+    { ledger: ledgerOf(rows).ledger, invoices: { ofAccount: () => invoices as readonly Invoice[] } },
+  );
+
+const NOVEMBER: readonly Row[] = [
+  ['2026-10-31T23:59:59.999Z', 'GRANT', 100],
+  ['2026-11-01T00:00:00.000Z', 'SCREENING', -1],
+  ['2026-11-01T09:00:00.000Z', 'SCREENING', -2],
+  ['2026-11-02T09:00:00.000Z', 'SCREENING', -4],
+  ['2026-11-02T10:00:00.000Z', 'KYT', -8],
+  ['2026-11-30T23:59:59.999Z', 'PURCHASE', 50],
+  ['2026-12-01T00:00:00.000Z', 'SCREENING', -16],
+];
+
+describe('the statement of a month', () => {
+  it('has the entries from its first instant on to the last, charges by day, and the balances around them', async () => {
+    const statement = await statementOf(NOVEMBER);
+    expect([statement.opening, statement.closing]).toEqual([100, 135]);
+    expect(
+      statement.rows.map(({ at, type, entry, count, credits }) => [at, type, entry, count, credits]),
+    ).toEqual([
+      ['2026-11-01', 'SCREENING', null, 2, -3],
+      ['2026-11-02', 'SCREENING', null, 1, -4],
+      ['2026-11-02', 'KYT', null, 1, -8],
+      ['2026-11-30T23:59:59.999Z', 'PURCHASE', 'e5', 1, 50],
+    ]);
+  });
+
+  it('without entries has the balance of the month before, and none without any', async () => {
+    expect(await statementOf(NOVEMBER, '2027-01')).toMatchObject({ opening: 119, closing: 119, rows: [] });
+    expect(await statementOf(NOVEMBER, '2026-09')).toMatchObject({ opening: 0, closing: 0, rows: [] });
+    expect(await statementOf([])).toMatchObject({ opening: 0, closing: 0, rows: [] });
+    // December ends with the year.
+    expect(await statementOf(NOVEMBER, '2026-12')).toMatchObject({ opening: 135, closing: 119 });
+    expect(await statementOf(NOVEMBER, '2026-10')).toMatchObject({ opening: 0, closing: 100 });
+  });
+
+  it('names the invoice of an entry, which is then listed by itself', async () => {
+    const invoices = [{ id: 'in_1', entries: [{ id: 'e3' }, { id: 'e5' }] }];
+    const { rows } = await statementOf(NOVEMBER, '2026-11', invoices);
+    expect(rows.map(({ entry, invoice, count }) => [entry, invoice, count])).toEqual([
+      [null, null, 2],
+      ['e3', 'in_1', 1],
+      [null, null, 1],
+      ['e5', 'in_1', 1],
+    ]);
+  });
+
+  it('reads its balance without writing, and a bounded number of entries', async () => {
+    const { ledger, asked } = ledgerOf(NOVEMBER);
+    const options = { accountId: 'a', pool: 'dashboard', month: '2026-12' } as const;
+    await monthlyStatement(options, { ledger, invoices: { ofAccount: () => [] } });
+    expect(asked).toEqual([[balanceId('a', 'dashboard'), true]]);
+    limits.statementEntriesMax = 6;
+    // The fourth page has the seventh entry.
+    await expect(statementOf(NOVEMBER, '2026-09')).rejects.toThrow(/more than 6 entries/);
+    limits.statementEntriesMax = 7;
+    expect((await statementOf(NOVEMBER, '2026-09')).rows).toEqual([]);
+    // It stops at the first entry before the month.
+    limits.statementEntriesMax = 2;
+    expect((await statementOf(NOVEMBER, '2026-12')).rows).toHaveLength(1);
+  });
+
+  it.each(['2026-13', '2026-00', '26-11', '2026-1', '2026-11-01', '1999-12', 'x2026-11'])(
+    'must have the form of a month: %s',
+    async (month) => {
+      await expect(statementOf(NOVEMBER, month)).rejects.toMatchObject({
+        code: 'INVALID_REQUEST',
+        field: 'month',
+      });
+    },
+  );
+});
+
+describe('a statement as CSV', () => {
+  it('has a running balance, and no text that a spreadsheet runs', async () => {
+    const csv = statementCsv({
+      ...{ accountId: 'a', pool: 'api', month: '2026-11', opening: 5, closing: -1 },
+      rows: [
+        { at: '2026-11-01', type: '=1+1', entry: null, invoice: null, count: 2, credits: -4 },
+        { at: '2026-11-02', type: 'a,"b"', entry: '-x', invoice: '@y', count: 1, credits: -2 },
+      ],
+    });
+    expect(csv.split('\r\n')).toEqual([
+      'at,pool,type,entry,invoice,count,credits,balance',
+      '2026-11-01,api,OPENING,,,,,5',
+      "2026-11-01,api,'=1+1,,,2,-4,1",
+      `2026-11-02,api,"a,""b""",'-x,'@y,1,-2,-1`,
+      '2026-11,api,CLOSING,,,,,-1',
+      '',
+    ]);
+  });
+});
