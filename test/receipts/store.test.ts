@@ -152,7 +152,7 @@ overLiveStates((makeState) => {
       await add(1, { labels: ['x'.repeat(most)] });
       const row = store.get(idAt(1));
       expect(row && store.content(row)?.evidence.labels).toEqual(['x'.repeat(most)]);
-      expect(() => add(2, { labels: ['x'.repeat(most + 1)] })).toThrow('are stored');
+      await expect(add(2, { labels: ['x'.repeat(most + 1)] })).rejects.toThrow('are stored');
     });
 
     it('erases the content of a receipt and keeps its hash', async () => {
