@@ -184,6 +184,31 @@ function testsOf(
   return [...nearest, ...others].filter((test) => !without.has(test)).slice(0, limit);
 }
 
+/** Takes the next values of a generator, which goes on behind them later. */
+function* firstOf<Value>(values: Iterator<Value>, count: number): Generator<Value> {
+  for (let taken = 0; taken < count; taken++) {
+    const { done, value } = values.next();
+    if (done) return;
+    yield value;
+  }
+}
+
+/** Returns the mutants that compile and change something. The compiler checks one of each file at a time. */
+function soundOf(tree: Tree, mutants: readonly Mutant[]): Mutant[] {
+  const sound: Mutant[] = [];
+  for (let left = mutants; left.length > 0; ) {
+    const group = new Map(left.toReversed().map((mutant) => [mutant.file, mutant]));
+    left = left.filter((mutant) => group.get(mutant.file) !== mutant);
+    const passed = tree.sound(group);
+    const nothings = [...group].flatMap(([file, { nothingIf }]) =>
+      passed.has(file) && nothingIf !== undefined ? [[file, nothingIf] as const] : [],
+    );
+    const changesNothing = nothings.length === 0 ? new Set() : tree.sound(new Map(nothings));
+    sound.push(...[...group.values()].filter(({ file }) => passed.has(file) && !changesNothing.has(file)));
+  }
+  return sound;
+}
+
 /**
  * Draws mutants until `count` of them pass the type checker. Skipped are mutants that the compiler rejects, and those for which it proves
  * that they change nothing.
@@ -202,17 +227,17 @@ function chooseMutants(
   const files = (ROOMS[room] ?? []).flatMap((folder) => typescriptFiles(tree.folder, folder));
   const mutants = files.flatMap((file) => mutantsOf(file, readIn(tree.folder, file)));
   const chosen: Chosen[] = [];
+  const drawn = drawMutants(mutants, settings.seed);
+  const sound: Mutant[] = [];
   let refused = 0;
-  for (const mutant of drawMutants(mutants, settings.seed)) {
-    if (chosen.length >= settings.count) break;
-    const { nothingIf } = mutant;
-    if (
-      !tree.compiles(mutant.file, mutant) ||
-      (nothingIf !== undefined && tree.compiles(mutant.file, nothingIf))
-    ) {
-      refused++;
-      continue;
-    }
+  for (;;) {
+    const next = [...firstOf(drawn, settings.count - sound.length)];
+    if (next.length === 0) break;
+    const passed = soundOf(tree, next);
+    refused += next.length - passed.length;
+    sound.push(...passed);
+  }
+  for (const mutant of sound) {
     const source = readIn(tree.folder, mutant.file);
     const covering = testsOf(mutant, room, settings.tests, graph, calls, without);
     chosen.push({

@@ -9,6 +9,11 @@ import { ORDER_VARIABLE, REPORT_VARIABLE, type TestReport } from './reporter.ts'
 /** Folders that no test reads, or that are linked instead. */
 const NOT_COPIED = new Set(['.git', '.mutants', '.bench', 'node_modules', join('data', 'store')]);
 
+/** Thousands of errors, if a fault changes a type that many files use. */
+const COMPILER_OUTPUT_MAX = 64 * 1024 * 1024;
+/** The line of an error, which begins with its file. */
+const ERROR_LINE = /^([^\s(]+)\(\d+,\d+\): error /gm;
+
 /** Time between the request to stop and a forced stop. Meanwhile tests stop the servers they started. */
 const GRACE_MS = 10_000;
 
@@ -27,8 +32,11 @@ export class Stopped extends Error {}
 export interface Tree {
   /** The copy's folder. Sources are read from here, because the working tree may change during a run. */
   readonly folder: string;
-  /** Returns true if the file passes the type checker with the fault. */
-  compiles(file: string, edit: Edit): boolean;
+  /**
+   * Returns the files that pass the type checker, each with its fault: one run of the compiler takes as long for all of a room as for one. A
+   * file may also fail because of the fault in another one, which is rare: few faults change a type.
+   */
+  sound(faults: ReadonlyMap<string, Edit>): ReadonlySet<string>;
   /** Runs tests with a fault in one file, or none, and removes the fault afterwards. `variables` are added to their environment. */
   run(
     tests: readonly string[],
@@ -52,17 +60,24 @@ export function copyTree(root: string): Tree {
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   let endRunning = (): void => {};
 
-  /** Runs the compiler on one file. The tests use the existing build for the rest of `dist/`. */
-  const compile = (file: string, options: Readonly<Record<string, unknown>>): boolean => {
-    const settings = { extends: './tsconfig.json', compilerOptions: options, include: [], files: [file] };
+  /** Runs the compiler on some files. The tests use the existing build for the rest of `dist/`. */
+  const compile = (
+    files: readonly string[],
+    options: Readonly<Record<string, unknown>>,
+  ): { readonly passes: boolean; readonly output: string } => {
+    const settings = { extends: './tsconfig.json', compilerOptions: options, include: [], files };
     const path = join(folder, 'tsconfig.mutant.json');
     writeFileSync(path, JSON.stringify(settings));
     const compiler = join('node_modules', 'typescript', 'bin', 'tsc');
-    const compiled = spawnSync(process.execPath, [compiler, '-p', path], { cwd: folder, stdio: 'ignore' });
+    const compiled = spawnSync(process.execPath, [compiler, '-p', path, '--pretty', 'false'], {
+      cwd: folder,
+      encoding: 'utf8',
+      maxBuffer: COMPILER_OUTPUT_MAX,
+    });
     rmSync(path);
     // A keyboard interrupt reaches the compiler before this process.
     if (compiled.signal !== null) throw new Stopped();
-    return compiled.status === 0;
+    return { passes: compiled.status === 0, output: compiled.stdout };
   };
 
   const builtPath = (file: string): string => join(folder, 'dist', file.replace(/\.ts$/, '.js'));
@@ -76,7 +91,7 @@ export function copyTree(root: string): Tree {
       writeFileSync(join(folder, file), source);
       writeFileSync(builtPath(file), built);
     };
-    if (compile(file, { noCheck: true, noResolve: true })) return takeOut;
+    if (compile([file], { noCheck: true, noResolve: true }).passes) return takeOut;
     takeOut();
     throw new Error(`${file}: does not build with the fault in it.`);
   };
@@ -153,12 +168,23 @@ export function copyTree(root: string): Tree {
 
   return {
     folder,
-    compiles: (file, edit) => {
-      const source = readFileSync(join(folder, file), 'utf8');
-      writeFileSync(join(folder, file), applied(source, edit));
-      const isSound = compile(file, { noEmit: true, noUnusedLocals: false, noUnusedParameters: false });
-      writeFileSync(join(folder, file), source);
-      return isSound;
+    sound: (faults) => {
+      const files = [...faults.keys()];
+      const sources = files.map((file) => readFileSync(join(folder, file), 'utf8'));
+      const writeAll = (textOf: (source: string, file: string) => string): void => {
+        for (const [at, file] of files.entries())
+          writeFileSync(join(folder, file), textOf(sources[at] as string, file));
+      };
+      writeAll((source, file) => applied(source, faults.get(file) as Edit));
+      try {
+        const unused = { noUnusedLocals: false, noUnusedParameters: false };
+        const { passes, output } = compile(files, { noEmit: true, ...unused });
+        const failed = new Set([...output.matchAll(ERROR_LINE)].map(([, file]) => file));
+        if (!passes && failed.size === 0) throw new Error(`The compiler fails:\n${output}`);
+        return new Set(files.filter((file) => !failed.has(file)));
+      } finally {
+        writeAll((source) => source);
+      }
     },
     run: async (tests, limitMs, fault, variables = {}) => {
       const takeOut = fault === undefined ? () => {} : put(fault.file, fault.edit);
