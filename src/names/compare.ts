@@ -138,6 +138,9 @@ export interface Edge {
 }
 
 export const GLUED_LEAST = 0.86;
+/** Maximum number of adjacent words that are written as one, and of their letters. */
+export const JOINED_MOST = 4;
+export const JOINED_LETTERS_MOST = 30;
 /** Maximum difference in letters of a word and adjacent words that are written as one. */
 export const GLUED_APART = 2;
 /** Maximum number of letters that joined words in their own script have more than the Latin word that spells them. */
@@ -293,7 +296,7 @@ function glue(
     if (exactParts[at] === 1) continue;
     const first = parts[at] as NamePart;
     let { text, folded, weight, origin, letters } = first;
-    for (let count = 2; count <= 4 && at + count <= parts.length; count++) {
+    for (let count = 2; count <= JOINED_MOST && at + count <= parts.length; count++) {
       if (exactParts[at + count - 1] === 1) break;
       const next = parts[at + count - 1] as NamePart;
       if (next.script !== first.script || next.kind === 'initial' || first.kind === 'initial') break;
@@ -304,7 +307,7 @@ function glue(
       if (origin.length > longestLatin && origin !== '') break;
       weight += next.weight;
       letters |= next.letters;
-      if (text.length > 30) break;
+      if (text.length > JOINED_LETTERS_MOST) break;
       let glued: NamePart | null = null;
       for (let other = 0; other < singles.length; other++) {
         const single = singles[other] as NamePart;

@@ -7,6 +7,8 @@ import {
   GLUED_APART,
   GLUED_LEAST,
   INITIAL_COVERS,
+  JOINED_LETTERS_MOST,
+  JOINED_MOST,
   type MeetingTable,
   NAME_LEAST,
   PAIR_LEAST,
@@ -34,10 +36,6 @@ const INITIAL = KINDS.indexOf('initial');
 const PARTICLE = KINDS.indexOf('particle');
 const FORM = KINDS.indexOf('form');
 const SEGMENT = KINDS.indexOf('segment');
-/** Maximum number of adjacent words that are written as one, and of their letters. */
-const JOINED_MOST = 4;
-const JOINED_LETTERS_MOST = 30;
-
 /** Number of words that are remembered for each part of a query: its candidates share their words. */
 const RECENT = 64;
 

@@ -236,8 +236,8 @@ export class WordFacts {
   }
 
   /**
-   * Compares a plain part of a query with a word that is not unlike it: what `meet` returns if the words match, a meeting of a lower similarity if they do not, or
-   * null if only `meet` can compare them.
+   * Compares a plain part of a query with a word that is not unlike it: what `meet` of similarity.ts returns if the words match, a meeting of
+   * a lower similarity if they do not, or null if only that can compare them.
    */
   meet(part: NamePart, word: number): Meeting | null {
     const { cells } = this;
