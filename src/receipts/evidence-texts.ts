@@ -15,6 +15,10 @@ export interface EvidenceText {
   readonly sha256: string;
 }
 
+/** Returns the text of an object from texts of its members, of which some may be empty. */
+const objectOf = (...members: readonly string[]): string =>
+  `{${members.filter((text) => text !== '').join()}}`;
+
 export class EvidenceTexts {
   /** The last evidence with some labels. */
   #byLabels = new Map<string, EvidenceText>();
@@ -34,11 +38,10 @@ export class EvidenceTexts {
       evidence as unknown as Readonly<Record<string, unknown>>,
       'labels',
     );
-    const rest = `{${before}${before === '' || after === '' ? '' : ','}${after}}`;
+    const rest = objectOf(before, after);
     const known = this.#byLabels.get(labels);
     if (known?.rest === rest) return known;
-    const members = [before, `"labels":${labels}`, after].filter((text) => text !== '');
-    const made = { labels, rest, sha256: textSha256(`{${members.join()}}`) };
+    const made = { labels, rest, sha256: textSha256(objectOf(before, `"labels":${labels}`, after)) };
     if (labels.length + rest.length > RECEIPT_LIMITS.groupedBytesMax) return made;
     if (this.#byLabels.size >= RECEIPT_LIMITS.labelPartsMax) this.#byLabels = new Map();
     this.#byLabels.set(labels, made);

@@ -139,12 +139,13 @@ let lastParts: PartHashes = {};
 let lastPartsText = '{}';
 
 /** Returns the JSON text of `RowFacts`, with the parts except the labels. It is written by hand: JSON.stringify takes three times as long. */
-function factsTextOfRow(row: NewStoredReceipt, { coverage, policy }: PartHashes): string {
+function factsTextOfRow(row: NewStoredReceipt, parts: PartHashes): string {
+  const { coverage, policy } = parts;
   const hasLastParts = lastParts.coverage === coverage && lastParts.policy === policy;
   if (hasLastParts && lastRow !== null && isSameRow(row, lastRow)) return lastRowText;
   if (!hasLastParts) {
     lastPartsText = JSON.stringify({ coverage, policy });
-    lastParts = JSON.parse(lastPartsText) as PartHashes;
+    lastParts = parts;
   }
   const head = `{"accountId":${textOf(row.accountId)},"kind":"${row.kind}","issuedTo":${textOf(row.issuedTo)}`;
   const times = `"issuedAtMs":${row.issuedAtMs},"expiresAtMs":${row.expiresAtMs}`;
