@@ -184,13 +184,15 @@ function testsOf(
   return [...nearest, ...others].filter((test) => !without.has(test)).slice(0, limit);
 }
 
-/** Takes the next values of a generator, which goes on behind them later. */
-function* firstOf<Value>(values: Iterator<Value>, count: number): Generator<Value> {
-  for (let taken = 0; taken < count; taken++) {
-    const { done, value } = values.next();
-    if (done) return;
-    yield value;
+/** Takes the next mutants of a generator, at most `count`; the next call goes on behind them. */
+function takeNext(mutants: Generator<Mutant>, count: number): Mutant[] {
+  const taken: Mutant[] = [];
+  while (taken.length < count) {
+    const { done, value } = mutants.next();
+    if (done) break;
+    taken.push(value);
   }
+  return taken;
 }
 
 /** Returns the mutants that compile and change something. The compiler checks one of each file at a time. */
@@ -231,7 +233,7 @@ function chooseMutants(
   const sound: Mutant[] = [];
   let refused = 0;
   for (;;) {
-    const next = [...firstOf(drawn, settings.count - sound.length)];
+    const next = takeNext(drawn, settings.count - sound.length);
     if (next.length === 0) break;
     const passed = soundOf(tree, next);
     refused += next.length - passed.length;
