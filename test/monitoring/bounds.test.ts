@@ -231,6 +231,15 @@ describe('stores of monitoring', () => {
       expect(due()).toHaveLength(1);
     });
 
+    it('returns wallets that a clock of before made due much later, up to the limit', async () => {
+      now = START + 100 * interval;
+      await run(() => queue.keep({ ...wallet, screenedAtMs: now }));
+      now = START;
+      await run(() => queue.keep({ ...wallet, id: 'w2', screenedAtMs: START - interval }));
+      expect(due().map(({ walletId }) => walletId)).toEqual(['w2', 'w1']);
+      expect(due(10, 1).map(({ walletId }) => walletId)).toEqual(['w2']);
+    });
+
     it('screens after an alert first, with a delay and a gap, once for any number of alerts', async () => {
       await run(() => queue.keep({ ...wallet, id: 'w2', screenedAtMs: START - interval }));
       await run(() => queue.afterAlert({ ...wallet, status: 'PAUSED' }));

@@ -170,6 +170,14 @@ describe.each(['one machine', 'Redis'])('purchases of wallets: %s', (kind) => {
     return row;
   }
 
+  it('stages a wallet once, also for a request that is repeated at the same time', async () => {
+    const first = await interrupt(WITH_KEY, 'staged');
+    const { pending } = opened.monitoring.service.store;
+    const again = await pending.stage({ ...first, wallet: { ...first.wallet, id: 'wal_other' } }, 10);
+    expect(again.wallet.id).toBe(first.wallet.id);
+    expect(pending.list(10)).toHaveLength(1);
+  });
+
   it('charges once, and the response has the balance after the charge', async () => {
     const { body, replayed } = await buy(WITH_KEY);
     const [wallet] = wallets();

@@ -18,6 +18,15 @@ describe('flags', () => {
     expect(flagsOf(facts({ exposures, labels: [label({ category: 'EXCHANGE' })] }), policy)).toEqual([]);
   });
 
+  it('have no exposure to a category without a code, also if a policy makes it risky', () => {
+    const strict = { ...policy, weights: { ...policy.weights, DEX: 80 } };
+    expect(FLAG_STEMS.DEX).toBeUndefined();
+    const exposures = [exposure({ category: 'DEX', valueUsd: 1000 })];
+    expect(flagsOf(facts({ exposures }), strict)).toEqual([]);
+    const labelled = facts({ labels: [label({ category: 'DEX' })] });
+    expect(flagsOf(labelled, strict)).toEqual([]);
+  });
+
   it('report a listing in force once, without repeating its label', () => {
     const flags = flagsOf(
       facts(

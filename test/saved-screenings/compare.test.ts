@@ -216,6 +216,14 @@ describe('a comparison of two screenings', () => {
     expectSums(compared);
   });
 
+  it('names a list as cut only if it is as long as the limit', () => {
+    const limited = (limit: number): SavedSide => side({}, { request: { ...FACTS.request, limit } });
+    // One label and two exposures.
+    expect(compareAnswers(limited(3), limited(3)).notCompared).toEqual([]);
+    expect(compareAnswers(limited(2), limited(2)).notCompared).toEqual(['exposures']);
+    expect(compareAnswers(limited(1), limited(1)).notCompared).toEqual(['labels', 'exposures']);
+  });
+
   it('of different requests says so, and compares no section that one of them left out', () => {
     const { scoreBreakdown: _, entityLabels: __, ...rest } = ANSWER;
     const compared = compareAnswers(side(), {

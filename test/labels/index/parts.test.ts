@@ -68,4 +68,25 @@ describe('the profile of labels', () => {
       strata: [{ withFirstSeen: 0.6667, withLastSeen: 0.3333 }],
     });
   });
+
+  it('counts the labels whose entity has a web address and a country', () => {
+    const profiler = createProfiler();
+    const { entity } = template('A');
+    profiler.add(
+      key(1),
+      'ETH',
+      template('A', { entity: { ...entity, url: 'https://a.example' } }),
+      true,
+      true,
+    );
+    for (const number of [2, 3, 4])
+      profiler.add(
+        key(number),
+        'ETH',
+        template('A', { entity: { ...entity, jurisdiction: null } }),
+        true,
+        true,
+      );
+    expect(profiler.profile()).toMatchObject({ strata: [{ withUrl: 0.25, withJurisdiction: 0.25 }] });
+  });
 });

@@ -54,6 +54,22 @@ describe('a snapshot', () => {
     expect(reader.find(new Uint8Array(1), 0, 1)).toBe(NOT_LABELLED);
   });
 
+  it('does not find a key that differs from a labelled one in its last bytes only', async () => {
+    const rows = [{ key: key(1), template: template('A') }];
+    const reader = await open(rows);
+    const other = key(1);
+    const last = new DataView(other.buffer, other.length - 2);
+    const labelled = last.getUint16(0);
+    // One of 256 passes the filter, and is compared with the record.
+    for (let tail = 0; tail < 0x10000; tail++) {
+      last.setUint16(0, tail);
+      if (tail !== labelled && reader.find(other, 0, other.length) !== NOT_LABELLED)
+        expect.unreachable(`${tail}`);
+    }
+    last.setUint16(0, labelled);
+    expect(reader.find(other, 0, other.length)).not.toBe(NOT_LABELLED);
+  });
+
   it('distinguishes a short payload from a longer one with the same prefix', async () => {
     const short = key(5, 20);
     const long = new Uint8Array(24);

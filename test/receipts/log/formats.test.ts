@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { combine, inclusionParts, leafHash, MerkleFrontier, subtreesOf } from '../../../src/base/merkle.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import { checkpointText, parseCheckpoint, verifyCheckpoint } from '../../../src/receipts/log/checkpoint.ts';
+import { LOG_LIMITS } from '../../../src/receipts/log/limits.ts';
 import {
   cosigner,
   formatNote,
@@ -311,5 +312,13 @@ describe('proofs', () => {
     ['nothing', ''],
   ])('reject %s', (_, proof) => {
     expect(() => verifyProof(proof, entries[3] as Buffer, LOG.verifier)).toThrow();
+  });
+
+  it('are read up to their maximum of characters', () => {
+    const { proofBytesMax } = LOG_LIMITS;
+    expect(() => parseProof('x'.repeat(proofBytesMax))).toThrow('the first line must be');
+    expect(() => parseProof('x'.repeat(proofBytesMax + 1))).toThrow(
+      `is longer than ${proofBytesMax} characters`,
+    );
   });
 });
