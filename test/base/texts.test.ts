@@ -57,6 +57,9 @@ describe('an account number', () => {
     // The shortest and the longest that are registered, of Norway and of Saint Lucia.
     expect(parseIban('NO9386011117947')).toBe('NO9386011117947');
     expect(parseIban('LC55HEMM000100010012001200023015')).toBe('LC55HEMM000100010012001200023015');
+    // A is 10, the first number of two digits.
+    expect(parseIban('AT61 1904 3002 3457 3201')).toBe('AT611904300234573201');
+    expect(parseIban('AE07 0331 2345 6789 0123 456')).toBe('AE070331234567890123456');
     for (const wrong of [
       '',
       'GB83WEST12345698765432',

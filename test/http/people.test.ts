@@ -70,6 +70,20 @@ describe.each(['uws', 'node'] as const)('people over HTTP on %s', (backend) => {
     const forbidden = await ask('POST', '/people/invitations', { cookie: joined.cookie, body });
     expect([forbidden.status, forbidden.error]).toEqual([403, expect.stringContaining('owner')]);
 
+    const enrolled = await ask('POST', '/auth/totp', { cookie: joined.cookie, body: { password: PASSWORD } });
+    const code = hotp(fromBase32((enrolled.data as { secret: string }).secret), stepOf(Date.now()));
+    await ask('POST', '/auth/totp/confirm', { cookie: joined.cookie, body: { code } });
+    const factors = async () =>
+      (
+        (await ask('GET', '/people', { cookie })).data as { people: { secondFactor: boolean }[] }
+      ).people.filter(({ secondFactor }) => secondFactor).length;
+    const discard = (currentPassword: string) =>
+      ask('DELETE', `/people/${person.id}/totp`, { cookie, body: { currentPassword } });
+    expect([(await discard('guess')).status, await factors()]).toEqual([400, 1]);
+    expect([(await discard(PASSWORD)).status, await factors()]).toEqual([200, 0]);
+    // It says so to the person, and has no link.
+    expect(await mailed('bob@example.org')).toBe('');
+
     const created = await ask('POST', '/keys', { cookie, body: { name: 'of Ann' } });
     expect(created.data).toMatchObject({ key: { createdBy: 'session' } });
     const promote = (more: object) =>
@@ -203,6 +217,14 @@ describe.each(['uws', 'node'] as const)('people over HTTP on %s', (backend) => {
     expect(sessions[0]).toMatchObject({ userAgent: 'Mozilla/5.0 (test)', address: '127.0.0.1' });
     expect(sessions.find(({ current }) => current)?.id).toBe((data as { id: string }).id);
     expect(JSON.stringify(listed.data)).not.toContain(cookie.slice('assay_session='.length));
+    const all = async (): Promise<{ id: string; current: boolean }[]> =>
+      ((await ask('GET', '/auth/sessions', { cookie })).data as { sessions: [] }).sessions;
+    const { id: otherId } = other.data as { id: string };
+    const [earlier] = (await all()).filter((one) => !one.current && one.id !== otherId);
+    expect((await ask('DELETE', `/auth/sessions/${earlier?.id}`, { cookie })).status).toBe(200);
+    const left = (await all()).map(({ id }) => id);
+    expect(left).toContain(otherId);
+    expect(left).not.toContain(earlier?.id);
     const ended = await ask('DELETE', '/auth/sessions', { cookie });
     expect((ended.data as { ended: number }).ended).toBeGreaterThan(0);
     expect((await ask('GET', '/auth/session', { cookie: other.cookie })).status).toBe(401);

@@ -378,6 +378,11 @@ describe('other addresses', () => {
       expect(faultOf(wrapped(body, undefined, (crc32(body) ^ 1) >>> 0))).toBe('checksum');
       expect(faultOf(wrapped(bodyOf([path, [2, filled(5)]])))).toBe('network');
       expect(faultOf(base58.encode(filled(60, 0x81)))).toBe('prefix');
+      // Another first, second or third byte.
+      for (const at of [0, 1, 2]) {
+        const other = base58.decode(wrapped(body)).map((byte, each) => (each === at ? byte ^ 1 : byte));
+        expect(faultOf(base58.encode(other)), String(at)).toBe('prefix');
+      }
       const size = body.length;
       for (const text of [
         wrapped(bodyOf([path], 1, 27)),

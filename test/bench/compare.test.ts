@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest';
+import { compareRuns, formatComparison } from '../../bench/compare.ts';
+import { type BenchReport, type BenchRow, row } from '../../bench/harness.ts';
+
+const reportOf = (
+  rows: readonly BenchRow[],
+  subject: BenchReport['subject'] = { entries: 1000 },
+): BenchReport => ({
+  name: 'log',
+  startedAt: '2026-11-20T00:00:00.000Z',
+  machine: { name: 'one', cpu: 'One', cores: 2, memoryGb: 8, system: 'linux', node: 'v20' },
+  subject,
+  rows,
+  met: true,
+});
+
+/** The mark of a figure that was `then` and is measured as each of `now`. */
+const mark = (then: BenchRow, now: readonly BenchRow[]): string | undefined =>
+  compareRuns(
+    reportOf([then]),
+    now.map((one) => reportOf([one])),
+  ).rows[0]?.mark;
+
+const rates = (...values: readonly number[]): BenchRow[] =>
+  values.map((value) => row('appends', value, 'entries/s'));
+
+describe('a run compared with a kept one', () => {
+  test('marks a change beyond the spread of the repetitions, by whether more is better', () => {
+    const [then] = rates(1000) as [BenchRow];
+    expect(mark(then, rates(1290, 1300, 1310))).toBe('better');
+    expect(mark(then, rates(690, 700, 710))).toBe('worse');
+    const time = (value: number): BenchRow => row('p99', value, 'ms');
+    expect(mark(time(10), [time(14)])).toBe('worse');
+    expect(mark(time(10), [time(7)])).toBe('better');
+  });
+
+  test('does not mark what repetitions differ by', () => {
+    const [then] = rates(1000) as [BenchRow];
+    expect(mark(then, rates(600, 800, 1000))).toBe('same');
+    expect(mark(then, rates(1040))).toBe('same');
+  });
+
+  test('says of a figure only that it changed if neither goal nor unit tells what is better', () => {
+    expect(mark(row('edges', 100, ''), [row('edges', 200, '')])).toBe('changed');
+    expect(mark(row('edges', 100, '', { atLeast: 50 }), [row('edges', 200, '', { atLeast: 50 })])).toBe(
+      'better',
+    );
+    expect(mark(row('size', 100, 'bytes an edge'), [row('size', 200, 'bytes an edge')])).toBe('worse');
+    expect(mark(row('copy', 100, 'MB/s'), [row('copy', 200, 'MB/s')])).toBe('better');
+  });
+
+  test('compares ratios to the control, which a slower machine does not change', () => {
+    const measured = (value: number, control: number): BenchRow =>
+      row('appends', value, 'entries/s', null, control);
+    expect(mark(measured(1000, 2000), [measured(500, 1000)])).toBe('same');
+    expect(mark(measured(1000, 2000), [measured(1000, 4000)])).toBe('worse');
+  });
+
+  test('names rows of one of the two, and parts of the subject that differ', () => {
+    const then = reportOf([row('old', 1, 'ms'), row('both', 1, 'ms')]);
+    const now = reportOf([row('both', 1, 'ms'), row('new', 1, 'ms')], { entries: 2000 });
+    const compared = compareRuns(then, [now]);
+    expect(compared.missing).toEqual(['old', 'new']);
+    expect(compared.differs).toEqual(['entries']);
+    const text = formatComparison(compared);
+    expect(text).toContain('Not the same subject (entries)');
+    expect(text).toContain('In one of the two only: old; new');
+  });
+
+  test('takes the median of the repetitions', () => {
+    const compared = compareRuns(
+      reportOf(rates(1000)),
+      rates(900, 5000, 1100).map((one) => reportOf([one])),
+    );
+    expect(compared.rows[0]?.after).toBe(1100);
+    const even = compareRuns(
+      reportOf(rates(1000)),
+      rates(900, 1100).map((one) => reportOf([one])),
+    );
+    expect(even.rows[0]?.after).toBe(1000);
+  });
+});
