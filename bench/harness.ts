@@ -94,12 +94,13 @@ export function report(
   };
 }
 
-const shown = (value: number): string =>
+/** Formats a figure with three digits, or whole from 1,000 on. */
+export const shown = (value: number): string =>
   Math.abs(value) >= 1000
     ? Math.round(value).toLocaleString('en-US')
     : Number(value.toPrecision(3)).toString();
 
-const goalText = (goal: BenchRow['goal']): string => {
+export const goalText = (goal: BenchRow['goal']): string => {
   if (!goal) return '';
   const bound = goal.atLeast === undefined ? `≤ ${shown(goal.atMost ?? 0)}` : `≥ ${shown(goal.atLeast)}`;
   return goal.of === 'ratio' ? `${bound} × control` : bound;
@@ -138,9 +139,8 @@ export function formatReport(bench: BenchReport): string {
   ].join('\n');
 }
 
-/** Saves the run as bench/results/<date>-<machine>-<name>.json. Returns the path. */
-export function saveReport(bench: BenchReport): string {
-  const folder = join(projectRoot, 'bench', 'results');
+/** Saves the run as <date>-<machine>-<name>.json in a folder, by default bench/results. Returns the path. */
+export function saveReport(bench: BenchReport, folder = join(projectRoot, 'bench', 'results')): string {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, `${bench.startedAt.slice(0, 10)}-${machineAndName(bench)}.json`);
   writeFileSync(path, `${JSON.stringify(bench, null, 2)}\n`);
@@ -149,10 +149,12 @@ export function saveReport(bench: BenchReport): string {
 
 const machineAndName = (bench: BenchReport): string => `${bench.machine.name}-${bench.name}`;
 
-/** Prints a report, saves it unless `--no-save` is given, and sets the exit code to 1 if a goal was missed. */
+/** Prints a report, saves it (`--out FOLDER`) unless `--no-save` is given, and sets the exit code to 1 if a goal was missed. */
 export function publish(bench: BenchReport): void {
   process.stdout.write(formatReport(bench));
-  if (!process.argv.includes('--no-save')) process.stdout.write(`Kept: ${saveReport(bench)}\n`);
+  const at = process.argv.indexOf('--out');
+  const folder = at < 0 ? undefined : process.argv[at + 1];
+  if (!process.argv.includes('--no-save')) process.stdout.write(`Kept: ${saveReport(bench, folder)}\n`);
   if (!bench.met) process.exitCode = 1;
 }
 

@@ -1,51 +1,162 @@
 /**
- * `npm run bench [-- name [options]]`: runs one benchmark or all of them, each in a process of its own so that none warms up or slows down
+ * `npm run bench [-- name] [options]`: runs one benchmark or all of them, each in a process of its own so that none warms up or slows down
  * another. Each prints its table, saves its run under bench/results/, and fails if it missed a goal.
+ *
+ * - `--quick`: small sizes, at most five minutes in total. Its goals are those of the full sizes, so they are shown and not required. The
+ *   runs and a page of them are kept under .bench/, not beside the full ones.
+ * - `--compare RUN`: runs the benchmarks of a kept run again (a file, or a folder of files), three times or as often as `--repeat N` says,
+ *   marks the changes beyond noise, and fails if one is for the worse.
+ *
+ * Other options are passed to the benchmark.
  */
 import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import { projectRoot } from '../src/base/paths.ts';
+import { BENCHMARKS } from './catalogue.ts';
+import { type Comparison, compareRuns, formatComparison } from './compare.ts';
+import type { BenchReport } from './harness.ts';
+import { reportPage } from './page.ts';
 
-/** The benchmarks, and the built script of each. */
-const BENCHMARKS: Readonly<Record<string, string>> = {
-  address: 'kernels/address.js',
-  labels: 'labels.js',
-  'label-import': 'label-import.js',
-  http: 'http.js',
-  screening: 'screening-http.js',
-  bulk: 'bulk.js',
-  registers: 'registers.js',
-  graph: 'graph.js',
-  accounts: 'accounts.js',
-  names: 'names.js',
-  'graph-ingest': 'graph-ingest.js',
-  'graph-remote': 'graph-remote.js',
-  cluster: 'cluster.js',
-  log: 'log.js',
-  monitoring: 'monitoring.js',
-  payments: 'payments.js',
-  mcp: 'mcp.js',
-  adapters: 'adapters.js',
-  scale: 'scale.js',
-  'exposure-index': 'exposure-index.js',
-  'oracle-exposure': 'oracle-exposure.js',
-  sdk: 'sdk.js',
-  receipts: 'receipts.js',
-  attribution: 'attribution.js',
-};
+/** Three repetitions show a spread, and the median is not the first run with its cold disk. */
+const REPEATED = 3;
 
-const [name, ...options] = process.argv.slice(2);
-const chosen = name === undefined || name.startsWith('-') ? Object.keys(BENCHMARKS) : [name];
-const passed = name?.startsWith('-') ? [name, ...options] : options;
-
-for (const each of chosen) {
-  const script = BENCHMARKS[each];
-  if (!script) {
-    process.stderr.write(`bench: '${each}' is none of ${Object.keys(BENCHMARKS).join(', ')}.\n`);
-    process.exitCode = 2;
-    continue;
-  }
-  const path = join(projectRoot, 'dist', 'bench', script);
-  const child = spawnSync(process.execPath, ['--expose-gc', path, ...passed], { stdio: 'inherit' });
-  if (child.status !== 0) process.exitCode = 1;
+interface Asked {
+  readonly names: readonly string[];
+  readonly isQuick: boolean;
+  readonly compare: string | null;
+  readonly repeat: number;
+  /** Passed to each benchmark. */
+  readonly options: readonly string[];
 }
+
+function fail(reason: string): never {
+  process.stderr.write(`bench: ${reason}\n`);
+  process.exit(2);
+}
+
+function parse(args: readonly string[]): Asked {
+  const options: string[] = [];
+  let name: string | null = null;
+  let isQuick = false;
+  let compare: string | null = null;
+  let repeat: number | null = null;
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at] as string;
+    if (arg === '--quick') isQuick = true;
+    else if (arg === '--compare')
+      compare = args[++at] ?? fail('--compare: needs a run, a file or a folder of bench/results.');
+    else if (arg === '--repeat') {
+      repeat = Number(args[++at]);
+      if (!Number.isInteger(repeat) || repeat < 1 || repeat > 20)
+        fail('--repeat: must be a whole number from 1 to 20.');
+    } else if (at === 0 && !arg.startsWith('-')) name = arg;
+    else options.push(arg);
+  }
+  if (name !== null && BENCHMARKS[name] === undefined)
+    fail(`'${name}' is none of ${Object.keys(BENCHMARKS).join(', ')}.`);
+  const all = Object.keys(BENCHMARKS).filter((each) => !isQuick || BENCHMARKS[each]?.quick != null);
+  if (name !== null && isQuick && BENCHMARKS[name]?.quick == null)
+    fail(`--quick: '${name}' has no short run. Those with one: ${all.join(', ')}.`);
+  return {
+    names: name === null ? all : [name],
+    isQuick,
+    compare,
+    repeat: repeat ?? (compare === null ? 1 : REPEATED),
+    options,
+  };
+}
+
+/** Runs a benchmark once. Returns whether it met its goals. */
+function run(name: string, { isQuick, options }: Asked, out: string | null): boolean {
+  const { script, quick } = BENCHMARKS[name] as (typeof BENCHMARKS)[string];
+  const path = join(projectRoot, 'dist', 'bench', script);
+  const passed = [...(isQuick ? (quick ?? []) : []), ...options, ...(out === null ? [] : ['--out', out])];
+  return spawnSync(process.execPath, ['--expose-gc', path, ...passed], { stdio: 'inherit' }).status === 0;
+}
+
+function readRun(path: string): BenchReport {
+  try {
+    const report = JSON.parse(readFileSync(path, 'utf8')) as BenchReport;
+    if (typeof report.name === 'string' && Array.isArray(report.rows)) return report;
+  } catch {}
+  return fail(`${path}: is not a run of a benchmark.`);
+}
+
+/** The newest kept run of each benchmark in a file or folder. */
+function readRuns(path: string): BenchReport[] {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) fail(`--compare: there is no file or folder ${path}.`);
+  const files = found.isDirectory()
+    ? readdirSync(path)
+        .filter((file) => file.endsWith('.json'))
+        .sort()
+        .map((file) => join(path, file))
+    : [path];
+  const newest = new Map<string, BenchReport>();
+  for (const file of files) {
+    const report = readRun(file);
+    const known = newest.get(report.name);
+    if (known === undefined || known.startedAt < report.startedAt) newest.set(report.name, report);
+  }
+  if (newest.size === 0) fail(`--compare: ${path} holds no run.`);
+  return [...newest.values()];
+}
+
+function main(): void {
+  const asked = parse(process.argv.slice(2));
+  if (asked.compare === null && !asked.isQuick) {
+    for (const name of asked.names)
+      for (let time = 0; time < asked.repeat; time++) if (!run(name, asked, null)) process.exitCode = 1;
+    return;
+  }
+  const kept = asked.compare === null ? [] : readRuns(resolve(asked.compare));
+  const isKept = (name: string): boolean => kept.some((one) => scriptOf(one) === BENCHMARKS[name]?.script);
+  // A named benchmark runs in any case: with its options it may be a variant, such as `http --tagpacks`.
+  const wanted =
+    asked.compare === null || asked.names.length === 1 ? asked.names : asked.names.filter(isKept);
+  if (wanted.length === 0) fail(`--compare: ${asked.compare} holds no run of ${asked.names.join(', ')}.`);
+  const folder = join(projectRoot, '.bench', new Date().toISOString().replace(/[:.]/g, '-'));
+  const began = performance.now();
+  const reports: BenchReport[] = [];
+  const comparisons: Comparison[] = [];
+  for (const name of wanted) {
+    const runs: BenchReport[] = [];
+    for (let time = 1; time <= asked.repeat; time++) {
+      const out = join(folder, String(time), name);
+      mkdirSync(out, { recursive: true });
+      run(name, asked, out);
+      const [file] = readdirSync(out);
+      if (file === undefined) {
+        process.stderr.write(`bench: '${name}' ended without a run.\n`);
+        process.exitCode = 1;
+      } else runs.push(readRun(join(out, file)));
+    }
+    const [first] = runs;
+    if (first === undefined) continue;
+    reports.push(first);
+    const then = kept.find((one) => one.name === first.name);
+    if (then === undefined) {
+      if (asked.compare !== null) fail(`--compare: ${asked.compare} holds no run of '${first.name}'.`);
+      continue;
+    }
+    const compared = compareRuns(then, runs);
+    comparisons.push(compared);
+    process.stdout.write(`${formatComparison(compared)}\n`);
+    if (compared.rows.some(({ mark }) => mark === 'worse')) process.exitCode = 1;
+  }
+  const page = join(folder, 'index.html');
+  writeFileSync(
+    page,
+    reportPage(asked.isQuick ? 'Assay, quick benchmarks' : 'Assay, benchmarks', reports, comparisons),
+  );
+  const seconds = Math.round((performance.now() - began) / 1000);
+  process.stdout.write(`${reports.length} benchmarks in ${seconds} s. The page of them: ${page}\n`);
+}
+
+/** The script that made a run: its file has the name of the run. Undefined for a variant, which needs its options again. */
+function scriptOf({ name }: BenchReport): string | undefined {
+  return Object.values(BENCHMARKS).find(({ script }) => basename(script, '.js') === name)?.script;
+}
+
+main();

@@ -8,7 +8,7 @@ import {
   writeAddressKey,
   writeAddressKeyFromText,
 } from '../../src/chains/address/parse.ts';
-import { type BenchReport, formatReport, report, row, saveReport } from '../harness.ts';
+import { type BenchReport, publish, report, row } from '../harness.ts';
 
 /** More than any string cache holds, and created in less than a second. */
 const COUNT = 20_000;
@@ -69,9 +69,4 @@ export async function benchAddress(): Promise<BenchReport> {
   return report('address', startedAt, { addresses: COUNT, threads: 1 }, rows);
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const bench = await benchAddress();
-  process.stdout.write(formatReport(bench));
-  process.stdout.write(`${saveReport(bench)}\n`);
-  if (!bench.met) process.exitCode = 1;
-}
+if (process.argv[1] === fileURLToPath(import.meta.url)) publish(await benchAddress());

@@ -71,7 +71,7 @@ const PLAN: readonly SectionPlan[] = [
       'reference/metrics',
       'reference/sources',
       'reference/endpoint-layouts',
-      'reference/benchmarks',
+      'benchmarks',
       'glossary',
     ],
     rest: 'docs/reference',
