@@ -1,9 +1,10 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AssayError } from '../../../src/base/errors.ts';
 import { LIMITS } from '../../../src/base/limits.ts';
 import type { OpenBulkJobs } from '../../../src/jobs/bulk/open.ts';
+import { faultsOfResults } from '../../../src/jobs/bulk/verify-results.ts';
 import type { JobPage, JobUpload, JobView } from '../../../src/jobs/bulk-jobs.ts';
 import { JOB_LIMITS } from '../../../src/jobs/limits.ts';
 import type { OpenStore } from '../../../src/state/live-store.ts';
@@ -24,7 +25,7 @@ import {
   wallet,
 } from './world.ts';
 
-overLiveStates((makeState) => {
+overLiveStates((makeState, kind) => {
   let world: JobWorld;
   let jobs: OpenBulkJobs;
   let runner: TestRunner;
@@ -125,6 +126,35 @@ overLiveStates((makeState) => {
       expect(await resultOf(jobs, id)).toBe(before);
       await jobs.cancel('a', id);
       await untilValue(folders, (names) => names.length === 0);
+    });
+
+    it.runIf(kind === 'LMDB')('has results that are verified byte by byte', async () => {
+      // More than one read of a megabyte.
+      const { id } = await send(jobs, wallets(20_000));
+      await ended(jobs, id);
+      await jobs.close();
+      const folder = join(world.folder.path, name, 'files');
+      const faults = (): Promise<readonly string[]> =>
+        faultsOfResults(
+          { storePath: join(world.folder.path, name, 'jobs.mdb'), folder, isShared: false },
+          new AbortController().signal,
+        );
+      expect(await faults()).toEqual([]);
+      const [answers] = readdirSync(filesOf(id), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name))
+        .sort((a, b) => statSync(b).size - statSync(a).size) as [string];
+      const bytes = readFileSync(answers);
+      expect(bytes.length).toBeGreaterThan(1024 * 1024);
+      const damaged = Buffer.from(bytes);
+      damaged[damaged.length - 2] = (damaged[damaged.length - 2] as number) ^ 1;
+      writeFileSync(answers, damaged);
+      expect(await faults()).toEqual([expect.stringContaining('its checksum differs')]);
+      writeFileSync(answers, bytes.subarray(0, -1));
+      expect(await faults()).toEqual([expect.stringContaining('its checksum differs')]);
+      rmSync(answers);
+      expect(await faults()).toEqual([expect.stringContaining('is missing')]);
+      jobs = await open();
     });
 
     it('answers every line in its place, and charges for the answered lines', async () => {
