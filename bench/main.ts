@@ -148,7 +148,11 @@ function main(): void {
   const page = join(folder, 'index.html');
   writeFileSync(
     page,
-    reportPage(asked.isQuick ? 'Assay, quick benchmarks' : 'Assay, benchmarks', reports, comparisons),
+    reportPage(
+      asked.isQuick ? 'Assay, quick benchmarks: small sizes, goals of the full ones' : 'Assay, benchmarks',
+      reports,
+      comparisons,
+    ),
   );
   const seconds = Math.round((performance.now() - began) / 1000);
   process.stdout.write(`${reports.length} benchmarks in ${seconds} s. The page of them: ${page}\n`);
