@@ -152,7 +152,7 @@ try {
   const sweep = await seconds(() =>
     world.sweep({
       onProgress: () => {
-        peak = Math.max(peak, process.memoryUsage().rss);
+        peak = Math.max(peak, process.memoryUsage.rss());
       },
     }),
   );

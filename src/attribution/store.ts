@@ -5,28 +5,40 @@
  *   attribution/ETH.mdb   deposits, facts, noted blocks, positions
  */
 import { join } from 'node:path';
+import { AssayError } from '../base/errors.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { isFormat, wrongFormat } from '../state/format-version.ts';
-import { type Database, hasEnvironment, openEnvironment, type RootDatabase } from '../state/lmdb.ts';
+import {
+  type Database,
+  FLUSHED_LATER,
+  hasEnvironment,
+  openEnvironment,
+  type RootDatabase,
+} from '../state/lmdb.ts';
 import type { AnchorEntity } from './deposit/anchors.ts';
-import type { AccountKind, Forwarding } from './deposit/judge.ts';
+import {
+  addressOfFact,
+  blockOfFact,
+  type DepositRecord,
+  type Fact,
+  factsPrefix,
+  type NotedBlock,
+  type Origin,
+  originOfFact,
+  packBlock,
+  packDeposit,
+  packFact,
+  packFactKey,
+  unpackBlock,
+  unpackDeposit,
+  unpackFact,
+  unpackNodes,
+} from './records.ts';
 
-const FORMAT = { name: 'assay-attribution', version: 1 } as const;
+/** Version 1 had records in MessagePack, and numbered the facts of each address. */
+const FORMAT = { name: 'assay-attribution', version: 2 } as const;
 /** Ten million deposit addresses of 300 bytes, and as many facts. */
 const MAP_BYTES = 64 * 1024 ** 3;
-
-/** A deposit address, or an account that may become one. */
-export interface DepositRecord {
-  /** Number of the entity in `DepositState.entities`, from 1. */
-  readonly entity: number;
-  readonly kind: AccountKind;
-  readonly fundedBy: number | null;
-  /** The newest ones, oldest first. */
-  readonly forwardings: readonly Forwarding[];
-  /** Older forwardings, which are only counted. */
-  readonly older: number;
-  readonly firstMs: number;
-}
 
 /** How far the deposit rule has read, and with which inputs. */
 export interface DepositState {
@@ -42,30 +54,6 @@ export interface DepositState {
   readonly at: string;
 }
 
-/** A block that can be reverted, with the accounts that it may have changed. */
-export interface NotedBlock {
-  readonly hash: string;
-  readonly firstOrdinal: number;
-  readonly count: number;
-  readonly nodes: readonly number[];
-}
-
-/** Something that a log proves about an address. */
-export interface Fact {
-  /** Id of the rule. */
-  readonly rule: string;
-  /** Id of the factory, token or other source of the log. */
-  readonly by: string;
-  readonly kind: string;
-  readonly blockNumber: number;
-  readonly txHash: string;
-  readonly logIndex: number;
-  /** Milliseconds since the epoch; null if not known. */
-  readonly timestampMs: number | null;
-  /** Further values of the event, such as the two tokens of a pool. */
-  readonly values: Readonly<Record<string, string>>;
-}
-
 /** How far logs were read for one source of facts. */
 export interface LogCursor {
   readonly nextBlock: number;
@@ -74,53 +62,30 @@ export interface LogCursor {
   readonly facts: number;
 }
 
-type PackedDeposit = readonly [
-  entity: number,
-  kind: number,
-  fundedBy: number | null,
-  older: number,
-  firstMs: number,
-  forwardings: readonly number[],
-];
-
-const KINDS: readonly AccountKind[] = ['unknown', 'account', 'contract', 'delegated'];
-
-const packDeposit = (record: DepositRecord): PackedDeposit => [
-  record.entity,
-  KINDS.indexOf(record.kind),
-  record.fundedBy,
-  record.older,
-  record.firstMs,
-  record.forwardings.flatMap(({ out, in: first, timestampMs }) => [out, first, timestampMs]),
-];
-
-function unpackDeposit([entity, kind, fundedBy, older, firstMs, flat]: PackedDeposit): DepositRecord {
-  const forwardings: Forwarding[] = [];
-  for (let at = 0; at + 2 < flat.length; at += 3)
-    forwardings.push({
-      out: flat[at] as number,
-      in: flat[at + 1] as number,
-      timestampMs: flat[at + 2] as number,
-    });
-  return { entity, kind: KINDS[kind] ?? 'unknown', fundedBy, older, firstMs, forwardings };
-}
-
 /** Returns how many forwardings a record has. */
 export const forwardingsOf = ({ older, forwardings }: Pick<DepositRecord, 'older' | 'forwardings'>): number =>
   older + forwardings.length;
+
+export type { DepositRecord, Fact, NotedBlock } from './records.ts';
 
 export interface AttributionStore {
   depositState(): DepositState | null;
   setDepositState(state: DepositState): void;
   deposit(node: number): DepositRecord | null;
-  putDeposit(node: number, record: DepositRecord): void;
+  /** Whether an account has a record, without reading it. */
+  hasDeposit(node: number): boolean;
+  /** Stores a record. Returns false if the same one is stored. */
+  putDeposit(node: number, record: DepositRecord): boolean;
   removeDeposit(node: number): void;
   /** All records, in the order of nodes. */
   deposits(): IterableIterator<readonly [node: number, record: DepositRecord]>;
   depositCount(): number;
   /** Forgets all deposit addresses, their state and the noted blocks. */
   clearDeposits(): void;
-  blocks(): ReadonlyMap<number, NotedBlock>;
+  /** The noted blocks by height, without their accounts. */
+  blocks(): ReadonlyMap<number, Omit<NotedBlock, 'nodes'>>;
+  /** Returns the accounts of a noted block; empty if it is not noted. */
+  nodesOfBlock(height: number): readonly number[];
   setBlock(height: number, block: NotedBlock): void;
   removeBlock(height: number): void;
   /** Returns the facts about an address, oldest first. */
@@ -129,12 +94,17 @@ export interface AttributionStore {
   addFact(key: Uint8Array, fact: Fact): boolean;
   /** Removes the facts of `by` from blocks of `fromBlock` on. Returns how many. */
   removeFacts(by: string, fromBlock: number): number;
-  /** All facts, in the order of addresses. */
+  /** All facts, in the order of addresses; those of one address oldest first. */
   allFacts(): IterableIterator<readonly [key: Buffer, facts: readonly Fact[]]>;
   cursor(by: string): LogCursor | null;
   setCursor(by: string, cursor: LogCursor): void;
-  /** Runs `work` in one transaction. */
-  write<T>(work: () => T): T;
+  /**
+   * Runs `work` in one transaction.
+   *
+   * @param disk - `now` returns when the changes are on disk. `later` leaves that to the next flush: after a failure of power, the store
+   * is as after an earlier transaction, and the rules read again what is new since.
+   */
+  write<T>(work: () => T, disk?: 'now' | 'later'): T;
   flushed(): Promise<void>;
   close(): Promise<void>;
 }
@@ -179,31 +149,34 @@ export function openAttributionStore(
   return new LmdbAttributions(root, meta);
 }
 
-/** Address keys have at most 60 bytes; a fact's number follows. */
-const factKey = (key: Uint8Array, number: number): Buffer => {
-  const bytes = Buffer.alloc(key.length + 5);
-  bytes[0] = key.length;
-  bytes.set(key, 1);
-  bytes.writeUInt32BE(number, key.length + 1);
-  return bytes;
-};
+const oldestFirst = (a: Fact, b: Fact): number => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex;
 
-const isSameLog = (a: Fact, b: Fact): boolean =>
-  a.by === b.by && a.kind === b.kind && a.txHash === b.txHash && a.logIndex === b.logIndex;
+const originName = ({ rule, by, kind }: Origin): string => `${rule}\n${by}\n${kind}`;
+
+/** The key after all keys with a prefix: no origin has the number 65,535. */
+const ORIGINS_MAX = 0xffff;
+const AFTER = Buffer.alloc(2, 0xff);
 
 class LmdbAttributions implements AttributionStore {
   readonly #root: RootDatabase;
   readonly #meta: Database<unknown, string>;
-  readonly #deposits: Database<PackedDeposit, number>;
-  readonly #blocks: Database<NotedBlock, number>;
-  readonly #facts: Database<Fact, Uint8Array>;
+  readonly #deposits: Database<Buffer, number>;
+  readonly #blocks: Database<Buffer, number>;
+  readonly #facts: Database<Buffer, Uint8Array>;
+  readonly #origins: Database<Origin, number>;
+  /** Origins of facts by number and by name, as far as they were read. */
+  readonly #originOf = new Map<number, Origin>();
+  readonly #originNumber = new Map<string, number>();
+  /** The last origin that was written: a contract's logs come together. */
+  #lastOrigin: (Origin & { readonly number: number }) | null = null;
 
   constructor(root: RootDatabase, meta: Database<unknown, string>) {
     this.#root = root;
     this.#meta = meta;
-    this.#deposits = root.openDB({ name: 'deposits', encoding: 'msgpack', keyEncoding: 'uint32' });
-    this.#blocks = root.openDB({ name: 'blocks', encoding: 'msgpack', keyEncoding: 'uint32' });
-    this.#facts = root.openDB({ name: 'facts', encoding: 'msgpack', keyEncoding: 'binary' });
+    this.#deposits = root.openDB({ name: 'deposits', encoding: 'binary', keyEncoding: 'uint32' });
+    this.#blocks = root.openDB({ name: 'blocks', encoding: 'binary', keyEncoding: 'uint32' });
+    this.#facts = root.openDB({ name: 'facts', encoding: 'binary', keyEncoding: 'binary' });
+    this.#origins = root.openDB({ name: 'origins', encoding: 'msgpack', keyEncoding: 'uint32' });
   }
 
   depositState(): DepositState | null {
@@ -215,12 +188,20 @@ class LmdbAttributions implements AttributionStore {
   }
 
   deposit(node: number): DepositRecord | null {
-    const packed = this.#deposits.get(node);
+    const packed = this.#deposits.getBinaryFast(node);
     return packed === undefined ? null : unpackDeposit(packed);
   }
 
-  putDeposit(node: number, record: DepositRecord): void {
-    this.#deposits.putSync(node, packDeposit(record));
+  hasDeposit(node: number): boolean {
+    return this.#deposits.getBinaryFast(node) !== undefined;
+  }
+
+  putDeposit(node: number, record: DepositRecord): boolean {
+    const packed = packDeposit(record);
+    const stored = this.#deposits.getBinaryFast(node);
+    if (stored !== undefined && packed.equals(stored.subarray(0, stored.length))) return false;
+    this.#deposits.putSync(node, packed);
+    return true;
   }
 
   removeDeposit(node: number): void {
@@ -241,42 +222,85 @@ class LmdbAttributions implements AttributionStore {
     this.#blocks.clearSync();
   }
 
-  blocks(): ReadonlyMap<number, NotedBlock> {
-    return new Map([...this.#blocks.getRange({})].map(({ key, value }) => [key, value]));
+  blocks(): ReadonlyMap<number, Omit<NotedBlock, 'nodes'>> {
+    const noted = new Map<number, Omit<NotedBlock, 'nodes'>>();
+    for (const { key, value } of this.#blocks.getRange({})) noted.set(key, unpackBlock(value));
+    return noted;
+  }
+
+  nodesOfBlock(height: number): readonly number[] {
+    const packed = this.#blocks.getBinaryFast(height);
+    return packed === undefined ? [] : unpackNodes(packed);
   }
 
   setBlock(height: number, block: NotedBlock): void {
-    this.#blocks.putSync(height, block);
+    this.#blocks.putSync(height, packBlock(block));
   }
 
   removeBlock(height: number): void {
     this.#blocks.removeSync(height);
   }
 
-  #factsOf(key: Uint8Array): { readonly number: number; readonly fact: Fact }[] {
-    return [...this.#facts.getRange({ start: factKey(key, 0), end: factKey(key, 0xffffffff) })].map(
-      ({ key: at, value }) => ({ number: Buffer.from(at).readUInt32BE(key.length + 1), fact: value }),
-    );
+  /** Returns an origin by its number. */
+  #origin(number: number): Origin {
+    const known = this.#originOf.get(number);
+    if (known !== undefined) return known;
+    const stored = this.#origins.get(number);
+    if (stored === undefined)
+      throw new AssayError('STORE_CORRUPT', `The attributions are damaged: the origin ${number} is missing.`);
+    this.#originOf.set(number, stored);
+    return stored;
+  }
+
+  /** Returns the number of an origin, and stores a new one. */
+  #numberOf({ rule, by, kind }: Origin): number {
+    const last = this.#lastOrigin;
+    if (last !== null && last.kind === kind && last.by === by && last.rule === rule) return last.number;
+    const number = this.#knownOrNew({ rule, by, kind });
+    this.#lastOrigin = { rule, by, kind, number };
+    return number;
+  }
+
+  #knownOrNew(origin: Origin): number {
+    const name = originName(origin);
+    const known = this.#originNumber.get(name);
+    if (known !== undefined) return known;
+    let next = 0;
+    for (const { key, value } of this.#origins.getRange({})) {
+      this.#originNumber.set(originName(value), key);
+      next = key + 1;
+    }
+    const stored = this.#originNumber.get(name);
+    if (stored !== undefined) return stored;
+    if (next >= ORIGINS_MAX)
+      throw new AssayError('INTERNAL', `The attributions are full: facts have ${next} sources and kinds.`);
+    this.#origins.putSync(next, origin);
+    this.#originNumber.set(name, next);
+    return next;
   }
 
   facts(key: Uint8Array): readonly Fact[] {
-    return this.#factsOf(key)
-      .map(({ fact }) => fact)
-      .sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
+    const start = factsPrefix(key);
+    const facts: Fact[] = [];
+    for (const { key: at, value } of this.#facts.getRange({ start, end: Buffer.concat([start, AFTER]) })) {
+      const own = Buffer.from(at);
+      facts.push(unpackFact(own, value, this.#origin(originOfFact(own))));
+    }
+    return facts.sort(oldestFirst);
   }
 
   addFact(key: Uint8Array, fact: Fact): boolean {
-    const known = this.#factsOf(key);
-    if (known.some((one) => isSameLog(one.fact, fact))) return false;
-    const number = (known.at(-1)?.number ?? 0) + 1;
-    this.#facts.putSync(factKey(key, number), fact);
-    return true;
+    const at = packFactKey(key, this.#numberOf(fact), fact);
+    // The library returns whether it wrote, but its types lack that.
+    return this.#facts.putSync(at, packFact(fact), { noOverwrite: true }) as unknown as boolean;
   }
 
   removeFacts(by: string, fromBlock: number): number {
     const gone: Uint8Array[] = [];
-    for (const { key, value } of this.#facts.getRange({}))
-      if (value.by === by && value.blockNumber >= fromBlock) gone.push(Buffer.from(key));
+    for (const { key, value } of this.#facts.getRange({})) {
+      const own = Buffer.from(key);
+      if (blockOfFact(value) >= fromBlock && this.#origin(originOfFact(own)).by === by) gone.push(own);
+    }
     for (const key of gone) this.#facts.removeSync(key);
     return gone.length;
   }
@@ -285,16 +309,16 @@ class LmdbAttributions implements AttributionStore {
     let current: Buffer | null = null;
     let facts: Fact[] = [];
     for (const { key, value } of this.#facts.getRange({})) {
-      const bytes = Buffer.from(key);
-      const address = bytes.subarray(1, 1 + (bytes[0] as number));
+      const own = Buffer.from(key);
+      const address = addressOfFact(own);
       if (current !== null && !current.equals(address)) {
-        yield [current, facts];
+        yield [current, facts.sort(oldestFirst)];
         facts = [];
       }
-      current = Buffer.from(address);
-      facts.push(value);
+      current = address;
+      facts.push(unpackFact(own, value, this.#origin(originOfFact(own))));
     }
-    if (current !== null) yield [current, facts];
+    if (current !== null) yield [current, facts.sort(oldestFirst)];
   }
 
   cursor(by: string): LogCursor | null {
@@ -305,8 +329,16 @@ class LmdbAttributions implements AttributionStore {
     this.#meta.putSync(`cursor ${by}`, cursor);
   }
 
-  write<T>(work: () => T): T {
-    return this.#root.transactionSync(work);
+  write<T>(work: () => T, disk: 'now' | 'later' = 'now'): T {
+    try {
+      return this.#root.transactionSync(work, disk === 'later' ? FLUSHED_LATER : undefined);
+    } catch (error) {
+      // Numbers of this transaction were not stored.
+      this.#originNumber.clear();
+      this.#originOf.clear();
+      this.#lastOrigin = null;
+      throw error;
+    }
   }
 
   async flushed(): Promise<void> {

@@ -11,7 +11,7 @@ import type { Transfer } from '../chains/transfer.ts';
 import type { AssetUse } from './asset-uses.ts';
 import { checkTransfer } from './check-transfer.ts';
 import { GRAPH_LIMITS } from './limits.ts';
-import { readNode } from './store/adjacency.ts';
+import { AccountScan } from './store/account-scan.ts';
 import { Batch, IdCache, revertTransfers } from './store/batch.ts';
 import { BulkLoad, type LoadSource } from './store/bulk-load.ts';
 import { recordsOf } from './store/chain-records.ts';
@@ -27,7 +27,7 @@ import {
 } from './store/chain-store.ts';
 import { findTransaction } from './store/find-transaction.ts';
 import { type FreshLimits, FreshTransactions } from './store/fresh-transactions.ts';
-import { type LoggedTransfer, loggedTransfers, type NumberedTransfer, transferAt } from './store/log.ts';
+import { hasTransfer, type LoggedTransfer, loggedTransfers, transferAt } from './store/log.ts';
 import { type LogColumns, scanLog } from './store/log-scan.ts';
 import { type ChainReader, createChainReader, transferOf } from './store/reader.ts';
 import type { RecentTransfer, TransactionTransfers, TransferReader } from './transfers.ts';
@@ -79,8 +79,10 @@ export interface TransferStore extends TransferReader {
   assetNumber(chain: ChainId, asset: string): number | null;
   /** Returns the transfer with a number in the log. Null if it was reverted, or if no transfer has the number. */
   loggedAt(chain: ChainId, ordinal: number): LoggedTransfer | null;
-  /** Returns the newest 64 transfers of a node with their numbers, newest first. */
-  newestLogged(chain: ChainId, node: number): readonly NumberedTransfer[];
+  /** Returns whether a transfer has a number in the log: false if it was reverted. */
+  isLogged(chain: ChainId, ordinal: number): boolean;
+  /** Reads accounts for rules that judge many of them. Null if no transfer of the chain was ever stored here. */
+  accounts(chain: ChainId): AccountScan | null;
   /** Returns the text of the hash of a logged transfer, as responses show it. */
   shownTransfer(chain: ChainId, logged: LoggedTransfer): RecentTransfer | null;
   /**
@@ -413,14 +415,14 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
       return opened === null ? null : transferAt(recordsOf(opened.store), ordinal);
     },
 
-    newestLogged(chain, node) {
+    isLogged(chain, ordinal) {
       const opened = chainOf(chain);
-      if (opened === null) return [];
-      const records = recordsOf(opened.store);
-      return (readNode(records, node)?.newest ?? []).flatMap(({ ordinal }) => {
-        const logged = transferAt(records, ordinal);
-        return logged === null ? [] : [{ ...logged, ordinal }];
-      });
+      return opened !== null && hasTransfer(recordsOf(opened.store), ordinal);
+    },
+
+    accounts(chain) {
+      const opened = chainOf(chain);
+      return opened === null ? null : new AccountScan(recordsOf(opened.store));
     },
 
     shownTransfer(chain, logged) {

@@ -5,23 +5,28 @@
  */
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { type ChainId, chainOf } from '../../chains/registry.ts';
-import {
-  createNeighbourColumns,
-  type NeighbourColumns,
-  type NodeId,
-  type TransferGraph,
-} from '../../graph/graph.ts';
+import type { NodeId, TransferGraph } from '../../graph/graph.ts';
+import { GRAPH_LIMITS } from '../../graph/limits.ts';
+import type { AccountScan } from '../../graph/store/account-scan.ts';
+import type { LogColumns } from '../../graph/store/log-scan.ts';
 import type { PendingBlock, TransferStore } from '../../graph/store.ts';
 import { ATTRIBUTION_LIMITS } from '../limits.ts';
 import type { AttributionStore, DepositRecord, DepositState, NotedBlock } from '../store.ts';
 import type { Anchors } from './anchors.ts';
-import { DEPOSIT_RULE_VERSION, type EventColumns, judgeAccount, OUT } from './judge.ts';
+import { DEPOSIT_RULE_VERSION, type EventColumns, type Forwarding, judgeAccount, OUT } from './judge.ts';
 import { outFlags, recordOf } from './sweep.ts';
 
 export interface FollowDeps {
   readonly transfers: Pick<
     TransferStore,
-    'logColumns' | 'logPosition' | 'loggedAt' | 'newestLogged' | 'pendingBlocks' | 'assetNumber' | 'graph'
+    | 'logColumns'
+    | 'logPosition'
+    | 'loggedAt'
+    | 'isLogged'
+    | 'accounts'
+    | 'pendingBlocks'
+    | 'assetNumber'
+    | 'graph'
   >;
   readonly store: AttributionStore;
   readonly clock: Clock;
@@ -61,12 +66,29 @@ export function sweepReason(
     : null;
 }
 
+/** What all accounts of one call are judged with. */
+interface World {
+  readonly graph: TransferGraph;
+  readonly accounts: AccountScan;
+  /** Name of the native coin, and its number in the log; -1 if no transfer of it is stored. */
+  readonly symbol: string;
+  readonly native: number;
+  /** Transfers before this number cannot be reverted. */
+  readonly oldestPending: number;
+}
+
 /** Follows the log of one chain. Create one, and call `follow` after each block. */
 export class DepositFollower {
   readonly #chain: ChainId;
   readonly #deps: FollowDeps;
   readonly #anchors: Anchors;
-  readonly #columns: NeighbourColumns = createNeighbourColumns(ATTRIBUTION_LIMITS.depositReceiversMax + 1);
+
+  /** Columns of the account that is judged. */
+  readonly #events = {
+    party: new Uint32Array(GRAPH_LIMITS.recentTransfersPerAddress),
+    flags: new Uint8Array(GRAPH_LIMITS.recentTransfersPerAddress),
+  };
+  readonly #entityOf = (party: number): number => this.#anchors.byNode.get(party) ?? 0;
 
   constructor(chain: ChainId, anchors: Anchors, deps: FollowDeps) {
     this.#chain = chain;
@@ -85,10 +107,12 @@ export class DepositFollower {
     const state = store.depositState();
     const position = transfers.logPosition(chain);
     const graph = transfers.graph(chain);
+    const accounts = transfers.accounts(chain);
     if (
       state === null ||
       position === null ||
       graph === null ||
+      accounts === null ||
       sweepReason(state, position, this.#anchors) !== null
     )
       throw new Error(`The deposit addresses of ${chain} cannot be followed: the log has to be swept.`);
@@ -102,29 +126,35 @@ export class DepositFollower {
       const now = isPending.get(height);
       if (now?.hash === block.hash && now.firstOrdinal === block.firstOrdinal) continue;
       gone.push(height);
-      if (block.count === 0 || transfers.loggedAt(chain, block.firstOrdinal) !== null) continue;
+      if (block.count === 0 || transfers.isLogged(chain, block.firstOrdinal)) continue;
       reverted++;
-      for (const node of block.nodes) touched.add(node);
+      for (const node of store.nodesOfBlock(height)) touched.add(node);
     }
     const read = this.#readNew(state.ordinal, position.ordinal, touched);
     const isUnchanged = gone.length === 0 && position.ordinal === state.ordinal;
     if (isUnchanged) return { transfers: 0, judged: 0, reverted: 0, changed: 0 };
     // Transfers of blocks that were reverted since are no longer in the log.
-    const oldestPending = Math.min(
-      position.ordinal,
-      ...[...pending, ...noted.values()].map(({ firstOrdinal }) => firstOrdinal),
-    );
-    const results = [...touched].map((node): [NodeId, DepositRecord | null, DepositRecord | null] => {
-      const known = store.deposit(node);
-      return [node, known, this.#judge(graph, node, known, oldestPending)];
-    });
+    let oldestPending = position.ordinal;
+    for (const { firstOrdinal } of pending) oldestPending = Math.min(oldestPending, firstOrdinal);
+    for (const { firstOrdinal } of noted.values()) oldestPending = Math.min(oldestPending, firstOrdinal);
+    const world: World = {
+      graph,
+      accounts,
+      symbol: chainOf(chain).symbol,
+      native: transfers.assetNumber(chain, chainOf(chain).symbol) ?? -1,
+      oldestPending,
+    };
     let changed = 0;
     store.write(() => {
-      for (const [node, known, record] of results) {
-        if (JSON.stringify(known) === JSON.stringify(record)) continue;
-        changed++;
-        if (record === null) store.removeDeposit(node);
-        else store.putDeposit(node, record);
+      for (const node of touched) {
+        const known = store.deposit(node);
+        const record = this.#judge(world, node, known);
+        if (record !== null) {
+          if (store.putDeposit(node, record)) changed++;
+        } else if (known !== null) {
+          changed++;
+          store.removeDeposit(node);
+        }
       }
       for (const height of gone) store.removeBlock(height);
       this.#noteBlocks(pending, state.ordinal, touched);
@@ -133,7 +163,7 @@ export class DepositFollower {
         ordinal: position.ordinal,
         at: isoTime(this.#deps.clock.now()),
       });
-    });
+    }, 'later');
     return { transfers: read, judged: touched.size, reverted, changed };
   }
 
@@ -148,10 +178,13 @@ export class DepositFollower {
         const sender = from[row] as number;
         const receiver = to[row] as number;
         if (sender === receiver) continue;
-        const paysAnchor = (amount[row] as number) > 0 && byNode.has(receiver);
-        if (sender !== 0 && !byNode.has(sender) && (paysAnchor || store.deposit(sender) !== null))
-          touched.add(sender);
-        if (receiver !== 0 && !byNode.has(receiver) && store.deposit(receiver) !== null)
+        const isSenderAnchor = byNode.has(sender);
+        const isReceiverAnchor = byNode.has(receiver);
+        if (sender !== 0 && !isSenderAnchor && !touched.has(sender)) {
+          const paysAnchor = isReceiverAnchor && (amount[row] as number) > 0;
+          if (paysAnchor || store.hasDeposit(sender)) touched.add(sender);
+        }
+        if (receiver !== 0 && !isReceiverAnchor && !touched.has(receiver) && store.hasDeposit(receiver))
           touched.add(receiver);
       }
     }
@@ -173,52 +206,44 @@ export class DepositFollower {
     }
   }
 
-  /** Returns whether the account ever paid `assets` to an address that is no collecting wallet of the entity. */
-  #paysOthers(graph: TransferGraph, node: NodeId, entity: number, assets: ReadonlySet<string>): boolean {
-    const count = graph.neighbours(node, 'out', this.#columns.ids.length, this.#columns);
-    const receivers = this.#columns.ids.slice(0, count);
-    for (const receiver of receivers) {
-      if (this.#anchors.byNode.get(receiver) === entity) continue;
-      if (graph.edge(node, receiver).some(({ asset, amount }) => amount > 0n && assets.has(asset)))
-        return true;
-    }
-    return false;
-  }
-
-  #judge(
-    graph: TransferGraph,
+  /**
+   * Returns whether the account ever paid the native coin or an asset of its forwardings to an address that is no collecting wallet of the
+   * entity.
+   */
+  #paysOthers(
+    { graph, symbol }: World,
     node: NodeId,
-    known: DepositRecord | null,
-    oldestPending: number,
-  ): DepositRecord | null {
-    const { transfers } = this.#deps;
-    const chain = this.#chain;
-    const degree = graph.degree(node, 'out');
-    if (degree === 0 || degree > ATTRIBUTION_LIMITS.depositReceiversMax) return null;
-    const { events, count } = this.#eventsOf(node);
-    const { symbol } = chainOf(chain);
-    const native = transfers.assetNumber(chain, symbol) ?? -1;
-    const entityOf = (party: number): number => this.#anchors.byNode.get(party) ?? 0;
-    const verdict = judgeAccount(events, 0, count, { entityOf, native });
-    const exists = (ordinal: number): boolean =>
-      ordinal < oldestPending || transfers.loggedAt(chain, ordinal) !== null;
-    const kept = known?.forwardings.filter((one) => exists(one.out) && exists(one.in)) ?? [];
-    const hasPaid = events.flags.some(
-      (flags, at) => (flags & OUT) !== 0 && (events.amount[at] as number) > 0,
-    );
-    if (verdict === null && hasPaid) return null;
-    const entity = verdict?.entity ?? known?.entity ?? 0;
-    const earlier = known?.entity === entity ? kept : [];
-    const found = verdict?.forwardings ?? [];
-    const all = new Map([...earlier, ...found].map((one) => [one.out, one]));
-    if (all.size === 0) return null;
-    const forwardings = [...all.values()].sort((a, b) => a.timestampMs - b.timestampMs || a.out - b.out);
+    receivers: readonly NodeId[],
+    { entity, forwardings }: Pick<DepositRecord, 'entity' | 'forwardings'>,
+  ): boolean {
+    const others = receivers.filter((receiver) => this.#anchors.byNode.get(receiver) !== entity);
+    if (others.length === 0) return false;
     const assets = new Set([symbol]);
     for (const { out } of forwardings) {
-      const logged = transfers.loggedAt(chain, out);
+      const logged = this.#deps.transfers.loggedAt(this.#chain, out);
       if (logged !== null) assets.add(graph.assetName(logged.asset));
     }
-    if (this.#paysOthers(graph, node, entity, assets)) return null;
+    return others.some((receiver) =>
+      graph.edge(node, receiver).some(({ asset, amount }) => amount > 0n && assets.has(asset)),
+    );
+  }
+
+  #judge(world: World, node: NodeId, known: DepositRecord | null): DepositRecord | null {
+    const { native, oldestPending, accounts } = world;
+    const receivers = accounts.receivers(node, ATTRIBUTION_LIMITS.depositReceiversMax);
+    if (receivers === null || receivers.length === 0) return null;
+    const events = this.#eventsOf(node, accounts.newest(node));
+    const { count } = events;
+    const verdict = judgeAccount(events, 0, count, { entityOf: this.#entityOf, native });
+    const exists = (ordinal: number): boolean =>
+      ordinal < oldestPending || this.#deps.transfers.isLogged(this.#chain, ordinal);
+    if (verdict === null && hasPaid(events)) return null;
+    const kept = known?.forwardings.filter((one) => exists(one.out) && exists(one.in)) ?? [];
+    const entity = verdict?.entity ?? known?.entity ?? 0;
+    const earlier = known?.entity === entity ? kept : [];
+    const forwardings = joined(earlier, verdict?.forwardings ?? []);
+    if (forwardings.length === 0) return null;
+    if (this.#paysOthers(world, node, receivers, { entity, forwardings })) return null;
     const funded =
       known?.entity === entity && known.fundedBy !== null && exists(known.fundedBy) ? known.fundedBy : null;
     const record = recordOf({
@@ -235,24 +260,35 @@ export class DepositFollower {
     };
   }
 
-  #eventsOf(node: NodeId): {
-    readonly events: { readonly [K in keyof EventColumns]: number[] };
-    readonly count: number;
-  } {
-    const logged = [...this.#deps.transfers.newestLogged(this.#chain, node)]
-      .filter(({ from, to }) => from !== to)
-      .sort((a, b) => a.timestampMs - b.timestampMs || a.ordinal - b.ordinal);
-    const isOut = logged.map(({ from }) => from === node);
-    return {
-      count: logged.length,
-      events: {
-        ordinal: logged.map(({ ordinal }) => ordinal),
-        timestampMs: logged.map(({ timestampMs }) => timestampMs),
-        asset: logged.map(({ asset }) => asset),
-        party: logged.map(({ from, to }, at) => (isOut[at] ? to : from)),
-        amount: logged.map(({ amount }) => Number(amount)),
-        flags: logged.map(({ initiation }, at) => (isOut[at] ? outFlags(initiation) : 0)),
-      },
-    };
+  /** Converts the newest transfers of an account to what the rule judges. The columns are shared with the next account. */
+  #eventsOf(
+    node: NodeId,
+    { count, ordinal, timestampMs, asset, from, to, amount, initiation }: LogColumns,
+  ): Events {
+    const { party, flags } = this.#events;
+    for (let at = 0; at < count; at++) {
+      const isOut = from[at] === node;
+      party[at] = (isOut ? to[at] : from[at]) as number;
+      flags[at] = isOut ? outFlags(initiation[at] as number) : 0;
+    }
+    return { count, ordinal, timestampMs, asset, party, amount, flags };
   }
+}
+
+interface Events extends EventColumns {
+  readonly count: number;
+}
+
+/** Returns whether the account paid anything. */
+function hasPaid({ count, flags, amount }: Events): boolean {
+  for (let at = 0; at < count; at++)
+    if (((flags[at] as number) & OUT) !== 0 && (amount[at] as number) > 0) return true;
+  return false;
+}
+
+/** Joins the forwardings that were found earlier with those found now, oldest first; of the same payment the one found now counts. */
+function joined(earlier: readonly Forwarding[], found: readonly Forwarding[]): readonly Forwarding[] {
+  if (earlier.length === 0) return found;
+  const all = new Map([...earlier, ...found].map((one) => [one.out, one]));
+  return [...all.values()].sort((a, b) => a.timestampMs - b.timestampMs || a.out - b.out);
 }

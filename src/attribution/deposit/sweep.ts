@@ -356,18 +356,19 @@ class Sweep {
       }
       const accounts = readPartition(folder, state);
       let batch: (readonly [number, DepositRecord])[] = [];
-      const put = (): void => {
+      const put = (disk: 'now' | 'later'): void => {
         store.write(() => {
           for (const [node, record] of batch) store.putDeposit(node, record);
-        });
+        }, disk);
         batch = [];
       };
       for (const { node, events, start, end } of accounts) {
         const verdict = judgeAccount(events, start, end, rules);
         if (verdict !== null) batch.push([node, recordOf(verdict)]);
-        if (batch.length === ATTRIBUTION_LIMITS.storeBatch) put();
+        if (batch.length === ATTRIBUTION_LIMITS.storeBatch) put('later');
       }
-      put();
+      // The position of the sweep steps over this part, so its records must be on disk before.
+      put('now');
       await new Promise((resolve) => setImmediate(resolve));
     }
     onProgress?.('judge', state.partitions, state.partitions);
@@ -508,16 +509,25 @@ function* readPartition(
 type OwnColumns = { readonly [K in keyof EventColumns]: Float64Array };
 
 function columnsOf(words: Float64Array, order: Uint32Array): OwnColumns {
-  const column = (value: (at: number) => number): Float64Array =>
-    Float64Array.from(order, (event) => value(event * EVENT_WORDS));
-  return {
-    flags: column((at) => (words[at] as number) % FLAG_VALUES),
-    ordinal: column((at) => words[at + 1] as number),
-    timestampMs: column((at) => words[at + 2] as number),
-    asset: column((at) => Math.floor((words[at + 3] as number) / TWO_32)),
-    party: column((at) => (words[at + 3] as number) % TWO_32),
-    amount: column((at) => words[at + 4] as number),
-  };
+  const rows = order.length;
+  const flags = new Float64Array(rows);
+  const ordinal = new Float64Array(rows);
+  const timestampMs = new Float64Array(rows);
+  const asset = new Float64Array(rows);
+  const party = new Float64Array(rows);
+  const amount = new Float64Array(rows);
+  for (let row = 0; row < rows; row++) {
+    const at = (order[row] as number) * EVENT_WORDS;
+    const assetAndParty = words[at + 3] as number;
+    const high = Math.floor(assetAndParty / TWO_32);
+    flags[row] = (words[at] as number) % FLAG_VALUES;
+    ordinal[row] = words[at + 1] as number;
+    timestampMs[row] = words[at + 2] as number;
+    asset[row] = high;
+    party[row] = assetAndParty - high * TWO_32;
+    amount[row] = words[at + 4] as number;
+  }
+  return { flags, ordinal, timestampMs, asset, party, amount };
 }
 
 /** Sorts the rows of one account by time, then number. The log is nearly in that order, so that nothing moves most of the time. */

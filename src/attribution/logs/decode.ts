@@ -2,7 +2,7 @@
  * Decodes the events of factories and issuers: which address a log is about, and what it proves. A log that does not have the exact layout
  * of its event is no fact.
  */
-import { keccak_256 } from '@noble/hashes/sha3.js';
+import { digest, keccak256Block } from '../../chains/address/keccak.ts';
 import type { LogEntry } from '../../chains/families/port.ts';
 import type { LogContract, LogKind } from './contracts.ts';
 
@@ -15,14 +15,12 @@ export interface DecodedLog {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** Returns the Keccak-256 hash of bytes in hex, without `0x`. */
-const keccak = (bytes: Uint8Array): string => Buffer.from(keccak_256(bytes)).toString('hex');
-
 /** Returns the first topic of an event: the hash of its signature. */
-const id = (signature: string): string => `0x${keccak(Buffer.from(signature))}`;
-
-/** Returns the hash of concatenated hex texts without `0x`. */
-const hashOf = (...hex: readonly string[]): string => keccak(Buffer.from(hex.join(''), 'hex'));
+function id(signature: string): string {
+  const bytes = Buffer.from(signature);
+  keccak256Block(bytes, 0, bytes.length);
+  return `0x${Buffer.from(digest).toString('hex')}`;
+}
 
 const PAIR_CREATED = id('PairCreated(address,address,address,uint256)');
 const POOL_CREATED = id('PoolCreated(address,address,uint24,int24,address)');
@@ -54,18 +52,44 @@ const INIT_CODE_HASHES: Readonly<Record<string, string>> = {
 };
 
 const WORD = 64;
+const ADDRESS_PADDING = '0'.repeat(24);
 
-/** Returns the address in a word of 32 bytes; null if its upper 12 bytes are not zero. */
-function addressIn(word: string): string | null {
-  return word.length === WORD && word.startsWith('0'.repeat(24)) ? `0x${word.slice(24)}` : null;
+/** Returns the address in the word of 32 bytes at `at` in a hex text; null if the word is cut, or its upper 12 bytes are not zero. */
+function addressAt(hex: string, at: number): string | null {
+  return hex.length >= at + WORD && hex.startsWith(ADDRESS_PADDING, at)
+    ? `0x${hex.slice(at + 24, at + WORD)}`
+    : null;
 }
 
 const topicAddress = (topic: string | undefined): string | null =>
-  topic === undefined ? null : addressIn(topic.slice(2));
+  topic === undefined || topic.length !== 2 + WORD ? null : addressAt(topic, 2);
 
-/** Returns a word of the data, in hex without 0x; empty if it is missing. */
-const dataWord = (data: string, index: number): string =>
-  data.slice(2 + index * WORD, 2 + (index + 1) * WORD);
+/** Returns the address in a word of the data; null as `addressAt`. */
+const dataAddress = (data: string, index: number): string | null => addressAt(data, 2 + index * WORD);
+
+const HASH_BYTES = 32;
+const ADDRESS_BYTES = 20;
+/** 0xff, factory, salt, hash of the creation code: what EIP-1014 hashes. */
+const preimage = Buffer.alloc(1 + ADDRESS_BYTES + 2 * HASH_BYTES);
+const SALT_AT = 1 + ADDRESS_BYTES;
+/** The tokens of version 2 packed, or of version 3 with the fee in words of 32 bytes. */
+const packed = Buffer.alloc(2 * ADDRESS_BYTES);
+const encoded = Buffer.alloc(3 * HASH_BYTES);
+
+/** Computes the salt of version 2 into `digest`: the hash of both tokens without padding. */
+function hashPair(low: string, high: string): void {
+  packed.write(low, 0, ADDRESS_BYTES, 'hex');
+  packed.write(high, ADDRESS_BYTES, ADDRESS_BYTES, 'hex');
+  keccak256Block(packed, 0, packed.length);
+}
+
+/** Computes the salt of version 3 into `digest`: the hash of both tokens and the fee, as words. */
+function hashPool(low: string, high: string, fee: number): void {
+  encoded.write(low, HASH_BYTES - ADDRESS_BYTES, ADDRESS_BYTES, 'hex');
+  encoded.write(high, 2 * HASH_BYTES - ADDRESS_BYTES, ADDRESS_BYTES, 'hex');
+  encoded.writeUInt32BE(fee, 3 * HASH_BYTES - 4);
+  keccak256Block(encoded, 0, encoded.length);
+}
 
 /**
  * Computes the address of a pool before it exists, as its factory will.
@@ -79,13 +103,17 @@ export function poolAddress(
   fee: number | null,
   initCodeHash: string,
 ): string {
-  const [low, high] = tokens.map((token) => token.toLowerCase().slice(2)).sort() as [string, string];
-  const salt =
-    fee === null
-      ? hashOf(low, high)
-      : hashOf(low.padStart(WORD, '0'), high.padStart(WORD, '0'), fee.toString(16).padStart(WORD, '0'));
-  // EIP-1014: the last 20 bytes of keccak256(0xff ++ factory ++ salt ++ hash of the creation code).
-  return `0x${hashOf('ff', factory.slice(2), salt, initCodeHash.slice(2)).slice(-40)}`;
+  const first = tokens[0].slice(2).toLowerCase();
+  const second = tokens[1].slice(2).toLowerCase();
+  const [low, high] = first < second ? [first, second] : [second, first];
+  if (fee === null) hashPair(low, high);
+  else hashPool(low, high, fee);
+  preimage[0] = 0xff;
+  preimage.write(factory.slice(2), 1, ADDRESS_BYTES, 'hex');
+  preimage.set(digest, SALT_AT);
+  preimage.write(initCodeHash.slice(2), SALT_AT + HASH_BYTES, HASH_BYTES, 'hex');
+  keccak256Block(preimage, 0, preimage.length);
+  return `0x${Buffer.from(digest.buffer, digest.byteOffset + HASH_BYTES - ADDRESS_BYTES, ADDRESS_BYTES).toString('hex')}`;
 }
 
 /**
@@ -104,12 +132,12 @@ export function isExpectedPool(contract: LogContract, { values, subject }: Decod
 function decodePool({ topics, data }: LogEntry, version: 2 | 3): DecodedLog | null {
   const token0 = topicAddress(topics[1]);
   const token1 = topicAddress(topics[2]);
-  const subject = addressIn(dataWord(data, version === 2 ? 0 : 1));
+  const subject = dataAddress(data, version === 2 ? 0 : 1);
   if (topics.length !== version + 1 || data.length !== 2 + 2 * WORD) return null;
   if (token0 === null || token1 === null || subject === null) return null;
   const values = { token0, token1 };
   if (version === 2) return { subject, kind: 'pool', values };
-  const fee = Number.parseInt((topics[3] as string).slice(2), 16);
+  const fee = Number.parseInt(topics[3] as string, 16);
   return fee < 2 ** 24 ? { subject, kind: 'pool', values: { ...values, fee: String(fee) } } : null;
 }
 
@@ -117,14 +145,14 @@ function decodePool({ topics, data }: LogEntry, version: 2 | 3): DecodedLog | nu
 function decodeSafe({ topics, data }: LogEntry): DecodedLog | null {
   const isIndexed = topics.length === 2 && data.length === 2 + WORD;
   if (!isIndexed && !(topics.length === 1 && data.length === 2 + 2 * WORD)) return null;
-  const subject = isIndexed ? topicAddress(topics[1]) : addressIn(dataWord(data, 0));
-  const singleton = addressIn(dataWord(data, isIndexed ? 0 : 1));
+  const subject = isIndexed ? topicAddress(topics[1]) : dataAddress(data, 0);
+  const singleton = dataAddress(data, isIndexed ? 0 : 1);
   return subject === null || singleton === null ? null : { subject, kind: 'safe', values: { singleton } };
 }
 
 function decodeAccount({ topics, data }: LogEntry): DecodedLog | null {
   const subject = topicAddress(topics[2]);
-  const factory = addressIn(dataWord(data, 0));
+  const factory = dataAddress(data, 0);
   if (topics.length !== 3 || data.length !== 2 + 2 * WORD || subject === null || factory === null)
     return null;
   return { subject, kind: 'account', values: { factory } };
@@ -141,12 +169,12 @@ const FREEZES: Readonly<Record<string, string>> = {
 function decodeFreeze({ topics, data }: LogEntry): DecodedLog | null {
   const [topic = '', indexed] = topics;
   const kind = FREEZES[topic];
-  const subject = indexed === undefined ? addressIn(dataWord(data, 0)) : topicAddress(indexed);
+  const subject = indexed === undefined ? dataAddress(data, 0) : topicAddress(indexed);
   if (kind === undefined || subject === null || topics.length > 2) return null;
   const words = (indexed === undefined ? 1 : 0) + (kind === 'destroyed' ? 1 : 0);
   if (data.length !== 2 + words * WORD) return null;
   if (kind !== 'destroyed') return { subject, kind, values: {} };
-  return { subject, kind, values: { amount: BigInt(`0x${dataWord(data, words - 1)}`).toString() } };
+  return { subject, kind, values: { amount: BigInt(`0x${data.slice(2 + (words - 1) * WORD)}`).toString() } };
 }
 
 /** Decodes a log of a contract; null if it proves nothing. */

@@ -4,7 +4,7 @@
  */
 
 import { AssayError } from '../../base/errors.ts';
-import { parseAddress } from '../../chains/address/parse.ts';
+import { maxKeyBytes, parseAddress, writeAddressKeyFromText } from '../../chains/address/parse.ts';
 import type { Call, ChainAdapter, LogEntry } from '../../chains/families/port.ts';
 import { ATTRIBUTION_LIMITS } from '../limits.ts';
 import type { AttributionStore, Fact } from '../store.ts';
@@ -42,6 +42,15 @@ export interface ReadLogsReport {
 
 const ruleOf = ({ kind }: LogContract): string => (kind.endsWith('freezes') ? FREEZE_RULE : FACTORY_RULE);
 
+const keyBytes = new Uint8Array(maxKeyBytes);
+
+/** Returns the key of a decoded address, without its text with a checksum. The bytes are valid until the next call. */
+function keyOf({ chain }: LogContract, subject: string): Uint8Array {
+  const length = writeAddressKeyFromText(chain, subject, keyBytes, 0);
+  // `parseAddress` throws an error that explains why the address is not valid.
+  return length < 0 ? parseAddress(chain, subject).key : keyBytes.subarray(0, length);
+}
+
 /**
  * Converts logs to facts and stores them in one transaction.
  *
@@ -57,6 +66,7 @@ export function storeLogs(
   const rule = ruleOf(contract);
   let facts = 0;
   let ignored = 0;
+  if (logs.length === 0) return { facts, ignored };
   store.write(() => {
     for (const log of logs) {
       const decoded = log.address === contract.address ? decodeLog(contract, log) : null;
@@ -64,7 +74,7 @@ export function storeLogs(
         ignored++;
         continue;
       }
-      const { key } = parseAddress(contract.chain, decoded.subject);
+      const key = keyOf(contract, decoded.subject);
       const fact: Fact = {
         rule,
         by,
@@ -77,7 +87,7 @@ export function storeLogs(
       };
       if (store.addFact(key, fact)) facts++;
     }
-  });
+  }, 'later');
   return { facts, ignored };
 }
 

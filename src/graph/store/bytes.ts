@@ -200,6 +200,10 @@ export class ByteReader {
     return Number(BigInt(`0x${bytes.toString('hex', start, start + length)}`));
   }
 
+  skipAmount(): void {
+    this.skip(this.byte() & AMOUNT_BYTES_MAX);
+  }
+
   skip(count: number): void {
     if (this.at + count > this.end) throw cut();
     this.at += count;

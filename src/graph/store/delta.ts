@@ -74,6 +74,25 @@ export function readEntries(bytes: Buffer): DeltaEntry[] {
   return entries;
 }
 
+/** Calls `visit` for the entries of a delta in their order, without their amounts and prices. */
+export function forEachHead(
+  bytes: Buffer,
+  visit: (direction: number, counterparty: number, timestampMs: number, ordinal: number) => void,
+): void {
+  reader.open(bytes);
+  while (!reader.isAtEnd) {
+    const flags = reader.byte();
+    const counterparty = reader.varint();
+    reader.varint();
+    const ordinal = reader.varint();
+    const timestampMs = reader.time();
+    if (flags & PRICED) reader.varint();
+    if (flags & PENDING) reader.varint();
+    reader.skipAmount();
+    visit(flags & OUT, counterparty, timestampMs, ordinal);
+  }
+}
+
 const out = new ByteWriter();
 
 /** Packs entries into a delta. */

@@ -27,15 +27,16 @@ export interface LogColumns {
 /** Transfers of a batch: 370 KB of columns, which stay in the cache of a core, and few enough that a scan can be interrupted often. */
 export const LOG_BATCH = 8_192;
 
-const createColumns = (): LogColumns => ({
+/** Creates empty columns with room for `rows` transfers. */
+export const createColumns = (rows: number): LogColumns => ({
   count: 0,
-  ordinal: new Float64Array(LOG_BATCH),
-  from: new Uint32Array(LOG_BATCH),
-  to: new Uint32Array(LOG_BATCH),
-  asset: new Uint32Array(LOG_BATCH),
-  amount: new Float64Array(LOG_BATCH),
-  timestampMs: new Float64Array(LOG_BATCH),
-  initiation: new Uint8Array(LOG_BATCH),
+  ordinal: new Float64Array(rows),
+  from: new Uint32Array(rows),
+  to: new Uint32Array(rows),
+  asset: new Uint32Array(rows),
+  amount: new Float64Array(rows),
+  timestampMs: new Float64Array(rows),
+  initiation: new Uint8Array(rows),
 });
 
 /**
@@ -48,7 +49,7 @@ export function* scanLog(
   first: number,
   end: number,
 ): Generator<LogColumns, void> {
-  const columns = createColumns();
+  const columns = createColumns(LOG_BATCH);
   const reader = new ByteReader();
   for (let chunk = Math.floor(first / LOG_CHUNK_TRANSFERS); chunk * LOG_CHUNK_TRANSFERS < end; chunk++) {
     // The bytes are in a buffer that the next read overwrites; they are unpacked before it.
@@ -68,7 +69,8 @@ export function* scanLog(
   if (columns.count > 0) yield columns;
 }
 
-function addRecord(columns: LogColumns, reader: ByteReader, ordinal: number): void {
+/** Appends the transfer of a record to columns, which have room for it. */
+export function addRecord(columns: LogColumns, reader: ByteReader, ordinal: number): void {
   const row = columns.count++;
   const tag = reader.byte();
   const length = packedLength(tag) ?? reader.byte() + 1;

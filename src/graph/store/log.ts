@@ -183,3 +183,12 @@ export function transferAt(records: Pick<ChainRecords, 'logChunk'>, ordinal: num
   if (length === 0) return null;
   return unpackTransfer(reader.open(bytes, at + 2, at + 2 + length));
 }
+
+/** Returns whether a transfer has the number: false for a reverted one. */
+export function hasTransfer(records: Pick<ChainRecords, 'logChunk'>, ordinal: number): boolean {
+  const bytes = records.logChunk(Math.floor(ordinal / LOG_CHUNK_TRANSFERS));
+  let at = 0;
+  for (let skip = ordinal % LOG_CHUNK_TRANSFERS; bytes && skip > 0 && at + 2 <= bytes.length; skip--)
+    at += 2 + bytes.readUInt16LE(at);
+  return bytes !== undefined && at + 2 < bytes.length && bytes.readUInt16LE(at) > 0;
+}

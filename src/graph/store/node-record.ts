@@ -153,6 +153,25 @@ export function unpackNode(bytes: Buffer): NodeRecord {
   };
 }
 
+/** Calls `visit` for the newest transfers of a record, newest first, without reading its sums. */
+export function forEachNewest(bytes: Buffer, visit: (timestampMs: number, ordinal: number) => void): void {
+  reader.open(bytes);
+  for (let field = 0; field < 4; field++) reader.varint();
+  let timestampMs = reader.time() + reader.time();
+  for (let left = reader.varint(); left > 0; left--) {
+    for (let field = 0; field < 4; field++) reader.varint();
+    const hasPart = reader.isMarked;
+    reader.skipAmount();
+    if (hasPart) reader.skipAmount();
+  }
+  let ordinal = 0;
+  while (!reader.isAtEnd) {
+    timestampMs -= reader.time();
+    ordinal += reader.signed();
+    visit(timestampMs, ordinal);
+  }
+}
+
 /** Reads only the flows of a record, with amounts as doubles: in, then out. Kernels read them for every address on their way. */
 export function flowSums(bytes: Buffer): readonly [AssetSums[], AssetSums[]] {
   reader.open(bytes);
