@@ -7,6 +7,15 @@ export const ATTRIBUTION_LIMITS = {
    * lists, and its senders are customers.
    */
   anchorSendersMin: 10,
+  /** Addresses outside of its entity that a wallet paid, at least, to be no deposit address: one forwards only to wallets of the entity. */
+  anchorReceiversMin: 10,
+  /**
+   * Senders that a wallet without so many receivers shares with one that has them, at least: wallets between which deposit addresses rotate
+   * share thousands, and a customer who pays another customer of the entity rarely pays its wallets too.
+   */
+  anchorSendersShared: 3,
+  /** Senders of such a wallet that are read, most valuable first: 2 ms, and a fiftieth of them is enough. */
+  anchorSendersRead: 256,
   /** Receivers of a deposit address, at most: an exchange rotates a few collecting wallets, a person pays many. */
   depositReceiversMax: 64,
   /** Time within which a deposit is forwarded: the design of the rule. */

@@ -2,7 +2,12 @@
 import { createHash } from 'node:crypto';
 import type { AddressKey } from '../../chains/address/address.ts';
 import type { ChainId } from '../../chains/registry.ts';
-import type { TransferGraph } from '../../graph/graph.ts';
+import {
+  createNeighbourColumns,
+  type NeighbourColumns,
+  type NodeId,
+  type TransferGraph,
+} from '../../graph/graph.ts';
 import { isDerived } from '../../labels/evidence-class.ts';
 import type { LabelReader } from '../../labels/index/reader.ts';
 import type { Label, LabelTemplate } from '../../labels/label.ts';
@@ -51,16 +56,83 @@ function ownerOf(labels: readonly Label[]): Label | null {
   return isOne ? first : null;
 }
 
-/** Reads the collecting wallets from a label snapshot. Only those with transfers and enough senders count. */
+interface Wallet {
+  readonly node: NodeId;
+  readonly label: Label;
+}
+
+/** Returns how many addresses outside of its entity a wallet paid, as far as `anchorReceiversMin` needs it. */
+function outsidersPaid(
+  graph: TransferGraph,
+  node: NodeId,
+  own: ReadonlySet<NodeId>,
+  columns: NeighbourColumns,
+): number {
+  const enough = ATTRIBUTION_LIMITS.anchorReceiversMin;
+  const surely = graph.degree(node, 'out') - own.size;
+  if (surely >= enough) return surely;
+  const count = graph.neighbours(node, 'out', enough + own.size, columns);
+  let outsiders = 0;
+  for (let at = 0; at < count; at++) if (!own.has(columns.ids[at] as number)) outsiders++;
+  return outsiders;
+}
+
+/** Returns whether a wallet has enough senders with few receivers that also pay one of `established`. */
+function sharesSenders(
+  graph: TransferGraph,
+  node: NodeId,
+  established: ReadonlySet<NodeId>,
+  columns: NeighbourColumns,
+): boolean {
+  const count = graph.neighbours(node, 'in', ATTRIBUTION_LIMITS.anchorSendersRead, columns);
+  const senders = columns.ids.slice(0, count);
+  let shared = 0;
+  for (const sender of senders) {
+    if (graph.degree(sender, 'out') > ATTRIBUTION_LIMITS.depositReceiversMax) continue;
+    const paid = graph.neighbours(sender, 'out', ATTRIBUTION_LIMITS.depositReceiversMax, columns);
+    let pays = false;
+    for (let at = 0; at < paid && !pays; at++) pays = established.has(columns.ids[at] as number);
+    if (pays && ++shared === ATTRIBUTION_LIMITS.anchorSendersShared) return true;
+  }
+  return false;
+}
+
+/**
+ * Returns the wallets of one entity that collect payments of its customers. Publishers also list addresses that customers pay into, under
+ * the name of the entity: those only forward to the entity's wallets, and their payers are no customers. A wallet counts if it pays enough
+ * addresses outside of the entity, as hot wallets do, or if deposit addresses rotate between it and such a wallet.
+ */
+function collecting(graph: TransferGraph, wallets: readonly Wallet[]): Wallet[] {
+  const own = new Set(wallets.map(({ node }) => node));
+  const columns = createNeighbourColumns(
+    Math.max(ATTRIBUTION_LIMITS.anchorReceiversMin + own.size, ATTRIBUTION_LIMITS.anchorSendersRead),
+  );
+  const isEstablished = ({ node }: Wallet): boolean =>
+    outsidersPaid(graph, node, own, columns) >= ATTRIBUTION_LIMITS.anchorReceiversMin;
+  const established = new Set(wallets.filter(isEstablished).map(({ node }) => node));
+  if (established.size === 0) return [];
+  return wallets.filter(
+    ({ node }) => established.has(node) || sharesSenders(graph, node, established, columns),
+  );
+}
+
+/**
+ * Reads the collecting wallets from a label snapshot. Only those with transfers and enough senders count, and no addresses that a customer
+ * pays into (`collecting`).
+ */
 export function readAnchors(chain: ChainId, graph: TransferGraph, labels: LabelReader): Anchors {
-  const found: { node: number; label: Label }[] = [];
+  const wallets = new Map<string, Wallet[]>();
   labels.eachLabelled(chain, isWanted, (key) => {
     const label = ownerOf(labels.lookup(key as AddressKey, chain));
     if (label === null) return;
     const node = graph.idOf(Buffer.from(key) as unknown as AddressKey);
     if (node === null || graph.degree(node, 'in') < ATTRIBUTION_LIMITS.anchorSendersMin) return;
-    found.push({ node, label });
+    const { id } = label.entity;
+    const known = wallets.get(id);
+    if (known === undefined) wallets.set(id, [{ node, label }]);
+    else known.push({ node, label });
   });
+  const found = [...wallets.values()].flatMap((own) => collecting(graph, own));
   const entities = new Map<string, AnchorEntity>();
   for (const { label } of found) {
     const { entity, category, threatLevel, confidence, source } = label;
