@@ -94,14 +94,22 @@ function qualityOf(world: AttributionWorld, { planted }: Simulation): Quality {
   return { precision: right / sure, recall: right / wanted, lookAlikes, labels };
 }
 
-/** Appends the last transfers as blocks, and returns the times of following each, in milliseconds. */
-async function follow(world: AttributionWorld, last: readonly Transfer[]): Promise<number[]> {
+interface BlockTimes {
+  /** Milliseconds, ascending. */
+  readonly passed: readonly number[];
+  /** Milliseconds of processor time, ascending. */
+  readonly used: readonly number[];
+}
+
+/** Appends the last transfers as blocks, and returns the times of following each. */
+async function follow(world: AttributionWorld, last: readonly Transfer[]): Promise<BlockTimes> {
   const graph = world.transfers.graph('ETH');
   if (graph === null) throw new Error('No transfer is stored.');
   const anchors = readAnchors('ETH', graph, world.labels);
   const { transfers, store } = world;
   const follower = new DepositFollower('ETH', anchors, { transfers, store, clock: systemClock });
-  const times: number[] = [];
+  const passed: number[] = [];
+  const used: number[] = [];
   for (let at = 0; at < last.length; at += BLOCK_TRANSFERS) {
     const height = 40_000_000 + at / BLOCK_TRANSFERS;
     const own = last.slice(at, at + BLOCK_TRANSFERS).map((one) => ({ ...one, blockNumber: height }));
@@ -110,10 +118,14 @@ async function follow(world: AttributionWorld, last: readonly Transfer[]): Promi
       ...{ timestampMs: own[0]?.timestampMs ?? 0, transfers: own },
     });
     const began = performance.now();
+    const cpu = process.cpuUsage();
     follower.follow();
-    times.push(performance.now() - began);
+    const { user, system } = process.cpuUsage(cpu);
+    passed.push(performance.now() - began);
+    used.push((user + system) / 1_000);
   }
-  return times.sort((a, b) => a - b);
+  const ascending = (a: number, b: number): number => a - b;
+  return { passed: passed.sort(ascending), used: used.sort(ascending) };
 }
 
 const word = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0');
@@ -168,10 +180,13 @@ try {
     row('its processor time', (used.user + used.system) / stored, 'µs a transfer'),
     row('its peak memory', peak / 2 ** 20, 'MB'),
   );
-  const times = await follow(world, last);
+  const { passed, used: blockCpu } = await follow(world, last);
+  const at = (times: readonly number[], part: number): number => times[Math.floor(times.length * part)] ?? 0;
   rows.push(
-    row('after a block, median', times[Math.floor(times.length / 2)] ?? 0, 'ms'),
-    row('after a block, p99', times[Math.floor(times.length * 0.99)] ?? 0, 'ms', { atMost: 50 }),
+    row('after a block, median', at(passed, 0.5), 'ms'),
+    row('after a block, p99', at(passed, 0.99), 'ms', { atMost: 50 }),
+    row('its processor time, median', at(blockCpu, 0.5), 'ms'),
+    row('its processor time, p99', at(blockCpu, 0.99), 'ms'),
   );
   const { precision, recall, lookAlikes, labels } = qualityOf(world, simulation);
   rows.push(
