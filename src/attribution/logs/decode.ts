@@ -72,6 +72,9 @@ const ADDRESS_BYTES = 20;
 /** 0xff, factory, salt, hash of the creation code: what EIP-1014 hashes. */
 const preimage = Buffer.alloc(1 + ADDRESS_BYTES + 2 * HASH_BYTES);
 const SALT_AT = 1 + ADDRESS_BYTES;
+/** The factory and code that `preimage` has. */
+let lastFactory = '';
+let lastCode = '';
 /** The tokens of version 2 packed, or of version 3 with the fee in words of 32 bytes. */
 const packed = Buffer.alloc(2 * ADDRESS_BYTES);
 const encoded = Buffer.alloc(3 * HASH_BYTES);
@@ -108,10 +111,15 @@ export function poolAddress(
   const [low, high] = first < second ? [first, second] : [second, first];
   if (fee === null) hashPair(low, high);
   else hashPool(low, high, fee);
-  preimage[0] = 0xff;
-  preimage.write(factory.slice(2), 1, ADDRESS_BYTES, 'hex');
   preimage.set(digest, SALT_AT);
-  preimage.write(initCodeHash.slice(2), SALT_AT + HASH_BYTES, HASH_BYTES, 'hex');
+  // The logs of one factory come together, so that only their salts differ.
+  if (factory !== lastFactory || initCodeHash !== lastCode) {
+    preimage[0] = 0xff;
+    preimage.write(factory.slice(2), 1, ADDRESS_BYTES, 'hex');
+    preimage.write(initCodeHash.slice(2), SALT_AT + HASH_BYTES, HASH_BYTES, 'hex');
+    lastFactory = factory;
+    lastCode = initCodeHash;
+  }
   keccak256Block(preimage, 0, preimage.length);
   return `0x${Buffer.from(digest.buffer, digest.byteOffset + HASH_BYTES - ADDRESS_BYTES, ADDRESS_BYTES).toString('hex')}`;
 }
