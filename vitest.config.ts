@@ -1,7 +1,19 @@
+import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 
+/** Where `test/setup/bundle.ts` joins the 340 modules of typebox, which most files load: 0.1 s of processor time for each instead of 0.4 s. */
+const joined = (name: string): string =>
+  fileURLToPath(new URL(`./dist/bundled/typebox/${name}.mjs`, import.meta.url));
+
 export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^typebox$/, replacement: joined('index') },
+      { find: /^typebox\/(compile|value)$/, replacement: joined('$1') },
+    ],
+  },
   test: {
+    server: { deps: { external: [/\/dist\/bundled\/typebox\//] } },
     include: ['test/**/*.test.ts', 'dashboard/test/**/*.test.ts'],
     // `npm run test:long` runs these.
     exclude: [...configDefaults.exclude, 'test/long/**'],

@@ -117,6 +117,7 @@ export function copyTree(root: string): Tree {
       ASSAY_TEST_SHARED_DATA: join(dirname(root), 'shared', 'data'),
       ...process.env,
       ASSAY_TEST_PREBUILT: '1',
+      ASSAY_TEST_COMPILED: 'no',
       [REPORT_VARIABLE]: reportPath,
       [ORDER_VARIABLE]: tests.join(','),
       ...variables,

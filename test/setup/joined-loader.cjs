@@ -1,0 +1,33 @@
+/**
+ * Loads an entry of the joined program (`bundle.ts`) with the code that V8 compiled at an earlier start: the program has one file of compiled
+ * code, and a server and the threads of the pool have one each, because they run other functions.
+ */
+const { existsSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
+const { join } = require('node:path');
+const { pathToFileURL } = require('node:url');
+const { Script } = require('node:vm');
+
+const filename = join(__dirname, 'joined.js');
+
+module.exports = (entry) => {
+  const kind =
+    entry === 'src/main' ? (process.argv[2] === 'serve' ? 'serve' : 'main') : entry.replaceAll('/', '-');
+  const compiled = join(__dirname, `${kind}.compiled`);
+  const source = `(function (require, module, joinedUrl) {'use strict';${readFileSync(filename, 'latin1')}\n})`;
+  const script = new Script(source, {
+    filename,
+    ...(existsSync(compiled) ? { cachedData: readFileSync(compiled) } : {}),
+  });
+  const joined = { exports: {} };
+  // The folder in which the program looks for its package.json is that of dist/src.
+  script.runInThisContext()(require, joined, pathToFileURL(join(__dirname, '..', 'joined.js')).href);
+  const keep = () => {
+    writeFileSync(`${compiled}.new`, script.createCachedData());
+    renameSync(`${compiled}.new`, compiled);
+  };
+  const isKept = process.env.ASSAY_TEST_COMPILED === 'keep';
+  if (isKept && entry === 'src/main') process.on('exit', keep);
+  const exported = joined.exports[entry]();
+  if (isKept && entry !== 'src/main') keep();
+  return exported;
+};
