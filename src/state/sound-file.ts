@@ -80,19 +80,19 @@ export function noteClosed(path: string): void {
  * have to open the lock file, and closing that again drops the locks that this process holds on it.
  */
 function isInUse(path: string): boolean {
-  let real: string;
+  let end: Buffer;
   let processes: string[];
   try {
-    real = realpathSync(path);
+    end = Buffer.from(` ${realpathSync(path)}\n`);
     processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   } catch {
     return false;
   }
   return processes.some((pid) => {
     try {
-      return readFileSync(`/proc/${pid}/maps`, 'latin1').includes(
-        ` ${Buffer.from(real).toString('latin1')}\n`,
-      );
+      // Bytes: the maps of a busy machine are megabytes, and most of them of no use as text.
+      const maps = readFileSync(`/proc/${pid}/maps`);
+      return maps.includes(end);
     } catch {
       // The process has ended, or belongs to another user.
       return false;
@@ -173,10 +173,11 @@ export function verifyFile(path: string): { readonly bytes: number; readonly for
 
 /** Computes the checksums of a closed file, unless another process still has it open; the last one to close it does so. */
 export function recordFileSums(path: string): void {
-  if (isOpenHere(path) || isInUse(path)) return;
+  if (isOpenHere(path)) return;
   try {
     const recorded = readRecordedState(path);
-    if (recorded === null || !isAsRecorded(path, recorded)) recordPageSums(path);
+    // Who has the file open is asked last, because it means to read the maps of all processes.
+    if ((recorded === null || !isAsRecorded(path, recorded)) && !isInUse(path)) recordPageSums(path);
   } catch {
     // Without checksums the next open checks the file in full, and reports the error.
   }

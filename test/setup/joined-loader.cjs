@@ -13,10 +13,12 @@ module.exports = (entry) => {
   const kind =
     entry === 'src/main' ? (process.argv[2] === 'serve' ? 'serve' : 'main') : entry.replaceAll('/', '-');
   const compiled = join(__dirname, `${kind}.compiled`);
+  // A thread that did not run at the first start begins with the code of the program.
+  const known = [compiled, join(__dirname, 'main.compiled')].find((path) => existsSync(path));
   const source = `(function (require, module, joinedUrl) {'use strict';${readFileSync(filename, 'latin1')}\n})`;
   const script = new Script(source, {
     filename,
-    ...(existsSync(compiled) ? { cachedData: readFileSync(compiled) } : {}),
+    ...(known === undefined ? {} : { cachedData: readFileSync(known) }),
   });
   const joined = { exports: {} };
   // The folder in which the program looks for its package.json is that of dist/src.
