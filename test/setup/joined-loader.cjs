@@ -1,11 +1,12 @@
 /**
- * Loads an entry of the joined program (`bundle.ts`) with the code that V8 compiled at an earlier start: the program has one file of compiled
- * code, and a server and the threads of the pool have one each, because they run other functions.
+ * Loads an entry of the joined program (`bundle.ts`) with the code that V8 compiled at an earlier start. Commands, a server, threads and
+ * programs of tests have a file of compiled code each, because they run other functions.
  */
 const { existsSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { pathToFileURL } = require('node:url');
 const { Script } = require('node:vm');
+const { isMainThread } = require('node:worker_threads');
 
 const filename = join(__dirname, 'joined.js');
 
@@ -28,8 +29,9 @@ module.exports = (entry) => {
     renameSync(`${compiled}.new`, compiled);
   };
   const isKept = process.env.ASSAY_TEST_COMPILED === 'keep';
-  if (isKept && entry === 'src/main') process.on('exit', keep);
+  if (isKept && isMainThread) process.on('exit', keep);
   const exported = joined.exports[entry]();
-  if (isKept && entry !== 'src/main') keep();
+  // The end of a thread may not be its own.
+  if (isKept && !isMainThread) keep();
   return exported;
 };
