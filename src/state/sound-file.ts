@@ -176,7 +176,7 @@ export function recordFileSums(path: string): void {
   if (isOpenHere(path)) return;
   try {
     const recorded = readRecordedState(path);
-    // Who has the file open is asked last, because it means to read the maps of all processes.
+    // Asked last whether the file is open elsewhere: that reads the maps of all processes.
     if ((recorded === null || !isAsRecorded(path, recorded)) && !isInUse(path)) recordPageSums(path);
   } catch {
     // Without checksums the next open checks the file in full, and reports the error.

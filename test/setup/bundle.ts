@@ -48,7 +48,7 @@ const JOINED = new RegExp(
 /** Programs of tests that are started hundreds of times. */
 const PROBES = ['test/state/store-probe'];
 
-/** What differs in dist/bundled: a joined program starts joined workers and commands. */
+/** Changes to the code in dist/bundled: a joined program starts joined workers and commands. */
 const CHANGES: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
   'src/base/paths.js': [["'dist', 'workers', ", "'dist', 'bundled', 'workers', "]],
   'src/app/server.js': [["'dist', 'src', 'main.js'", "'dist', 'bundled', 'main.js'"]],
@@ -186,8 +186,8 @@ async function joinTypebox(): Promise<void> {
 }
 
 /**
- * Starts the program and stops it, so that the loader keeps the compiled code of what ran. Without it, the program starts more slowly: what
- * is wrong with a program that does not start is found by the tests.
+ * Starts the program and stops it, so that the loader keeps the compiled code of the functions that ran. Without it, the program starts more
+ * slowly. If the program does not start, the tests say so.
  */
 async function compile(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'assay-joined-'));
