@@ -192,6 +192,10 @@ export function heldBytes(): number {
   return heapUsed + arrayBuffers;
 }
 
+/** Returns the middle value; the upper of two. */
+export const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+
 /** Returns the number given on the command line as `--name N`, or the fallback. */
 export function argument(name: string, fallback: number): number {
   const at = process.argv.indexOf(name);

@@ -1,5 +1,6 @@
--- The load of the HTTP benchmark, for wrk. Arguments: file of addresses or bodies, file of keys, kind (oracle | bulk | screening), path prefix,
--- number of the first item, so that a later run continues after an earlier one, and optionally the query of the oracle, with its question mark.
+-- The load of the HTTP benchmark, for wrk. Arguments: file of addresses or bodies, file of keys, kind (oracle | bulk | screening | get, of which
+-- the items are paths), path prefix, number of the first item, so that a later run continues after an earlier one, and optionally the query of
+-- the oracle, with its question mark.
 local items, keys = {}, {}
 local item, key = 0, 0
 local before, between, after
@@ -10,7 +11,11 @@ function init(args)
   for line in io.lines(args[2]) do keys[#keys + 1] = line end
   kind = args[3]
   item = tonumber(args[5]) % #items
-  if kind ~= "oracle" then
+  if kind == "get" then
+    before = "GET " .. args[4]
+    between = " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+    after = "\r\n\r\n"
+  elseif kind ~= "oracle" then
     local path = kind == "bulk" and "/screen/bulk" or "/screening"
     before = "POST /api/v1" .. path .. " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
   else
@@ -23,7 +28,7 @@ end
 function request()
   item = item % #items + 1
   key = key % #keys + 1
-  if kind ~= "oracle" then
+  if kind ~= "oracle" and kind ~= "get" then
     local body = items[item]
     return before .. keys[key] .. "\r\nContent-Length: " .. #body .. "\r\n\r\n" .. body
   end

@@ -24,7 +24,16 @@ import { loadSynthProfile, synthesise, synthSegment } from '../src/labels/index/
 import { primaryOrder } from '../src/labels/primary.ts';
 import { loadSourceTable } from '../src/labels/source-table.ts';
 import { debianProgram } from '../test/setup/debian-package.ts';
-import { argument, type BenchReport, type BenchRow, publish, report, row, runChild } from './harness.ts';
+import {
+  argument,
+  type BenchReport,
+  type BenchRow,
+  median,
+  publish,
+  report,
+  row,
+  runChild,
+} from './harness.ts';
 import type { ControlAnswer } from './http-control.ts';
 import type { PacedClientResult, PacedClientSettings } from './http-paced-client.ts';
 import type { BenchServerCounts, BenchServerReady, BenchServerSettings } from './http-server.ts';
@@ -91,6 +100,9 @@ export class Child {
       });
       this.#process.send(message);
     });
+  }
+  get pid(): number {
+    return this.#process.pid as number;
   }
   async stop(): Promise<void> {
     if (this.#process.exitCode !== null) return;
@@ -173,7 +185,8 @@ interface LoadSettings {
   readonly port: number;
   readonly items: string;
   readonly keys: string;
-  readonly kind: 'oracle' | 'bulk' | 'screening';
+  /** `get`: the items are paths. */
+  readonly kind: 'oracle' | 'bulk' | 'screening' | 'get';
   readonly prefix?: string;
   /** Query of the oracle, with its question mark. */
   readonly query?: string;
@@ -224,6 +237,17 @@ export function wrk({
   });
 }
 
+/** Asks for one response, without compression, for a control. */
+export async function answerFor(url: string, key: string): Promise<ControlAnswer> {
+  const response = await fetch(url, {
+    headers: { Authorization: `Bearer ${key}`, 'Accept-Encoding': 'identity' },
+  });
+  const body = await response.text();
+  if (response.status !== 200) throw new Error(`${url}: ${response.status} ${body}`);
+  const own = new Set(['date', 'content-length', 'connection', 'keep-alive']);
+  return { headers: [...response.headers].filter(([name]) => !own.has(name)), body };
+}
+
 /** The response of the control: of a thousand real responses the one with the length nearest to the mean, with its headers. */
 export async function controlAnswer(
   port: number,
@@ -232,22 +256,12 @@ export async function controlAnswer(
 ): Promise<ControlAnswer> {
   const answers: ControlAnswer[] = [];
   for (const { chain, text } of addresses.slice(0, 1000)) {
-    const response = await fetch(`http://127.0.0.1:${port}/api/v1/oracle/address/${chain}/${text}`, {
-      headers: { Authorization: `Bearer ${key}` },
-    });
-    if (response.status !== 200)
-      throw new Error(`${chain} ${text}: ${response.status} ${await response.text()}`);
-    const own = new Set(['date', 'content-length', 'connection', 'keep-alive']);
-    const headers = [...response.headers].filter(([name]) => !own.has(name));
-    answers.push({ headers, body: await response.text() });
+    answers.push(await answerFor(`http://127.0.0.1:${port}/api/v1/oracle/address/${chain}/${text}`, key));
   }
   const mean = answers.reduce((sum, { body }) => sum + body.length, 0) / answers.length;
   const distance = ({ body }: ControlAnswer): number => Math.abs(body.length - mean);
   return answers.reduce((nearest, answer) => (distance(answer) < distance(nearest) ? answer : nearest));
 }
-
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 /** Builds complete oracle requests, with the keys in turn. */
 export function oracleRequests(addresses: readonly Address[], keys: readonly string[]): string[] {
@@ -290,7 +304,8 @@ export interface Bench {
   readonly ready: BenchServerReady;
 }
 
-const startControl = async (answer: ControlAnswer): Promise<{ control: Child; port: number }> => {
+/** Starts a minimal handler that sends the answer. */
+export const startControl = async (answer: ControlAnswer): Promise<{ control: Child; port: number }> => {
   const control = new Child(script('http-control'));
   return { control, port: (await control.ask<{ port: number }>(answer)).port };
 };

@@ -47,6 +47,7 @@ import {
   wrk,
 } from './http.ts';
 import type { BenchServerReady, BenchServerSettings } from './http-server.ts';
+import { cpuRow, cpuSeconds } from './thread-cpu.ts';
 
 const SELF = fileURLToPath(import.meta.url);
 
@@ -66,6 +67,7 @@ export interface ScreeningBenchOptions {
 const COUNTERPARTIES_MIN = 20;
 const PACED_PER_SECOND = 500;
 const KEYS = 16;
+const WARM_SCREENINGS = 3_000;
 
 /** Labels per category, of a hundred: most known addresses on chains are services. */
 const LABEL_MIX: readonly (readonly [Category, number])[] = [
@@ -148,6 +150,8 @@ interface Subjects {
   readonly addresses: readonly Address[];
   /** Milliseconds of one screening in this thread, without HTTP. */
   readonly screenMs: number;
+  /** Seconds of CPU of one more screening with its JSON text, in this process, once its addresses are known. */
+  readonly screenCpuSeconds: number;
   readonly bytes: number;
   readonly counterparties: number;
 }
@@ -193,6 +197,10 @@ async function drawSubjects(folder: string, options: ScreeningBenchOptions): Pro
     counterparties += degree;
     found.set(address, degree);
   }
+  const again = [...found.keys()].slice(0, WARM_SCREENINGS);
+  const before = process.cpuUsage();
+  for (const address of again) Buffer.from(JSON.stringify(screen({ chain: POWER_LAW_CHAIN, address })));
+  const { user, system } = process.cpuUsage(before);
   labels.close();
   await transfers.close();
   const addresses = [...found.keys()].map((text) => ({ chain: POWER_LAW_CHAIN, text }) as const);
@@ -200,6 +208,7 @@ async function drawSubjects(folder: string, options: ScreeningBenchOptions): Pro
   return {
     addresses,
     screenMs: spentMs / addresses.length,
+    screenCpuSeconds: (user + system) / 1e6 / again.length,
     bytes: bytes / addresses.length,
     counterparties: counterparties / addresses.length,
   };
@@ -239,7 +248,9 @@ export async function benchScreening(options: ScreeningBenchOptions): Promise<Be
       requests: oracleRequests(subjects.addresses, ready.keys),
     };
     const alone = await pacedClient(paced);
+    const before = cpuSeconds(server.pid);
     const full = await wrk({ ...load, seconds, start: 1_000 });
+    const after = cpuSeconds(server.pid);
     noFailures('screening', full);
     const loading = wrk({ ...load, seconds: seconds + 2, start: 5_000 });
     await new Promise((resolve) => setTimeout(resolve, 500));
@@ -250,6 +261,12 @@ export async function benchScreening(options: ScreeningBenchOptions): Promise<Be
       row('full screening', full.perSecond, 'requests/s', { atLeast: 300 }),
       row('  p50', full.p50Ms, 'ms'),
       row('  p99', full.p99Ms, 'ms', { atMost: 60 }),
+      cpuRow('  CPU of the main thread', (after.main - before.main) / full.requests),
+      cpuRow(
+        '  CPU of the worker thread, beside the kernel without HTTP',
+        (after.busiest - before.busiest) / full.requests,
+        subjects.screenCpuSeconds,
+      ),
       row('full screening beside a paced oracle', loaded.perSecond, 'requests/s', { atLeast: 300 }),
       row('  p99', loaded.p99Ms, 'ms', { atMost: 60 }),
       row(

@@ -5,7 +5,6 @@
  * processes may write: each reads, inside its transaction, the entries that the others appended, so the newest balance always decides.
  */
 import type { Clock } from '../base/clock.ts';
-import { isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { invalidCursor } from '../base/paging.ts';
@@ -29,7 +28,8 @@ import type {
 } from './ledger.ts';
 import { LedgerChanges } from './ledger-changes.ts';
 import { checkBooking, checkSettlement } from './ledger-checks.ts';
-import { EMPTY_HEAD, entryId, type Head, sequenceOf, shownEntry, totalsSince } from './ledger-entry.ts';
+import { sequenceOf } from './ledger-entry.ts';
+import { LedgerPages } from './ledger-pages.ts';
 import { LedgerStore } from './ledger-store.ts';
 import { ACCOUNT_LIMITS } from './limits.ts';
 
@@ -110,6 +110,7 @@ class LmdbLedger implements EmbeddedLedger {
   readonly #log: Logger;
   readonly #store: LedgerStore;
   readonly #changes: LedgerChanges;
+  readonly #pages: LedgerPages;
   readonly #reservations = new Reservations();
   readonly #queue: Change[] = [];
   /** The changes of the current transaction. */
@@ -123,6 +124,7 @@ class LmdbLedger implements EmbeddedLedger {
     // The balance already contains charges of this process that are not committed yet: release their reservations, so that these
     // credits are not counted twice.
     this.#store = new LedgerStore(path, { onOwnCommitRead: () => this.#releaseBatch() });
+    this.#pages = new LedgerPages(this.#store);
     this.#changes = new LedgerChanges({
       clock,
       store: this.#store,
@@ -284,6 +286,7 @@ class LmdbLedger implements EmbeddedLedger {
   }
 
   #reload(): void {
+    this.#pages.clear();
     try {
       this.#store.reload();
     } catch (error) {
@@ -310,25 +313,15 @@ class LmdbLedger implements EmbeddedLedger {
   #page(accountId: string, limit: number, cursor: string | undefined): UsagePage {
     const head = this.#store.headOf(accountId);
     const state = this.#changes.due(accountId, head);
-    const history: LedgerEntry[] = [];
-    let next = cursor === undefined ? head.sequence : this.#sequenceOfCursor(accountId, cursor);
-    while (next > 0 && history.length < limit) {
-      const entry = this.#store.readEntry(next);
-      history.push(shownEntry(entry));
-      next = entry.before;
-    }
-    const byDay: { day: string; byType: UsagePage['totals']['byType'] }[] = [];
-    for (let last = head; last.sequence > 0 && byDay.length < ACCOUNT_LIMITS.usageDaysMax; ) {
-      const before: Head = last.dayBefore === 0 ? EMPTY_HEAD : this.#store.readEntry(last.dayBefore);
-      byDay.push({ day: isoTime(last.at).slice(0, 10), byType: totalsSince(last.sums, before.sums) });
-      last = before;
-    }
-    return {
-      ...this.#balanceOf(accountId, state),
-      history,
-      nextCursor: next > 0 ? entryId(next) : null,
-      totals: { byType: totalsSince(head.sums, EMPTY_HEAD.sums), byDay },
-    };
+    const page =
+      cursor === undefined
+        ? this.#pages.first(accountId, head, limit)
+        : {
+            ...this.#pages.from(this.#sequenceOfCursor(accountId, cursor), limit),
+            totals: this.#pages.totals(accountId, head),
+          };
+    const { history, nextCursor, totals } = page;
+    return { ...this.#balanceOf(accountId, state), history, nextCursor, totals };
   }
 
   /** Returns the sequence of a cursor. A cursor of another account is rejected like an unknown one. */

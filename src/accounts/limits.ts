@@ -35,6 +35,8 @@ export const ACCOUNT_LIMITS = {
   ledgerAmountMax: 1_000_000_000,
   /** Days with entries that usage sums up: a month and the day on which it began. */
   usageDaysMax: 31,
+  /** Entries of the first pages of usage that are kept, with their JSON text: about 500 bytes each, 30 MB for a thousand busy accounts. */
+  usageEntriesKept: 60_000,
   /** Characters of an Idempotency-Key: four UUIDs; the header limit would allow 4,000. */
   idempotencyKeyTextMax: 255,
   /** Stored responses older than 24 hours that are removed in a commit that stores a new one: faster than they arrive. */

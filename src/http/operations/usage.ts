@@ -3,6 +3,7 @@ import { monthEnd, monthOf } from '../../accounts/credits.ts';
 import type { UsagePage } from '../../accounts/ledger.ts';
 import { QUOTA_METERS } from '../../accounts/plans.ts';
 import { balanceId } from '../../accounts/pools.ts';
+import { objectText } from '../../base/kept-json.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { callerOf, operation, type Services } from '../operation.ts';
 import { cursorParameter, pageQuery } from '../schemas/common.ts';
@@ -56,11 +57,11 @@ export const usage = operation({
       ...balanceView(await ledger.usage(accountId, page), page.limit),
       plan: await planView(services, accountId),
     };
-    if (call.pool === 'api') return api;
+    if (call.pool === 'api') return Buffer.from(objectText(api));
     const own = await ledger.usage(balanceId(accountId, 'dashboard'), {
       limit: page.limit,
       ...(dashboardCursor === undefined ? {} : { cursor: dashboardCursor }),
     });
-    return { ...api, dashboard: balanceView(own, page.limit) };
+    return Buffer.from(objectText({ ...api, dashboard: balanceView(own, page.limit) }));
   },
 });
