@@ -14,6 +14,9 @@ const UNTESTED = 0;
 const NO_HUB = 1;
 const HUB = 2;
 
+/** Counts the states of all graphs of the thread. An empty slot has era 0, which no graph has. */
+let newest = 0;
+
 /**
  * Returns a function that adds the cache to a chain's graph. Cached degrees expire when the chain's coverage or the version of
  * the graph changes: as long as both stay, no transfer was added or removed.
@@ -29,8 +32,6 @@ export function createRememberedDegrees(): (
   /** Those of all cached hub tests. Screenings always use the same; tests with other limits are not cached. */
   let hubLimits: HubLimits | null = null;
   const known = new Map<ChainId, { readonly state: string; readonly era: number }>();
-  // An empty slot has era 0, which no chain has.
-  let newest = 0;
 
   function eraOf(
     { chain, version }: TransferGraph,
@@ -99,6 +100,7 @@ export function createRememberedDegrees(): (
         return degree;
       },
       hubs: hubCacheOf(era),
+      era,
     };
   };
 }

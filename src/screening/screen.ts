@@ -32,7 +32,7 @@ import {
 } from './exposures.ts';
 import { flowTotal, netTotal } from './flow-totals.ts';
 import { labelConflicts } from './label-conflicts.ts';
-import { interpretLaw } from './legal.ts';
+import { createInterpreter } from './legal.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 import { readAsOf, readJurisdiction, readWhole, readWord } from './options.ts';
 import { weakestPrice } from './price-shown.ts';
@@ -190,6 +190,7 @@ export function createAttestedScreening(
   { assess, workspace, transfersOf }: Assessor,
 ): AttestedScreeningQuery {
   const taintDeps = { ...deps, workspace, taint: createTaintReader(deps) };
+  const interpret = createInterpreter(deps.jurisdictions);
   return (request, facts = {}) => {
     const subject = parseSubject(request.chain, request.address);
     const jurisdiction = readJurisdiction(request.jurisdiction);
@@ -206,7 +207,6 @@ export function createAttestedScreening(
     const home = primary?.entity.jurisdiction ?? null;
     const flows = fundFlowJurisdictions(sides);
     const spoofing: Spoofing = spoofingOf(assessment, { ...deps, transfers: transfersOf(asOf) });
-    const evidence = screeningEvidence(assessment, { asOf, spoofing: spoofing.reasons }, deps.transfers);
     const answer: ScreeningAnswer = {
       walletAddress: subject.shown,
       address: subject.shown,
@@ -237,17 +237,14 @@ export function createAttestedScreening(
         kind: subject.kind,
         checksum: hasChecksum(subject, request.address),
       },
-      legalInterpretation: interpretLaw(
-        {
-          jurisdiction,
-          sanctioned,
-          riskLevel: judged.riskLevel,
-          isStale: assessment.staleReason !== null,
-          assessed,
-          day,
-        },
-        deps.jurisdictions,
-      ),
+      legalInterpretation: interpret({
+        jurisdiction,
+        sanctioned,
+        riskLevel: judged.riskLevel,
+        isStale: assessment.staleReason !== null,
+        assessed,
+        day,
+      }),
       coverage: {
         ...assessment.coverage,
         balances: balanceCoverage(balances),
@@ -256,6 +253,12 @@ export function createAttestedScreening(
       dataVersion: reader.meta.dataVersion,
       screenedAt: isoTime(deps.clock.now()),
     };
-    return { answer, evidence };
+    return {
+      answer,
+      // Few requests need it.
+      get evidence() {
+        return screeningEvidence(assessment, { asOf, spoofing: spoofing.reasons }, deps.transfers);
+      },
+    };
   };
 }
