@@ -1,6 +1,6 @@
 /**
  * The oracle over an exposure index of a graph of 2 million addresses and 20 million transfers, compared with a minimal handler that sends
- * the same bytes, and at a steady rate while bulk saturates the machine. Every requested address has transfers. Needs wrk.
+ * the same bytes and with the oracle over the same labels alone, and at a steady rate while bulk saturates the machine. Every requested address has transfers. Needs wrk.
  * Run: node --expose-gc dist/bench/oracle-exposure.js [--addresses N] [--edges N] [--seconds S] [--rounds N] [--folder PATH] [--no-save]
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { exposureFolderOf } from '../src/exposure/reader.ts';
 import { currentSnapshot } from '../src/labels/index/folder.ts';
 import { buildIn, makeSubject } from './exposure-index.ts';
 import { storeIn, withGraph } from './graph-subject.ts';
-import { argument, type BenchReport, publish, report, row } from './harness.ts';
+import { argument, type BenchReport, type BenchRow, median, publish, report, row } from './harness.ts';
 import {
   type Address,
   type Bench,
@@ -23,14 +23,18 @@ import {
   controlAnswer,
   measureOracle,
   measurePaced,
+  noFailures,
   script,
   writeLines,
+  wrk,
 } from './http.ts';
 import type { BenchServerReady, BenchServerSettings } from './http-server.ts';
+import { cpuRow, cpuSeconds } from './thread-cpu.ts';
 
 const SELF = fileURLToPath(import.meta.url);
 const KEYS = 1_000;
 const ASKED = 500_000;
+const CONNECTIONS = 64;
 const SEED = 11;
 
 interface Options {
@@ -72,6 +76,58 @@ async function checkAnswers(port: number, key: string, addresses: readonly Addre
   return exposed / asked.length;
 }
 
+/** Measures the oracle with exposure and one that knows only the labels, in turn, with the same requests. */
+async function measureLabelOnly(
+  { options, folder, server, ready }: Bench,
+  snapshots: string,
+): Promise<BenchRow[]> {
+  const state = mkdtempSync(join(tmpdir(), 'assay-bench-oracle-labels-'));
+  const alone = new Child(script('http-server'));
+  try {
+    const other = await alone.ask<BenchServerReady>({ snapshots, state, keys: KEYS, threads: 1 });
+    writeFileSync(join(state, 'keys.txt'), `${other.keys.join('\n')}\n`);
+    const subjects = [
+      { child: server, port: ready.port, keys: join(folder, 'keys.txt') },
+      { child: alone, port: other.port, keys: join(state, 'keys.txt') },
+    ].map((each) => ({ ...each, rates: [] as number[], seconds: 0, requests: 0 }));
+    for (let round = 0; round < options.rounds; round++)
+      for (const subject of subjects) {
+        const before = cpuSeconds(subject.child.pid).main;
+        const load = await wrk({
+          items: join(folder, 'oracle.txt'),
+          keys: subject.keys,
+          kind: 'oracle',
+          port: subject.port,
+          start: round * 100_000,
+          seconds: options.seconds,
+          connections: CONNECTIONS,
+        });
+        noFailures('oracle', load);
+        subject.seconds += cpuSeconds(subject.child.pid).main - before;
+        subject.requests += load.requests;
+        subject.rates.push(load.perSecond);
+      }
+    const [exposed, labels] = subjects as [(typeof subjects)[0], (typeof subjects)[0]];
+    return [
+      row(
+        'oracle with exposure, beside one of labels alone',
+        median(exposed.rates),
+        'requests/s',
+        { atLeast: 0.9, of: 'ratio' },
+        median(labels.rates),
+      ),
+      cpuRow(
+        '  CPU of the main thread',
+        exposed.seconds / exposed.requests,
+        labels.seconds / labels.requests,
+      ),
+    ];
+  } finally {
+    await alone.stop();
+    rmSync(state, { recursive: true, force: true });
+  }
+}
+
 async function benchOracle(options: Options): Promise<BenchReport> {
   const startedAt = isoTime(systemClock.now());
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'assay-bench-oracle-'));
@@ -104,6 +160,7 @@ async function benchOracle(options: Options): Promise<BenchReport> {
     const bench: Bench = { options, folder: state, addresses, server, ready };
     const rows = [
       ...(await measureOracle(bench, answer)),
+      ...(await measureLabelOnly(bench, settings.snapshots)),
       ...(await measurePaced(bench, answer)),
       row('answers with exposure', 100 * exposed, '%'),
     ];
