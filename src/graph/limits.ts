@@ -57,8 +57,7 @@ export const GRAPH_LIMITS = {
   exposureEdgesMax: 1_000_000,
   /**
    * Rows along which walks followed value, and their edges, that a thread keeps for further walks: powers of two, 46 bytes a row and 36 an
-   * edge, 12 and 75 MB. Memory grows with the edges that are kept. On the synthetic graph of 2 million transfers they spare four of five
-   * reads; the addresses in whose rows most walks end are few on every chain.
+   * edge, 12 and 75 MB. The memory of edges grows with those that are kept.
    */
   followedRowsKept: 2 ** 18,
   followedEdgesKept: 2 ** 21,

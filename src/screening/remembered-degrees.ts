@@ -1,13 +1,15 @@
 /**
- * Caches the degrees of a graph, and the results of hub tests, across requests. Kernels read the degree of every address that they meet,
+ * Caches the degrees of a graph, the results of hub tests, and keys of addresses across requests. Kernels read the degree of every address that they meet,
  * twice, to recognise super-nodes. If it is high, they read the whole row. They meet the same addresses again and again.
  */
+import type { AddressKey } from '../chains/address/address.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { HubCache, HubLimits, NodeId, TransferGraph } from '../graph/graph.ts';
 import type { Direction, TransferCoverage } from '../graph/transfers.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 
 const SLOTS = SCREENING_LIMITS.rememberedDegrees;
+const KEY_SLOTS = SCREENING_LIMITS.rememberedKeys;
 const PLACE: Readonly<Record<Direction, number>> = { in: 0, out: 1 };
 /** States of a slot's hub test. */
 const UNTESTED = 0;
@@ -29,6 +31,9 @@ export function createRememberedDegrees(): (
   let eras = new Uint32Array(0);
   let degrees = new Uint32Array(0);
   let hubTests = new Uint8Array(0);
+  let keyNodes = new Uint32Array(0);
+  let keyEras = new Uint32Array(0);
+  let keys: AddressKey[] = [];
   /** Those of all cached hub tests. Screenings always use the same; tests with other limits are not cached. */
   let hubLimits: HubLimits | null = null;
   const known = new Map<ChainId, { readonly state: string; readonly era: number }>();
@@ -75,13 +80,24 @@ export function createRememberedDegrees(): (
       eras = new Uint32Array(SLOTS);
       degrees = new Uint32Array(SLOTS);
       hubTests = new Uint8Array(SLOTS);
+      keyNodes = new Uint32Array(KEY_SLOTS);
+      keyEras = new Uint32Array(KEY_SLOTS);
+      keys = new Array<AddressKey>(KEY_SLOTS);
     }
     const era = eraOf(graph, coverage);
     return {
       chain: graph.chain,
       nodeCount: graph.nodeCount,
       idOf: (key) => graph.idOf(key),
-      keyOf: (node) => graph.keyOf(node),
+      keyOf(node) {
+        const slot = (node + era * 0x9e3779b1) & (KEY_SLOTS - 1);
+        if (keyNodes[slot] === node && keyEras[slot] === era) return keys[slot] as AddressKey;
+        const key = graph.keyOf(node);
+        keyNodes[slot] = node;
+        keyEras[slot] = era;
+        keys[slot] = key;
+        return key;
+      },
       addressOf: (node) => graph.addressOf(node),
       neighbours: (node, direction, limit, into) => graph.neighbours(node, direction, limit, into),
       sums: (node) => graph.sums(node),

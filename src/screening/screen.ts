@@ -5,8 +5,10 @@
 import { isoTime } from '../base/clock.ts';
 import type { NodeId } from '../graph/graph.ts';
 import { createTaintReader } from '../graph/utxo/taint-reader.ts';
+import type { LabelReader } from '../labels/index/reader.ts';
 import { labelToJson } from '../labels/label-json.ts';
 import { geographicRisk } from '../risk/geography.ts';
+import type { RiskPolicy } from '../risk/policy.ts';
 import type { CoverageEntry, ExposureLabel, ScreeningAnswer } from './answers.ts';
 import type { Assessment, Assessor } from './assess.ts';
 import { type Attribution, countedLabelOf, summaryOf } from './attribution.ts';
@@ -99,15 +101,42 @@ const sharesOf = (
   return side === undefined ? {} : categoryShares(side);
 };
 
+type LabelOf = (node: NodeId, attribution: Attribution) => ExposureLabel | null;
+
+/** Returns a function that finds the labels on which exposures rest. Those as of now are cached while the snapshot stays. */
+function createLabelsShown(
+  policy: RiskPolicy,
+): (assessment: Pick<Assessment, 'subject' | 'place' | 'reader'>, asOf: string | null) => LabelOf {
+  let known = new Map<string, ExposureLabel | null>();
+  let heldBy: LabelReader | null = null;
+  return ({ subject: { chain }, place, reader }, asOf) => {
+    const read: LabelOf = (node, attribution) => {
+      if (place === null) return null;
+      const labels = reader.lookup(place.graph.keyOf(node), chain);
+      const label = countedLabelOf(labels, attribution, { policy, asOf });
+      if (label === null) return null;
+      const { source, sourceUrl, lastSeen, confidence } = label;
+      return { address: shownNode(place.graph, node), source, sourceUrl, date: lastSeen, confidence };
+    };
+    if (asOf !== null) return read;
+    if (heldBy !== reader || known.size >= SCREENING_LIMITS.shownLabelsKept) known = new Map();
+    heldBy = reader;
+    return (node, attribution) => {
+      // The label depends on the attribution only by the time at which it applies.
+      const name = `${chain} ${node} ${attribution.designatedLater === undefined}`;
+      const found = known.get(name);
+      if (found !== undefined) return found;
+      const label = read(node, attribution);
+      known.set(name, label);
+      return label;
+    };
+  };
+}
+
 /** Returns the sections that are read from transfers. */
 function transferSections(
-  { subject, place, totals, sides, followed, derived, reader }: Assessment,
-  {
-    transfers,
-    assets,
-    policy,
-    asOf,
-  }: Pick<ScreeningDeps, 'transfers' | 'assets' | 'policy'> & { readonly asOf: string | null },
+  { subject, place, totals, sides, followed, derived }: Assessment,
+  { transfers, assets, labelOf }: Pick<ScreeningDeps, 'transfers' | 'assets'> & { readonly labelOf: LabelOf },
 ): Pick<
   ScreeningAnswer,
   | 'flaggedTransactions'
@@ -129,16 +158,6 @@ function transferSections(
     const read = sides[at];
     return read === undefined ? side : withDustShown(side, read, derived);
   });
-  const labelOf = (node: NodeId, attribution: Attribution): ExposureLabel | null => {
-    if (place === null) return null;
-    const label = countedLabelOf(reader.lookup(place.graph.keyOf(node), chain), attribution, {
-      policy,
-      asOf,
-    });
-    if (label === null) return null;
-    const { source, sourceUrl, lastSeen, confidence } = label;
-    return { address: shownNode(place.graph, node), source, sourceUrl, date: lastSeen, confidence };
-  };
   const exposures = shown.flatMap((side, at) =>
     exposuresOf(side, sides[at]?.unpriced ?? [], {
       shown: (asset) => shownAsset(chain, asset),
@@ -191,6 +210,7 @@ export function createAttestedScreening(
 ): AttestedScreeningQuery {
   const taintDeps = { ...deps, workspace, taint: createTaintReader(deps) };
   const interpret = createInterpreter(deps.jurisdictions);
+  const labelsShown = createLabelsShown(deps.policy);
   return (request, facts = {}) => {
     const subject = parseSubject(request.chain, request.address);
     const jurisdiction = readJurisdiction(request.jurisdiction);
@@ -225,7 +245,11 @@ export function createAttestedScreening(
       entity: summaryOf(primary, asOf),
       entityLabels: labels.map(labelToJson),
       labelConflicts: labelConflicts(labels, asOf),
-      ...transferSections(assessment, { ...deps, transfers: transfersOf(asOf), asOf }),
+      ...transferSections(assessment, {
+        ...deps,
+        transfers: transfersOf(asOf),
+        labelOf: labelsShown(assessment, asOf),
+      }),
       spoofableTransfers: spoofing.transfers,
       taint: taintSection(assessment, { methods, maxHops, asOf }, taintDeps),
       clusterAnalysis: asOf === null ? clusterAnalysis(assessment, deps) : NO_CLUSTER,

@@ -68,8 +68,10 @@ export class FollowedRows implements RowHead {
   tag = 0;
   total = 0;
   dust = 0;
-  /** Edges that were ever put. A row is kept if fewer than the length of the ring were put since it began. */
+  /** Number of the next edge, counted over all that were kept. Those of a row that is not kept are overwritten by the next row. */
   #end = 0;
+  /** Number behind the last edge that was written. A row is whole if fewer than the length of the ring were written since it began. */
+  #written = 0;
   #limits: HubLimits | null = null;
   // Allocated with the first kept row.
   #nodes = new Uint32Array(0);
@@ -103,7 +105,7 @@ export class FollowedRows implements RowHead {
     const start = this.#starts[slot] as number;
     const { length } = this.columns.ids;
     const count = this.#counts[slot] as number;
-    if (count > 0 && start < this.#end - length) return false;
+    if (count > 0 && start < this.#written - length) return false;
     this.at = start % length;
     this.count = count;
     this.state = this.#states[slot] as number;
@@ -124,7 +126,7 @@ export class FollowedRows implements RowHead {
     edges: NeighbourColumns,
     count: number,
   ): void {
-    const start = this.#reserve(count);
+    const start = this.#reserve(count, era !== 0);
     const { length } = this.columns.ids;
     copyEdges(edges, this.columns, start % length, count);
     this.at = start % length;
@@ -149,25 +151,27 @@ export class FollowedRows implements RowHead {
   }
 
   /** Makes room for edges in one piece, and returns the number of the first. */
-  #reserve(count: number): number {
+  #reserve(count: number, isKept: boolean): number {
     let { length } = this.columns.ids;
     while (length < GRAPH_LIMITS.followedEdgesKept && this.#end + count > length) length *= 2;
     while (length < count) length *= 2;
     if (length !== this.columns.ids.length) this.#grow(length);
     const place = this.#end % length;
     const start = place + count > length ? this.#end + length - place : this.#end;
-    this.#end = start + count;
+    this.#written = Math.max(this.#written, start + count);
+    this.#end = isKept ? start + count : start;
     return start;
   }
 
   #grow(length: number): void {
     const before = this.columns;
-    const isWrapped = this.#end > before.ids.length;
+    const isWrapped = this.#written > before.ids.length;
     this.columns = createColumns(length);
     if (isWrapped) {
       // Positions in the ring depend on its length: all rows are forgotten. This happens only for a row that is longer than the limit.
       this.#eras.fill(0);
       this.#end = 0;
+      this.#written = 0;
     } else copyEdges(before, this.columns, 0, this.#end);
   }
 

@@ -76,6 +76,16 @@ describe('kept rows of walks', () => {
         columns.ids[at] = node + at;
         columns.weight[at] = node * at;
       }
+      if (next() % 3 === 0) {
+        // The start of a walk: not kept, and no other row may show its edges.
+        rows.put(
+          { era: 0, node, direction: 'in', tag: 0 },
+          head,
+          createNeighbourColumns(3_000),
+          next() % 3_000,
+        );
+        expect(rows.find(7, node, 'in', 0)).toBe(false);
+      }
       rows.put({ era: 7, node, direction: 'in', tag: 0 }, head, columns, count);
       counts.set(node, count);
       edges += count;
@@ -99,6 +109,16 @@ describe('kept rows of walks', () => {
   it('are kept for the limits of the first walk alone', () => {
     const rows = new FollowedRows();
     const limits = { degreeMax: 10, dustUsd: 1, dustShare: 0 };
+    // Rows that are not kept take no further memory.
+    const columns = createNeighbourColumns(3_000);
+    for (let node = 1; node < 1_000; node++)
+      rows.put(
+        { era: 0, node, direction: 'in', tag: 0 },
+        { state: 1, tag: 0, total: 1, dust: 0 },
+        columns,
+        3_000,
+      );
+    expect(rows.columns.ids.length).toBeLessThan(10_000);
     expect([
       rows.accepts(limits),
       rows.accepts({ ...limits, dustUsd: 0 }),
