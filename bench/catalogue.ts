@@ -23,7 +23,7 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   registers: { script: 'registers.js', quick: null },
   graph: { script: 'graph.js', quick: null },
   accounts: { script: 'accounts.js', quick: ['--accounts', '5000', '--entries', '200000'] },
-  usage: { script: 'usage.js', quick: null },
+  usage: { script: 'usage.js', quick: ['--accounts', '100', '--seconds', '2', '--rounds', '1'] },
   names: { script: 'names.js', quick: null },
   'graph-ingest': { script: 'graph-ingest.js', quick: ['--edges', '200000', '--addresses', '20000'] },
   'graph-remote': { script: 'graph-remote.js', quick: null },

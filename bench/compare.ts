@@ -2,7 +2,7 @@
  * Compares runs of a benchmark with a kept one. A run is repeated, and the spread of the repetitions is the noise of each figure: only a
  * change beyond it is marked. Figures with a control are compared as ratios to it, because a slower machine slows both.
  */
-import type { BenchReport, BenchRow } from './harness.ts';
+import { type BenchReport, type BenchRow, median } from './harness.ts';
 
 export type Change = 'better' | 'worse' | 'changed' | 'same';
 
@@ -34,13 +34,6 @@ export interface Comparison {
 
 /** No machine repeats a time more exactly than this; two repetitions that agree by chance must not make everything a change. */
 const LEAST_NOISE = 0.05;
-
-const median = (values: readonly number[]): number => {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const upper = sorted[middle] as number;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] as number) + upper) / 2;
-};
 
 /** Whether more is better: by the goal of the row, else by its unit; null if neither says it. */
 function isMoreBetter({ goal, unit }: BenchRow): boolean | null {
