@@ -219,8 +219,12 @@ describe.skipIf(!hasAnvil)('pay per call', () => {
     const now = Math.floor(Date.now() / 1_000);
     const stranger = await newPayer(token, 0n);
     const other = '0x00000000000000000000000000000000000000aa';
+    // One bit of a byte in the middle: fixed digits may be those that the signature has.
+    const tampered = signature.replace(/(?<=^.{40})./, (digit) =>
+      (Number.parseInt(digit, 16) ^ 1).toString(16),
+    );
     const cases: readonly (readonly [object, object, number, string?])[] = [
-      [{ authorization, signature: `${signature.slice(0, -4)}0000` }, {}, 402, 'invalid_exact_evm_signature'],
+      [{ authorization, signature: tampered }, {}, 402, 'invalid_exact_evm_signature'],
       [
         { authorization: { ...authorization, value: String(PRICE - 1n) }, signature },
         {},
