@@ -20,11 +20,10 @@ import {
 import type { ScreeningDeps } from '../screening/deps.ts';
 import { ALL_FOLLOWED, unfollowedOf } from '../screening/exposures.ts';
 import { labelEvidence } from '../screening/judge.ts';
-import { SeenShapes } from '../screening/look-alike-shapes.ts';
 import { basisApart, type DirectionBasis, directionBasis, weighingOf } from '../screening/weighing.ts';
 import { type RiskColumn, recordOf } from './evaluate.ts';
 import { NEUTRAL, type NodeKinds } from './kinds.ts';
-import { mayHaveNotes, readNotes, rememberedShapes, suspectedNotes } from './notes.ts';
+import { mayHaveNotes, readNotes, rememberedShapes, SeenShapes, suspectedNotes } from './notes.ts';
 import { type ExposureRecord, isEmptyRecord } from './record.ts';
 import { type DirectionRows, IS_BEFORE, nodeAt, ROW } from './rows.ts';
 import type { SweptShares } from './sweep.ts';

@@ -4,7 +4,8 @@
  * counterparty is a risk. A look-alike address needs a worthless transfer (a token, or dust), and another counterparty that it
  * resembles.
  */
-import { chainOf } from '../chains/registry.ts';
+import { lookAlikeKey } from '../chains/look-alike.ts';
+import { chainOf, isEvm } from '../chains/registry.ts';
 import type { Direction } from '../graph/flow.ts';
 import {
   createNeighbourColumns,
@@ -15,7 +16,6 @@ import {
 } from '../graph/graph.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { Side } from '../screening/counterparties.ts';
-import { SeenShapes, shapeOf } from '../screening/look-alike-shapes.ts';
 import { type SpoofingDeps, type SpoofingOptions, spoofingOf } from '../screening/spoofable.ts';
 import { suspectedOwnerDealings } from '../screening/suspected-owner.ts';
 import type { ExposureRecord } from './record.ts';
@@ -24,6 +24,31 @@ import type { ExposureRecord } from './record.ts';
 const LOOKED_THROUGH_MAX = 2_000;
 
 const DIRECTIONS: readonly Direction[] = ['in', 'out'];
+
+/** The address has no look-alikes, because its chain uses each address only once. */
+const SHAPELESS = 1;
+
+/** FNV-1a. */
+function hashOf(text: string): number {
+  let sum = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193);
+  return sum >>> 0;
+}
+
+/** Returns a number that look-alike addresses share (`lookAlikeKey`) and other addresses rarely do; SHAPELESS, or a larger number. */
+function shapeOf(graph: TransferGraph, node: NodeId): number {
+  const { chain } = graph;
+  if (isEvm(chain)) {
+    // Compute the same digits without formatting the address: the first three and the last four of 40.
+    const key = graph.keyOf(node);
+    const from = key.length - 20;
+    const first = ((key[from] as number) << 4) | ((key[from + 1] as number) >> 4);
+    const last = ((key[from + 18] as number) << 8) | (key[from + 19] as number);
+    return 2 + (first << 16) + last;
+  }
+  const shape = lookAlikeKey(chain, graph.addressOf(node));
+  return shape === null ? SHAPELESS : Math.max(2, hashOf(shape));
+}
 
 /** Returns a function that computes the shape of each address of a graph once. */
 export function rememberedShapes(graph: TransferGraph): (node: NodeId) => number {
@@ -36,6 +61,23 @@ export function rememberedShapes(graph: TransferGraph): (node: NodeId) => number
     }
     return shape;
   };
+}
+
+/** The shapes of the counterparties of one address. */
+export class SeenShapes {
+  readonly #nodes = new Map<number, NodeId>();
+
+  clear(): void {
+    this.#nodes.clear();
+  }
+
+  /** Adds a counterparty. Returns true if it looks like another one. */
+  add(shape: number, node: NodeId): boolean {
+    if (shape === SHAPELESS) return false;
+    const known = this.#nodes.get(shape);
+    if (known === undefined) this.#nodes.set(shape, node);
+    return known !== undefined && known !== node;
+  }
 }
 
 const columns = createNeighbourColumns(LOOKED_THROUGH_MAX);

@@ -190,9 +190,4 @@ export interface TransferGraph {
   prefetch?(next: Upcoming): void;
   /** Results of hub tests, which read whole rows. They apply to the graph as it is now. Absent if nothing is cached. */
   readonly hubs?: HubCache;
-  /**
-   * Number of the state of the graph, from 1, which no other graph of the thread and no other state has: rows that were read of it may be
-   * used again. Absent if nothing is cached.
-   */
-  readonly era?: number;
 }

@@ -48,17 +48,9 @@ export const GRAPH_LIMITS = {
   rowScanMax: 200_000,
   /** Assets listed for one address: airdropped spam tokens run into the thousands, and people do not read them. */
   assetsListedMax: 50,
-  /** Assets of a chain that a reader caches: 150 bytes each; most transfers are of a few. */
-  assetsKept: 10_000,
   /**
    * Edges that one direction of a screening keeps, a bound for graphs in which every address trades with every other: 12 MB; a usual one
    * has 20,000.
    */
   exposureEdgesMax: 1_000_000,
-  /**
-   * Rows along which walks followed value, and their edges, that a thread keeps for further walks: powers of two, 46 bytes a row and 36 an
-   * edge, 12 and 75 MB. The memory of edges grows with those that are kept.
-   */
-  followedRowsKept: 2 ** 18,
-  followedEdgesKept: 2 ** 21,
 } as const;

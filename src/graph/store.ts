@@ -14,7 +14,7 @@ import { GRAPH_LIMITS } from './limits.ts';
 import { AccountScan } from './store/account-scan.ts';
 import { Batch, IdCache, revertTransfers } from './store/batch.ts';
 import { BulkLoad, type LoadSource } from './store/bulk-load.ts';
-import { recordsOf, withKnownAssets } from './store/chain-records.ts';
+import { recordsOf } from './store/chain-records.ts';
 import {
   type ChainStore,
   isLoading,
@@ -306,7 +306,7 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
     const opened = {
       name: createHash('sha256').update('store ').update(store.salt).digest('hex').slice(0, 16),
       store,
-      reader: createChainReader(withKnownAssets(recordsOf(store))),
+      reader: createChainReader(recordsOf(store)),
       cache: new IdCache(),
       fresh: new FreshTransactions(store, options.fresh),
     };
@@ -457,7 +457,7 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
     counterpartyCount: (chain, key, direction) => readerOf(chain)?.counterpartyCount(key, direction) ?? 0,
     totals: (chain, key) => readerOf(chain)?.totals(key) ?? null,
     newest: (chain, from, to, limit) => readerOf(chain)?.newest(from, to, limit) ?? [],
-    recent: (chain, key, limit, isWanted) => readerOf(chain)?.recent(key, limit, isWanted) ?? [],
+    recent: (chain, key, limit) => readerOf(chain)?.recent(key, limit) ?? [],
     transaction(chain, txHashes, limit) {
       const opened = chainOf(chain);
       if (opened === null) return { transfers: [], total: 0, unread: 0 };

@@ -65,9 +65,6 @@ export interface RecentTransfer {
   readonly initiation: StoredInitiation | null;
 }
 
-/** What a transfer moved. */
-export type MovedValue = Pick<RecentTransfer, 'asset' | 'amount' | 'valueUsd'>;
-
 /** One transfer of an address, seen from it. */
 export interface AddressTransfer extends RecentTransfer {
   /** A transfer of the address to itself is `out`, with itself as the counterparty. */
@@ -140,17 +137,8 @@ export interface TransferReader {
   totals(chain: ChainId, key: AddressKey): AddressTotals | null;
   /** The newest transfers from one address to another, newest first. */
   newest(chain: ChainId, from: AddressKey, to: AddressKey, limit: number): readonly RecentTransfer[];
-  /**
-   * The newest transfers of an address with any counterparty, newest first. At most `recentTransfersPerAddress` are kept.
-   *
-   * @param isWanted - leaves others of them out before they are read further. Default: all
-   */
-  recent(
-    chain: ChainId,
-    key: AddressKey,
-    limit: number,
-    isWanted?: (transfer: MovedValue) => boolean,
-  ): readonly AddressTransfer[];
+  /** The newest transfers of an address with any counterparty, newest first. At most `recentTransfersPerAddress` are kept. */
+  recent(chain: ChainId, key: AddressKey, limit: number): readonly AddressTransfer[];
   /**
    * The stored transfers of a transaction.
    *

@@ -358,12 +358,11 @@ export function transfersUntil(transfers: TransferReader, untilMs: number): Tran
         .newest(chain, from, to, GRAPH_LIMITS.recentTransfersPerAddress)
         .filter(({ timestampMs }) => timestampMs <= untilMs)
         .slice(0, limit),
-    recent: (chain, key, limit, isWanted = () => true) =>
+    recent: (chain, key, limit) =>
       transfers
         .recent(chain, key, GRAPH_LIMITS.recentTransfersPerAddress)
         .filter(({ timestampMs }) => timestampMs <= untilMs)
-        .slice(0, limit)
-        .filter(isWanted),
+        .slice(0, limit),
     transaction(chain, txHashes, limit) {
       const found = transfers.transaction(chain, txHashes, limit);
       if (found === null) return null;

@@ -46,7 +46,6 @@ import type { ScreeningDeps } from './deps.ts';
 import { type FollowedSide, follow, indirectEvidence, nothingFollowed, WALK_BOUNDS } from './exposures.ts';
 import { labelEvidence, labelReasons } from './judge.ts';
 import { SCREENING_LIMITS } from './limits.ts';
-import { createShapes } from './look-alike-shapes.ts';
 import { createRememberedDegrees } from './remembered-degrees.ts';
 import { sanctionsDetail } from './sanctions-detail.ts';
 import { type Subject, shownAsset } from './subject.ts';
@@ -68,8 +67,6 @@ export interface Place {
   readonly node: NodeId;
   readonly attributions: Attributions;
   readonly weighing: Weighing;
-  /** Returns a number that look-alike addresses share. Absent if the graph is not read as it is now. */
-  readonly shapeOf?: (node: NodeId) => number;
 }
 
 /** The data about an address, before it is assessed. */
@@ -211,7 +208,6 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
   const contextNow = createLabelContext(deps);
   const attributions = createAttributions(deps);
   const remembered = createRememberedDegrees();
-  const shapes = createShapes();
   const workspace = createKernelWorkspace();
   const readSide = createSideReader(workspace);
 
@@ -234,7 +230,6 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
       node,
       attributions: attributions(graph, reader, asOf),
       weighing: weighingOf(chain, deps),
-      ...(asOf === null ? { shapeOf: shapes(graph) } : {}),
     };
   }
 
@@ -246,7 +241,7 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
     const coverage = asOf === null ? context.coverage : coverageAsOf(context.coverage);
     const labels = reader.lookup(key, chain);
     const known = transfers.coverage(chain);
-    const asOfGraph = asOf === null ? known.asOf : transfersOf(asOf).coverage(chain).asOf;
+    const read = transfersOf(asOf);
     return {
       subject,
       reader,
@@ -258,7 +253,7 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
       coverage: {
         ...coverage,
         // Files contain only parts of a chain's history. It is not known if transfers are missing between or before them.
-        graph: known.transfers === 0 ? NOT_READ : { status: 'PARTIAL', asOf: asOfGraph },
+        graph: known.transfers === 0 ? NOT_READ : { status: 'PARTIAL', asOf: read.coverage(chain).asOf },
       },
     };
   }

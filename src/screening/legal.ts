@@ -11,7 +11,6 @@ import {
   type Statute,
 } from '../risk/jurisdictions.ts';
 import type { LegalInterpretation } from './answers.ts';
-import { SCREENING_LIMITS } from './limits.ts';
 
 export interface LegalFacts {
   readonly jurisdiction: string;
@@ -217,23 +216,6 @@ function byStandard(reading: Reading, code: string): LegalInterpretation {
     sources: [FATF_SOURCE],
     version: null,
     disclaimer: FATF_DISCLAIMER,
-  };
-}
-
-/**
- * Returns `interpretLaw` with a cache: the law of a day has as many interpretations as there are findings and countries, and each is 4 KB of
- * text.
- */
-export function createInterpreter(jurisdictions: Jurisdictions): (facts: LegalFacts) => LegalInterpretation {
-  const known = new Map<string, LegalInterpretation>();
-  return (facts) => {
-    const name = `${findingOf(facts)} ${facts.jurisdiction} ${facts.day}`;
-    const found = known.get(name);
-    if (found !== undefined) return found;
-    const made = interpretLaw(facts, jurisdictions);
-    if (known.size >= SCREENING_LIMITS.interpretationsKept) known.clear();
-    known.set(name, made);
-    return made;
   };
 }
 

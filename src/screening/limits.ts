@@ -62,14 +62,6 @@ export const SCREENING_LIMITS = {
   attributedNodesKept: 2 ** 22,
   /** Degrees of addresses that a thread caches: a power of two, 13 bytes each, 13 MB. */
   rememberedDegrees: 2 ** 20,
-  /** Legal interpretations that a thread caches: 8 KB each, 4 MB; 30 countries with 7 findings are 210. */
-  interpretationsKept: 512,
-  /** Shapes of addresses (look-alike-shapes.ts) that a thread caches: a power of two, 9 bytes each, 9 MB. */
-  rememberedShapes: 2 ** 20,
-  /** Keys of addresses that a thread caches: a power of two, about 170 bytes each, 11 MB; lists of answers name the same hubs. */
-  rememberedKeys: 2 ** 16,
-  /** Labels of exposures that a thread caches: about 250 bytes each, 3 MB; most rows rest on the labels of few services. */
-  shownLabelsKept: 10_000,
   /** Distinct attributions cached for one snapshot: an entity and a category each, about 1 KB, 100 MB. */
   attributionsKept: 100_000,
   /** Pages of one history that are read: a source with an endless cursor is stopped here. */

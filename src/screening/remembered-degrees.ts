@@ -1,23 +1,18 @@
 /**
- * Caches the degrees of a graph, the results of hub tests, and keys of addresses across requests. Kernels read the degree of every address that they meet,
+ * Caches the degrees of a graph, and the results of hub tests, across requests. Kernels read the degree of every address that they meet,
  * twice, to recognise super-nodes. If it is high, they read the whole row. They meet the same addresses again and again.
  */
-import type { AddressKey } from '../chains/address/address.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { HubCache, HubLimits, NodeId, TransferGraph } from '../graph/graph.ts';
 import type { Direction, TransferCoverage } from '../graph/transfers.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 
 const SLOTS = SCREENING_LIMITS.rememberedDegrees;
-const KEY_SLOTS = SCREENING_LIMITS.rememberedKeys;
 const PLACE: Readonly<Record<Direction, number>> = { in: 0, out: 1 };
 /** States of a slot's hub test. */
 const UNTESTED = 0;
 const NO_HUB = 1;
 const HUB = 2;
-
-/** Counts the states of all graphs of the thread. An empty slot has era 0, which no graph has. */
-let newest = 0;
 
 /**
  * Returns a function that adds the cache to a chain's graph. Cached degrees expire when the chain's coverage or the version of
@@ -31,12 +26,11 @@ export function createRememberedDegrees(): (
   let eras = new Uint32Array(0);
   let degrees = new Uint32Array(0);
   let hubTests = new Uint8Array(0);
-  let keyNodes = new Uint32Array(0);
-  let keyEras = new Uint32Array(0);
-  let keys: AddressKey[] = [];
   /** Those of all cached hub tests. Screenings always use the same; tests with other limits are not cached. */
   let hubLimits: HubLimits | null = null;
   const known = new Map<ChainId, { readonly state: string; readonly era: number }>();
+  // An empty slot has era 0, which no chain has.
+  let newest = 0;
 
   function eraOf(
     { chain, version }: TransferGraph,
@@ -80,24 +74,13 @@ export function createRememberedDegrees(): (
       eras = new Uint32Array(SLOTS);
       degrees = new Uint32Array(SLOTS);
       hubTests = new Uint8Array(SLOTS);
-      keyNodes = new Uint32Array(KEY_SLOTS);
-      keyEras = new Uint32Array(KEY_SLOTS);
-      keys = new Array<AddressKey>(KEY_SLOTS);
     }
     const era = eraOf(graph, coverage);
     return {
       chain: graph.chain,
       nodeCount: graph.nodeCount,
       idOf: (key) => graph.idOf(key),
-      keyOf(node) {
-        const slot = (node + era * 0x9e3779b1) & (KEY_SLOTS - 1);
-        if (keyNodes[slot] === node && keyEras[slot] === era) return keys[slot] as AddressKey;
-        const key = graph.keyOf(node);
-        keyNodes[slot] = node;
-        keyEras[slot] = era;
-        keys[slot] = key;
-        return key;
-      },
+      keyOf: (node) => graph.keyOf(node),
       addressOf: (node) => graph.addressOf(node),
       neighbours: (node, direction, limit, into) => graph.neighbours(node, direction, limit, into),
       sums: (node) => graph.sums(node),
@@ -116,7 +99,6 @@ export function createRememberedDegrees(): (
         return degree;
       },
       hubs: hubCacheOf(era),
-      era,
     };
   };
 }

@@ -5,10 +5,8 @@
 import { isoTime } from '../base/clock.ts';
 import type { NodeId } from '../graph/graph.ts';
 import { createTaintReader } from '../graph/utxo/taint-reader.ts';
-import type { LabelReader } from '../labels/index/reader.ts';
 import { labelToJson } from '../labels/label-json.ts';
 import { geographicRisk } from '../risk/geography.ts';
-import type { RiskPolicy } from '../risk/policy.ts';
 import type { CoverageEntry, ExposureLabel, ScreeningAnswer } from './answers.ts';
 import type { Assessment, Assessor } from './assess.ts';
 import { type Attribution, countedLabelOf, summaryOf } from './attribution.ts';
@@ -34,7 +32,7 @@ import {
 } from './exposures.ts';
 import { flowTotal, netTotal } from './flow-totals.ts';
 import { labelConflicts } from './label-conflicts.ts';
-import { createInterpreter } from './legal.ts';
+import { interpretLaw } from './legal.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 import { readAsOf, readJurisdiction, readWhole, readWord } from './options.ts';
 import { weakestPrice } from './price-shown.ts';
@@ -101,42 +99,15 @@ const sharesOf = (
   return side === undefined ? {} : categoryShares(side);
 };
 
-type LabelOf = (node: NodeId, attribution: Attribution) => ExposureLabel | null;
-
-/** Returns a function that finds the labels on which exposures rest. Those as of now are cached while the snapshot stays. */
-function createLabelsShown(
-  policy: RiskPolicy,
-): (assessment: Pick<Assessment, 'subject' | 'place' | 'reader'>, asOf: string | null) => LabelOf {
-  let known = new Map<string, ExposureLabel | null>();
-  let heldBy: LabelReader | null = null;
-  return ({ subject: { chain }, place, reader }, asOf) => {
-    const read: LabelOf = (node, attribution) => {
-      if (place === null) return null;
-      const labels = reader.lookup(place.graph.keyOf(node), chain);
-      const label = countedLabelOf(labels, attribution, { policy, asOf });
-      if (label === null) return null;
-      const { source, sourceUrl, lastSeen, confidence } = label;
-      return { address: shownNode(place.graph, node), source, sourceUrl, date: lastSeen, confidence };
-    };
-    if (asOf !== null) return read;
-    if (heldBy !== reader || known.size >= SCREENING_LIMITS.shownLabelsKept) known = new Map();
-    heldBy = reader;
-    return (node, attribution) => {
-      // The label depends on the attribution only by the time at which it applies.
-      const name = `${chain} ${node} ${attribution.designatedLater === undefined}`;
-      const found = known.get(name);
-      if (found !== undefined) return found;
-      const label = read(node, attribution);
-      known.set(name, label);
-      return label;
-    };
-  };
-}
-
 /** Returns the sections that are read from transfers. */
 function transferSections(
-  { subject, place, totals, sides, followed, derived }: Assessment,
-  { transfers, assets, labelOf }: Pick<ScreeningDeps, 'transfers' | 'assets'> & { readonly labelOf: LabelOf },
+  { subject, place, totals, sides, followed, derived, reader }: Assessment,
+  {
+    transfers,
+    assets,
+    policy,
+    asOf,
+  }: Pick<ScreeningDeps, 'transfers' | 'assets' | 'policy'> & { readonly asOf: string | null },
 ): Pick<
   ScreeningAnswer,
   | 'flaggedTransactions'
@@ -158,6 +129,16 @@ function transferSections(
     const read = sides[at];
     return read === undefined ? side : withDustShown(side, read, derived);
   });
+  const labelOf = (node: NodeId, attribution: Attribution): ExposureLabel | null => {
+    if (place === null) return null;
+    const label = countedLabelOf(reader.lookup(place.graph.keyOf(node), chain), attribution, {
+      policy,
+      asOf,
+    });
+    if (label === null) return null;
+    const { source, sourceUrl, lastSeen, confidence } = label;
+    return { address: shownNode(place.graph, node), source, sourceUrl, date: lastSeen, confidence };
+  };
   const exposures = shown.flatMap((side, at) =>
     exposuresOf(side, sides[at]?.unpriced ?? [], {
       shown: (asset) => shownAsset(chain, asset),
@@ -209,8 +190,6 @@ export function createAttestedScreening(
   { assess, workspace, transfersOf }: Assessor,
 ): AttestedScreeningQuery {
   const taintDeps = { ...deps, workspace, taint: createTaintReader(deps) };
-  const interpret = createInterpreter(deps.jurisdictions);
-  const labelsShown = createLabelsShown(deps.policy);
   return (request, facts = {}) => {
     const subject = parseSubject(request.chain, request.address);
     const jurisdiction = readJurisdiction(request.jurisdiction);
@@ -227,6 +206,7 @@ export function createAttestedScreening(
     const home = primary?.entity.jurisdiction ?? null;
     const flows = fundFlowJurisdictions(sides);
     const spoofing: Spoofing = spoofingOf(assessment, { ...deps, transfers: transfersOf(asOf) });
+    const evidence = screeningEvidence(assessment, { asOf, spoofing: spoofing.reasons }, deps.transfers);
     const answer: ScreeningAnswer = {
       walletAddress: subject.shown,
       address: subject.shown,
@@ -245,11 +225,7 @@ export function createAttestedScreening(
       entity: summaryOf(primary, asOf),
       entityLabels: labels.map(labelToJson),
       labelConflicts: labelConflicts(labels, asOf),
-      ...transferSections(assessment, {
-        ...deps,
-        transfers: transfersOf(asOf),
-        labelOf: labelsShown(assessment, asOf),
-      }),
+      ...transferSections(assessment, { ...deps, transfers: transfersOf(asOf), asOf }),
       spoofableTransfers: spoofing.transfers,
       taint: taintSection(assessment, { methods, maxHops, asOf }, taintDeps),
       clusterAnalysis: asOf === null ? clusterAnalysis(assessment, deps) : NO_CLUSTER,
@@ -261,14 +237,17 @@ export function createAttestedScreening(
         kind: subject.kind,
         checksum: hasChecksum(subject, request.address),
       },
-      legalInterpretation: interpret({
-        jurisdiction,
-        sanctioned,
-        riskLevel: judged.riskLevel,
-        isStale: assessment.staleReason !== null,
-        assessed,
-        day,
-      }),
+      legalInterpretation: interpretLaw(
+        {
+          jurisdiction,
+          sanctioned,
+          riskLevel: judged.riskLevel,
+          isStale: assessment.staleReason !== null,
+          assessed,
+          day,
+        },
+        deps.jurisdictions,
+      ),
       coverage: {
         ...assessment.coverage,
         balances: balanceCoverage(balances),
@@ -277,12 +256,6 @@ export function createAttestedScreening(
       dataVersion: reader.meta.dataVersion,
       screenedAt: isoTime(deps.clock.now()),
     };
-    return {
-      answer,
-      // Few requests need it.
-      get evidence() {
-        return screeningEvidence(assessment, { asOf, spoofing: spoofing.reasons }, deps.transfers);
-      },
-    };
+    return { answer, evidence };
   };
 }

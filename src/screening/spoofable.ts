@@ -8,21 +8,14 @@ import { isoTime } from '../base/clock.ts';
 import type { AssetFacts } from '../chains/assets.ts';
 import { nativeUnits } from '../chains/native-units.ts';
 import type { ChainId } from '../chains/registry.ts';
-import { createNeighbourColumns, type NeighbourColumns, type NodeId } from '../graph/graph.ts';
+import { createNeighbourColumns, type NodeId } from '../graph/graph.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
-import type {
-  AddressTotals,
-  Direction,
-  MovedValue,
-  RecentTransfer,
-  TransferReader,
-} from '../graph/transfers.ts';
+import type { AddressTotals, Direction, RecentTransfer, TransferReader } from '../graph/transfers.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import type { Reason, SpoofableTransfer } from './answers.ts';
 import type { Place } from './assess.ts';
 import { type Attribution, UNATTRIBUTED } from './attribution.ts';
 import { SCREENING_LIMITS } from './limits.ts';
-import { SeenShapes } from './look-alike-shapes.ts';
 import { type RealCounterparties, realCounterparties, spoofKindOf } from './poisoning.ts';
 import { type Subject, shownAddress, shownAsset, shownNode } from './subject.ts';
 
@@ -53,14 +46,16 @@ const PAIRS_NAMED = 3;
 interface Seen {
   readonly transfer: RecentTransfer;
   readonly direction: Direction;
-  readonly node: NodeId;
+  /** Canonical text. */
+  readonly counterparty: string;
+  readonly shown: string;
   readonly attribution: Attribution;
   readonly kind: SpoofableTransfer['kind'];
 }
 
 /** Returns the kind of a transfer that proves nothing, or moved almost nothing; null for all others. */
 function kindOf(
-  transfer: MovedValue,
+  transfer: RecentTransfer,
   chain: ChainId,
   { assets, policy }: SpoofingDeps,
 ): SpoofableTransfer['kind'] | null {
@@ -84,11 +79,10 @@ function riskyDealings(
   { assets }: SpoofingDeps,
 ): RiskyDealing[] {
   const { graph, node, attributions } = place;
+  const columns = createNeighbourColumns(SCREENING_LIMITS.spoofingCounterpartiesRead);
   const directions = (['out', 'in'] as const).filter((direction) =>
     totals?.[direction].byAsset.some(({ asset }) => !assets.isKnown(subject.chain, asset)),
   );
-  if (directions.length === 0) return [];
-  const columns = createNeighbourColumns(SCREENING_LIMITS.spoofingCounterpartiesRead);
   const found = directions.flatMap((direction) => {
     const count = graph.neighbours(node, direction, SCREENING_LIMITS.spoofingCounterpartiesRead, columns);
     const dealings: RiskyDealing[] = [];
@@ -119,13 +113,19 @@ function seenTransfers(options: SpoofingOptions & { readonly place: Place }, dep
     chain,
     key,
     GRAPH_LIMITS.recentTransfersPerAddress,
-    (moved) => kindOf(moved, chain, deps) !== null,
   )) {
     const kind = kindOf(transfer, chain, deps);
     if (kind === null || counterparty === null) continue;
     const node = graph.idOf(counterparty.key);
     if (node === null || node === place.node) continue;
-    add({ transfer, direction, node, attribution: attributions.of(node), kind });
+    add({
+      transfer,
+      direction,
+      counterparty: counterparty.address,
+      shown: shownAddress({ chain, canonical: counterparty.address }),
+      attribution: attributions.of(node),
+      kind,
+    });
   }
   for (const { node, direction, attribution } of riskyDealings(options, deps)) {
     const other = graph.keyOf(node);
@@ -133,35 +133,11 @@ function seenTransfers(options: SpoofingOptions & { readonly place: Place }, dep
     for (const transfer of transfers.newest(chain, from, to, SCREENING_LIMITS.screeningListMax)) {
       const kind = kindOf(transfer, chain, deps);
       if (kind === null) continue;
-      add({ transfer, direction, node, attribution, kind });
+      const counterparty = graph.addressOf(node);
+      add({ transfer, direction, counterparty, shown: shownNode(graph, node), attribution, kind });
     }
   }
   return [...found.values()];
-}
-
-const shapes = new SeenShapes();
-let looked: NeighbourColumns | null = null;
-
-/**
- * Returns false if no counterparty of the address looks like another one or like the address, so that none can imitate one. Most addresses
- * are told apart by this, and need no texts of addresses.
- */
-function mayLookAlike({ graph, node, shapeOf }: Place): boolean {
-  const limit = SCREENING_LIMITS.spoofingCounterpartiesRead;
-  if (shapeOf === undefined || graph.degree(node, 'in') > limit || graph.degree(node, 'out') > limit)
-    return true;
-  looked ??= createNeighbourColumns(limit);
-  shapes.clear();
-  shapes.add(shapeOf(node), node);
-  for (const direction of ['in', 'out'] as const) {
-    const count = graph.neighbours(node, direction, limit, looked);
-    graph.prefetch?.({ nodes: looked.ids.subarray(0, count) });
-    for (let at = 0; at < count; at++) {
-      const other = looked.ids[at] as NodeId;
-      if (shapes.add(shapeOf(other), other)) return true;
-    }
-  }
-  return false;
 }
 
 /** Returns true if the address itself signed the transaction; null if its source does not say. */
@@ -184,7 +160,7 @@ function reasonsOf(rows: readonly SpoofableTransfer[], risky: readonly Seen[]): 
       category,
       message:
         `${risky.length} ${risky.length === 1 ? 'transfer' : 'transfers'} with ${name}` +
-        `${new Set(risky.map(({ node }) => node)).size > 1 ? ' and others' : ''}: of tokens on no curated list, ` +
+        `${new Set(risky.map(({ counterparty }) => counterparty)).size > 1 ? ' and others' : ''}: of tokens on no curated list, ` +
         'or of no amount. Anybody can forge them, so they count for nothing: 0 points.',
     });
   }
@@ -214,18 +190,14 @@ export function spoofingOf(options: SpoofingOptions, deps: SpoofingDeps): Spoofi
   const { chain } = subject;
   const { policy } = deps;
   let real: RealCounterparties | null = null;
-  let isAlike: boolean | null = null;
-  const imitatedBy = (node: NodeId): string | null => {
-    isAlike ??= mayLookAlike(place);
-    if (!isAlike) return null;
-    const address = place.graph.addressOf(node);
+  const imitatedBy = (address: string): string | null => {
     real ??= realCounterparties(subject, { ...deps, dustUsd: policy.dustUsd });
     return real.imitatedBy(address);
   };
   const risky: Seen[] = [];
   const rows = seenTransfers({ ...options, place }, deps).flatMap((seen): SpoofableTransfer[] => {
-    const { transfer, direction, node, attribution, kind } = seen;
-    const imitates = imitatedBy(node);
+    const { transfer, direction, shown, counterparty, attribution, kind } = seen;
+    const imitates = imitatedBy(counterparty);
     const isForgeable = kind !== 'DUST';
     if (imitates === null && !(isForgeable && attribution !== UNATTRIBUTED)) return [];
     if (isForgeable && attribution.isRisky) risky.push(seen);
@@ -234,7 +206,7 @@ export function spoofingOf(options: SpoofingOptions, deps: SpoofingDeps): Spoofi
         hash: transfer.txHash,
         timestamp: isoTime(transfer.timestampMs),
         direction,
-        counterparty: shownNode(place.graph, node),
+        counterparty: shown,
         entity: attribution.entity,
         category: attribution.category,
         asset: shownAsset(chain, transfer.asset),
@@ -248,10 +220,9 @@ export function spoofingOf(options: SpoofingOptions, deps: SpoofingDeps): Spoofi
       },
     ];
   });
-  const riskyNames = new Set(risky.map(({ node }) => shownNode(place.graph, node)));
   // Spam in the name of an exchange must not displace a forged dealing with a sanctioned party from the list.
   const isUrgent = ({ counterparty, imitates }: SpoofableTransfer): boolean =>
-    imitates !== null || riskyNames.has(counterparty);
+    imitates !== null || risky.some(({ shown }) => shown === counterparty);
   const newest = rows.sort(newestFirst);
   const urgent = newest.filter(isUrgent);
   const listed = [...urgent, ...newest.filter((row) => !isUrgent(row))].slice(

@@ -7,13 +7,12 @@ import { parseAddress } from '../../src/chains/address/parse.ts';
 import { createInputs, factsVersion } from '../../src/exposure/facts.ts';
 import { checksumOf } from '../../src/exposure/format.ts';
 import { COLUMNS_MAX, HUB, NEUTRAL, PASSES, readKinds, withoutColumns } from '../../src/exposure/kinds.ts';
-import { markForgeable, mayHaveNotes, rememberedShapes } from '../../src/exposure/notes.ts';
+import { markForgeable, mayHaveNotes, rememberedShapes, SeenShapes } from '../../src/exposure/notes.ts';
 import { createExposureReader, isSameInputs, isStoredIn, positionIn } from '../../src/exposure/reader.ts';
 import { chainsWithTransfers, exposureStatus } from '../../src/exposure/status.ts';
 import type { TransferGraph } from '../../src/graph/graph.ts';
 import { EXPOSURE } from '../../src/screening/exposure-port.ts';
 import { SCREENING_LIMITS } from '../../src/screening/limits.ts';
-import { SeenShapes } from '../../src/screening/look-alike-shapes.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
 import { type MemoryEdge, memoryGraph } from '../graph/memory-graph.ts';
 import {

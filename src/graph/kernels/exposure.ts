@@ -5,7 +5,6 @@
 import type { Direction } from '../flow.ts';
 import type { NeighbourColumns, NodeId } from '../graph.ts';
 import { GRAPH_LIMITS } from '../limits.ts';
-import type { RowHead } from './followed-rows.ts';
 import { UNSEEN } from './node-index.ts';
 import { type Basis, flowOf, type RowBasis, RowReader, type Weighing } from './rows.ts';
 import type { StopReason } from './stops.ts';
@@ -221,8 +220,6 @@ class ExposureWalk<A extends Attribution> {
   readonly #options: ExposureOptions;
   readonly #deps: ExposureDeps<A>;
   readonly #neighbours: NeighbourColumns;
-  /** Under which rows of addresses beyond the start are kept; 0 if they are not. */
-  readonly #era: number;
   readonly #attributions: (A | null)[] = [];
   readonly #rows: RowReader;
   readonly #tallies: Readonly<Record<RowType, Map<string, Tally<A>>>> = {
@@ -238,12 +235,13 @@ class ExposureWalk<A extends Attribution> {
   };
   readonly #stops = new Map<NodeId, ExposureStop>();
   #dust: ExposureResult<A>['dust'] = { counterparties: 0, transfers: 0, valueUsd: 0 };
-  // The columns of the walk (walk-columns.ts).
   readonly #state: Uint8Array;
+  /** A node's row among the flows, and the shares of its value that are not in the row: without an edge, and beyond the budget. */
   readonly #begin: Uint32Array;
   readonly #end: Uint32Array;
   readonly #restShare: Float64Array;
   readonly #leftOut: Float64Array;
+  /** Value in transit at a node: its share, and its part of the start's priced USD. */
   #share: Float64Array;
   #known: Float64Array;
   #nextShare: Float64Array;
@@ -269,23 +267,18 @@ class ExposureWalk<A extends Attribution> {
     this.#deps = deps;
     this.#neighbours = deps.workspace.neighbours(direction, degreeMax);
     this.#rows = new RowReader(deps.graph, options.weighing, options.seenUntilMs);
-    const { dustUsd, dustShare } = options.weighing;
-    const isKept =
-      options.seenUntilMs === undefined && deps.workspace.rows.accepts({ degreeMax, dustUsd, dustShare });
-    this.#era = isKept ? (deps.graph.era ?? 0) : 0;
     this.#nodesLeft = nodesMax;
     this.#edgesLeft = options.edgesMax ?? GRAPH_LIMITS.exposureEdgesMax;
     const capacity = 1 + Math.min(deps.graph.degree(start, direction), degreeMax) + nodesMax;
-    const columns = deps.workspace.walks.open(capacity);
-    this.#state = columns.state;
-    this.#begin = columns.begin;
-    this.#end = columns.end;
-    this.#restShare = columns.restShare;
-    this.#leftOut = columns.leftOut;
-    this.#share = columns.share;
-    this.#known = columns.known;
-    this.#nextShare = columns.nextShare;
-    this.#nextKnown = columns.nextKnown;
+    this.#state = new Uint8Array(capacity);
+    this.#begin = new Uint32Array(capacity);
+    this.#end = new Uint32Array(capacity);
+    this.#restShare = new Float64Array(capacity);
+    this.#leftOut = new Float64Array(capacity);
+    this.#share = new Float64Array(capacity);
+    this.#known = new Float64Array(capacity);
+    this.#nextShare = new Float64Array(capacity);
+    this.#nextKnown = new Float64Array(capacity);
   }
 
   run(): ExposureResult<A> {
@@ -322,20 +315,16 @@ class ExposureWalk<A extends Attribution> {
     if (total === 0) return;
 
     const isUsd = basis.basis === 'USD';
-    const { rows } = workspace;
-    const head = { state: READ, tag, total, dust: basis.dust };
-    rows.put({ era: 0, node: start, direction, tag }, head, neighbours, count);
-    const { ids, weight: weights } = rows.columns;
     let read = 0;
     this.#begin[START] = workspace.flows.count;
-    for (let at = rows.at; at < rows.at + count; at++) {
-      const weight = weights[at] as number;
+    for (let at = 0; at < count; at++) {
+      const weight = neighbours.weight[at] as number;
       if (weight === 0) continue;
       read += weight;
-      const number = this.#meet(ids[at] as NodeId, tag);
+      const number = this.#meet(neighbours.ids[at] as NodeId, tag);
       const { flows } = workspace;
       const first = flows.count;
-      this.#push(START, number, at, 'DIRECT');
+      this.#push(START, number, at, total, basis, 'DIRECT');
       for (let part = first; part < flows.count; part++) {
         const share = flows.share[part] as number;
         this.#deliver(number, share, isUsd ? share * total : 0, 1, flows.isBefore[part] === 1);
@@ -353,32 +342,25 @@ class ExposureWalk<A extends Attribution> {
   }
 
   /**
-   * Adds the edge at `at` of the current row to the flows of its node, and counts its transfers. If the edge was used before and after an
+   * Adds the edge at `at` to the row of the node that is being read, and counts its transfers. If the edge was used before and after an
    * attribution began to apply, it is split into two parts.
    */
-  #push(from: number, number: number, at: number, type: RowType): void {
-    const { columns, total } = this.#deps.workspace.rows;
-    const whole = columns.weight[at] as number;
-    const count = columns.transfers[at] as number;
-    const countUnpriced = columns.unpriced[at] as number;
-    const until = this.#attributions[number]?.until;
-    if (until === undefined) {
-      this.#pushPart(number, whole / total, count, countUnpriced, false, type);
-      return;
-    }
-    const { fromMs } = until;
-    const isBefore = (columns.lastSeenMs[at] as number) < fromMs;
-    if (isBefore || (columns.firstSeenMs[at] as number) >= fromMs) {
-      this.#pushPart(number, whole / total, count, countUnpriced, isBefore, type);
+  #push(from: number, number: number, at: number, total: number, basis: RowBasis, type: RowType): void {
+    const { weight, transfers, unpriced, firstSeenMs, lastSeenMs } = this.#neighbours;
+    const whole = weight[at] as number;
+    const count = transfers[at] as number;
+    const countUnpriced = unpriced[at] as number;
+    const fromMs = this.#attributions[number]?.until?.fromMs ?? Number.NEGATIVE_INFINITY;
+    if ((firstSeenMs[at] as number) >= fromMs || (lastSeenMs[at] as number) < fromMs) {
+      this.#pushPart(number, whole / total, count, countUnpriced, (lastSeenMs[at] as number) < fromMs, type);
       return;
     }
     const { seen } = this.#deps.workspace;
-    const node = seen.nodeAt(from);
     const since = this.#rows.since(
-      node,
+      seen.nodeAt(from),
       seen.nodeAt(number),
       this.#options.direction,
-      this.#passingOf(from),
+      basis,
       fromMs,
     );
     const after = Math.min(whole, since.weight);
@@ -388,15 +370,6 @@ class ExposureWalk<A extends Attribution> {
       this.#pushPart(number, (whole - after) / total, earlier, earlierUnpriced, true, type);
     }
     if (after > 0) this.#pushPart(number, after / total, since.transfers, unpricedAfter, false, type);
-  }
-
-  /** Returns how a node passes on the value that came to it. */
-  #passingOf(number: number): RowBasis {
-    const { start, direction, asset = null } = this.#options;
-    const { seen } = this.#deps.workspace;
-    return number === START
-      ? this.#rows.passingOf(start, direction, asset)
-      : this.#rows.passingOf(seen.nodeAt(number), direction, assetOf(seen.tagAt(number)));
   }
 
   #pushPart(
@@ -524,63 +497,45 @@ class ExposureWalk<A extends Attribution> {
     return LOSS_BY_STATE[this.#state[number] as number] ?? null;
   }
 
-  #readRow(number: number): number {
-    const { direction } = this.#options;
-    const { seen, rows } = this.#deps.workspace;
-    const node = seen.nodeAt(number);
-    const tag = seen.tagAt(number);
-    if (this.#era === 0 || !rows.find(this.#era, node, direction, tag)) {
-      const [head, count] = this.#scanRow(node, number);
-      rows.put({ era: this.#era, node, direction, tag }, head, this.#neighbours, count);
-    }
-    if (rows.state === READ) this.#takeRow(number);
-    return rows.state;
-  }
-
-  /** Reads a row into the columns. Returns how its node passes value on, and the number of edges. */
-  #scanRow(node: NodeId, number: number): readonly [head: RowHead, count: number] {
+  #readRow(number: number): typeof READ | typeof SUPER_NODE | typeof NO_ORIGIN | typeof UNPRICED {
     const { direction, degreeMax } = this.#options;
-    const without = (state: number): readonly [RowHead, number] => [{ state, tag: 0, total: 0, dust: 0 }, 0];
-    if (this.#rows.isHub(node, degreeMax)) return without(SUPER_NODE);
-    const basis = this.#passingOf(number);
+    const { seen, flows } = this.#deps.workspace;
+    const neighbours = this.#neighbours;
+    const node = seen.nodeAt(number);
+    if (this.#rows.isHub(node, degreeMax)) return SUPER_NODE;
+    const basis = this.#rows.passingOf(node, direction, assetOf(seen.tagAt(number)));
     const tag = tagOf(basis);
-    if (tag !== 0 && this.#rows.isHubIn(node, direction, degreeMax, basis)) return without(SUPER_NODE);
-    if (basis.basis === 'UNKNOWN') return without(UNPRICED);
-    if (basis.total === 0) return without(NO_ORIGIN);
-    const { count, total } = this.#rows.readFollowed(node, direction, basis, degreeMax, this.#neighbours);
-    if (total === 0) return without(NO_ORIGIN);
-    return [{ state: READ, tag, total, dust: basis.dust }, count];
-  }
+    if (tag !== 0 && this.#rows.isHubIn(node, direction, degreeMax, basis)) return SUPER_NODE;
+    if (basis.basis === 'UNKNOWN') return UNPRICED;
+    if (basis.total === 0) return NO_ORIGIN;
+    const { count, total } = this.#rows.readFollowed(node, direction, basis, degreeMax, neighbours);
+    if (total === 0) return NO_ORIGIN;
 
-  /** Adds the current row to the flows, as far as the budget allows. */
-  #takeRow(number: number): void {
-    const { seen, flows, rows } = this.#deps.workspace;
-    const { at: first, count, tag, total, dust } = rows;
-    const { ids, weight: weights } = rows.columns;
     this.#begin[number] = flows.count;
     let left = 0;
     let read = 0;
-    for (let at = first; at < first + count; at++) {
-      const weight = weights[at] as number;
+    for (let at = 0; at < count; at++) {
+      const weight = neighbours.weight[at] as number;
       if (weight === 0) continue;
       read += weight;
-      let other = seen.find(ids[at] as NodeId, tag);
-      const nodesKept = weight < dust ? this.#nodesNotForDust : 0;
+      let other = seen.find(neighbours.ids[at] as NodeId, tag);
+      const nodesKept = weight < basis.dust ? this.#nodesNotForDust : 0;
       if (this.#edgesLeft === 0 || (other === UNSEEN && this.#nodesOfHop <= nodesKept)) {
         left += weight;
         continue;
       }
       if (other === UNSEEN) {
-        other = this.#meet(ids[at] as NodeId, tag);
+        other = this.#meet(neighbours.ids[at] as NodeId, tag);
         this.#nodesOfHop--;
         this.#nodesLeft--;
       }
       this.#edgesLeft--;
-      this.#push(number, other, at, 'INDIRECT');
+      this.#push(number, other, at, total, basis, 'INDIRECT');
     }
     this.#end[number] = flows.count;
     this.#restShare[number] = flowOf(total, read) / total;
     this.#leftOut[number] = left / total;
+    return READ;
   }
 
   #result(): ExposureResult<A> {

@@ -3,10 +3,8 @@ import type { Direction } from '../flow.ts';
 import { createNeighbourColumns, type NeighbourColumns, type NodeId, type TransferGraph } from '../graph.ts';
 import { EdgeColumns } from './edge-columns.ts';
 import { FlowColumns } from './flow-columns.ts';
-import { FollowedRows } from './followed-rows.ts';
 import { NodeIndex } from './node-index.ts';
 import type { Weighing } from './rows.ts';
-import { WalkMemory } from './walk-columns.ts';
 
 export interface KernelDeps {
   readonly graph: TransferGraph;
@@ -29,8 +27,6 @@ export interface KernelWorkspace {
   readonly seen: NodeIndex;
   readonly edges: EdgeColumns;
   readonly flows: FlowColumns;
-  readonly rows: FollowedRows;
-  readonly walks: WalkMemory;
   /** Returns columns with room for `capacity` neighbours of a direction. Their previous contents are invalid. */
   neighbours(direction: Direction, capacity: number): NeighbourColumns;
 }
@@ -42,8 +38,6 @@ export function createKernelWorkspace(): KernelWorkspace {
     seen: new NodeIndex(),
     edges: new EdgeColumns(),
     flows: new FlowColumns(),
-    rows: new FollowedRows(),
-    walks: new WalkMemory(),
     neighbours(direction, capacity) {
       if (columns[direction].ids.length < capacity) columns[direction] = createNeighbourColumns(capacity);
       return columns[direction];

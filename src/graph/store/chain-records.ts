@@ -6,7 +6,6 @@ import { AssayError } from '../../base/errors.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import { NEXT_AT } from '../edges.ts';
 import type { Upcoming } from '../graph.ts';
-import { GRAPH_LIMITS } from '../limits.ts';
 import {
   type AssetRecord,
   type BlockRecord,
@@ -94,24 +93,5 @@ export function recordsOf(store: ChainStore): ChainRecords {
     logChunk: (chunk) => log.getBinaryFast(chunk),
     blocks: () =>
       [...blocks.getRange({ reverse: true })].map(({ key: height, value }) => ({ height, ...value })),
-  };
-}
-
-/**
- * Returns the records of `recordsOf`, for readers only: assets with known decimals, which never change, are cached. The others may still get
- * theirs.
- */
-export function withKnownAssets(records: ChainRecords): ChainRecords {
-  const known = new Map<number, AssetRecord>();
-  return {
-    ...records,
-    assetOf(id) {
-      const cached = known.get(id);
-      if (cached !== undefined) return cached;
-      const asset = records.assetOf(id);
-      if (known.size >= GRAPH_LIMITS.assetsKept) known.clear();
-      if (asset.decimals !== null) known.set(id, asset);
-      return asset;
-    },
   };
 }

@@ -1,7 +1,6 @@
 /** Reads transfers from one chain's store: the reader's port, and the graph that kernels walk. */
 import { isoTime } from '../../base/clock.ts';
 import { formatAddressKey } from '../../chains/address/parse.ts';
-import type { ChainId } from '../../chains/registry.ts';
 import { dailyFlows } from '../daily.ts';
 import { type AssetSum, type Edge, type TransferRef, totalsOf } from '../edges.ts';
 import type { AssetFlow, Direction } from '../flow.ts';
@@ -13,7 +12,6 @@ import type {
   Counterparty,
   DailyFlows,
   Flow,
-  MovedValue,
   RecentTransfer,
   StoredBlock,
   TransferCoverage,
@@ -85,29 +83,6 @@ function counterpartyOf(records: ChainRecords, edge: Edge, direction: Direction)
   };
 }
 
-/** An address whose text is made when it is read: a canonical text may cost a hash. */
-class KnownAddress {
-  readonly key: Uint8Array;
-  readonly #chain: ChainId;
-
-  constructor(key: Uint8Array, chain: ChainId) {
-    this.key = key;
-    this.#chain = chain;
-  }
-
-  get address(): string {
-    return formatAddressKey(this.key, this.#chain);
-  }
-}
-
-const usdOf = ({ cents }: LoggedTransfer): number | null => (cents === null ? null : cents / 100);
-
-const movedBy = (records: ChainRecords, logged: LoggedTransfer): MovedValue => ({
-  asset: records.assetOf(logged.asset).asset,
-  amount: logged.amount,
-  valueUsd: usdOf(logged),
-});
-
 /** Returns a transfer as results show it. */
 export function transferOf(records: ChainRecords, logged: LoggedTransfer): RecentTransfer {
   const { asset, decimals } = records.assetOf(logged.asset);
@@ -119,7 +94,7 @@ export function transferOf(records: ChainRecords, logged: LoggedTransfer): Recen
     asset,
     decimals,
     amount: logged.amount,
-    valueUsd: usdOf(logged),
+    valueUsd: logged.cents === null ? null : logged.cents / 100,
     initiation: initiationIn(logged.initiation),
   };
 }
@@ -138,11 +113,7 @@ export interface ChainReader {
   counterpartyCount(key: Uint8Array, direction: Direction): number;
   totals(key: Uint8Array): AddressTotals | null;
   newest(from: Uint8Array, to: Uint8Array, limit: number): readonly RecentTransfer[];
-  recent(
-    key: Uint8Array,
-    limit: number,
-    isWanted?: (transfer: MovedValue) => boolean,
-  ): readonly AddressTransfer[];
+  recent(key: Uint8Array, limit: number): readonly AddressTransfer[];
   daily(key: Uint8Array, limitDays: number): DailyFlows;
   graph(): TransferGraph | null;
   blocks(): readonly StoredBlock[];
@@ -158,16 +129,11 @@ export function createChainReader(records: ChainRecords): ChainReader {
     return refs.map(({ ordinal }) => readTransfer(records, ordinal));
   };
 
-  const recent = (
-    key: Uint8Array,
-    limit: number,
-    isWanted: ((transfer: MovedValue) => boolean) | undefined,
-  ): AddressTransfer[] => {
+  const recent = (key: Uint8Array, limit: number): AddressTransfer[] => {
     const node = records.idOf(key);
     const record = node === null ? null : readNode(records, node);
     if (node === null || !record) return [];
-    const all = readLogged(record.newest.slice(0, Math.max(0, limit)));
-    const logs = isWanted === undefined ? all : all.filter((logged) => isWanted(movedBy(records, logged)));
+    const logs = readLogged(record.newest.slice(0, Math.max(0, limit)));
     records.prefetch?.({ nodes: logs.map(({ from, to }) => (from === node ? to : from)) });
     return logs
       .map((logged): AddressTransfer => {
@@ -177,7 +143,7 @@ export function createChainReader(records: ChainRecords): ChainReader {
         return {
           ...transferOf(records, logged),
           direction,
-          counterparty: otherKey && new KnownAddress(otherKey, records.chain),
+          counterparty: otherKey && { key: otherKey, address: formatAddressKey(otherKey, records.chain) },
         };
       })
       .sort(newestTransfers);
@@ -228,7 +194,7 @@ export function createChainReader(records: ChainRecords): ChainReader {
         .slice(0, Math.max(0, limit));
     },
 
-    recent: (key, limit, isWanted) => recent(key, limit, isWanted),
+    recent: (key, limit) => recent(key, limit),
 
     daily(key, limitDays) {
       const node = records.idOf(key);

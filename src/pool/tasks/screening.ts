@@ -18,9 +18,9 @@ export const screeningTask = task({
   run(services) {
     const screen = createAttestedScreening(services, services.assessor);
     return ({ request, facts }: ScreeningMessage): Uint8Array => {
-      const screened = screen(request, facts);
-      const chosen = chosenSections(screened.answer, request);
-      return jsonBytes(request.withEvidence ? { answer: chosen, evidence: screened.evidence } : chosen);
+      const { answer, evidence } = screen(request, facts);
+      const chosen = chosenSections(answer, request);
+      return jsonBytes(request.withEvidence ? { answer: chosen, evidence } : chosen);
     };
   },
   route: routeByChain<ScreeningRequest>(),
