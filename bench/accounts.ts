@@ -14,10 +14,9 @@ import type { Ledger } from '../src/accounts/ledger.ts';
 import { type Clock, isoTime, systemClock } from '../src/base/clock.ts';
 import { silentLogger } from '../src/base/log.ts';
 import { seededUint32, systemRandom } from '../src/base/random.ts';
-import { createHttpApp } from '../src/http/http-app.ts';
-import type { UseCases } from '../src/http/ports.ts';
 import { openLiveStore } from '../src/state/live-store.ts';
-import { argument, type BenchReport, publish, report, row } from './harness.ts';
+import { argument, type BenchReport, median, publish, report, row } from './harness.ts';
+import { createUsageApp } from './usage-app.ts';
 
 export interface AccountsBenchOptions {
   readonly accounts: number;
@@ -44,9 +43,6 @@ const accountOf = (number: number): string => `account-${number}`;
 
 const quantile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] as number;
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 
 interface Round {
   readonly perSecond: number;
@@ -227,20 +223,7 @@ export async function benchAccounts(
       const accountId = accountOf((key * 97) % options.accounts);
       keys.push((await access.keys.create({ name: 'bench', accountId })).apiKey);
     }
-    const app = createHttpApp(
-      {
-        ...{ backend: 'auto', host: '127.0.0.1', port: 0, tls: null },
-        ...{ publicHost: null, trustedProxies: [], version: '0.0.0' },
-      },
-      {
-        ...parts,
-        access,
-        useCases: {} as UseCases,
-        readiness: () => ({ ready: true, reasons: [], snapshot: null, lists: [] }),
-        operator: {} as never,
-        gauges: [],
-      },
-    );
+    const app = createUsageApp(access, parts);
     const { url } = await app.listen();
     const agent = new Agent({ keepAlive: true, maxSockets: USAGE_CLIENTS });
     let answerBytes = 0;

@@ -24,7 +24,7 @@ import { loadPolicy } from '../src/risk/policy.ts';
 import { createBulk } from '../src/screening/bulk.ts';
 import { runBulkFile } from '../src/screening/bulk-file.ts';
 import { openEnvironment } from '../src/state/lmdb.ts';
-import { argument, type BenchReport, publish, report, row } from './harness.ts';
+import { argument, type BenchReport, median, publish, report, row } from './harness.ts';
 
 export interface BulkBenchOptions {
   /** Synthetic labels of the index, and keys of the B-tree. */
@@ -43,9 +43,6 @@ const MAX_AGE_DAYS = 7;
 
 const perSecond = (work: number, startMs: number): number =>
   (work / (systemClock.monotonic() - startMs)) * 1000;
-
-const median = (rates: readonly number[]): number =>
-  rates.toSorted((a, b) => a - b)[rates.length >> 1] as number;
 
 /** A measured implementation. One round returns addresses per second. */
 interface Measured {

@@ -2,7 +2,7 @@
  * Compares runs of a benchmark with a kept one. A run is repeated, and the spread of the repetitions is the noise of each figure: only a
  * change beyond it is marked. Figures with a control are compared as ratios to it, because a slower machine slows both.
  */
-import { type BenchReport, type BenchRow, median } from './harness.ts';
+import { alignedLines, type BenchReport, type BenchRow, median, shown } from './harness.ts';
 
 export type Change = 'better' | 'worse' | 'changed' | 'same';
 
@@ -40,7 +40,7 @@ function isMoreBetter({ goal, unit }: BenchRow): boolean | null {
   if (goal?.atLeast !== undefined) return true;
   if (goal?.atMost !== undefined) return false;
   if (/(\/s|a second)$/.test(unit)) return true;
-  return /^(CPU )?(ns|µs|ms|s|bytes|KB|MB|MiB|US cents)( |$)/.test(unit) ? false : null;
+  return /^(CPU )?(ns|µs|ms|s|s\/1,000|bytes|KB|MB|MiB|US cents)( |$)/.test(unit) ? false : null;
 }
 
 function markOf(row: BenchRow, change: number, noise: number): Change {
@@ -48,6 +48,17 @@ function markOf(row: BenchRow, change: number, noise: number): Change {
   const more = isMoreBetter(row);
   if (more === null) return 'changed';
   return more === change > 0 ? 'better' : 'worse';
+}
+
+/** Returns the rows of a report by name and, because rows below different figures may have one name (`  p99`), by the last name above them. */
+function byPlace({ rows }: BenchReport): Map<string, BenchRow> {
+  let figure = '';
+  return new Map(
+    rows.map((row) => {
+      if (!row.name.startsWith(' ')) figure = row.name;
+      return [`${figure}\n${row.name}`, row];
+    }),
+  );
 }
 
 /**
@@ -61,75 +72,64 @@ export function compareRuns(kept: BenchReport, now: readonly BenchReport[]): Com
   const differs = Object.keys({ ...kept.subject, ...first.subject }).filter(
     (part) => kept.subject[part] !== first.subject[part],
   );
-  const names = new Set(first.rows.map(({ name }) => name));
+  const old = byPlace(kept);
+  const all = now.map(byPlace);
+  const current = all[0] as Map<string, BenchRow>;
   const missing = [
-    ...kept.rows.filter(({ name }) => !names.has(name)).map(({ name }) => name),
-    ...first.rows.filter(({ name }) => !kept.rows.some((old) => old.name === name)).map(({ name }) => name),
-  ];
-  const rows = first.rows.flatMap((row): ComparedRow[] => {
-    const old = kept.rows.find(({ name }) => name === row.name);
-    if (old === undefined) return [];
-    const of = old.ratio !== null && row.ratio !== null ? 'ratio' : 'value';
-    const values = now.flatMap(({ rows: each }) =>
-      each.filter(({ name }) => name === row.name).map((one) => one[of] ?? 0),
-    );
-    const before = old[of] as number;
+    ...[...old].filter(([place]) => !current.has(place)),
+    ...[...current].filter(([place]) => !old.has(place)),
+  ].map(([, { name }]) => name);
+  const rows = [...current].flatMap(([place, row]): ComparedRow[] => {
+    const earlier = old.get(place);
+    if (earlier === undefined) return [];
+    const of = earlier.ratio !== null && row.ratio !== null ? 'ratio' : 'value';
+    const values = all.flatMap((each) => each.get(place)?.[of] ?? []);
+    const before = earlier[of] as number;
     const after = median(values);
     const spread = after === 0 ? 0 : (Math.max(...values) - Math.min(...values)) / Math.abs(after);
     const noise = Math.max(LEAST_NOISE, spread);
     const change = before === 0 ? (after === 0 ? 0 : Number.POSITIVE_INFINITY) : after / before - 1;
-    return [
-      {
-        name: row.name,
-        unit: row.unit,
-        of,
-        before,
-        after,
-        change,
-        noise,
-        mark: markOf(row, change, noise),
-      },
-    ];
+    const mark = markOf(row, change, noise);
+    return [{ name: row.name, unit: row.unit, of, before, after, change, noise, mark }];
   });
   return { name: first.name, before: kept.startedAt, repetitions: now.length, rows, missing, differs };
 }
 
 const percent = (share: number): string =>
   Number.isFinite(share) ? `${share > 0 ? '+' : ''}${(100 * share).toFixed(1)} %` : '–';
-const figure = (value: number): string =>
-  Math.abs(value) >= 1000 ? Math.round(value).toLocaleString('en-US') : String(Number(value.toPrecision(3)));
+
+/** Names of the columns of `comparedCells`. */
+export const COMPARED_HEAD: readonly string[] = ['', 'before', 'after', 'unit', 'change', 'noise', ''];
+
+/** Returns a row as texts. */
+export const comparedCells = (row: ComparedRow): string[] => [
+  row.name,
+  shown(row.before),
+  shown(row.after),
+  row.of === 'ratio' ? '× control' : row.unit,
+  percent(row.change),
+  `±${(100 * row.noise).toFixed(1)} %`,
+  row.mark === 'same' ? '' : row.mark,
+];
+
+/** Returns what limits a comparison, one sentence each. */
+export const comparisonNotes = ({ differs, missing }: Comparison): string[] => [
+  ...(differs.length > 0 ? [`Not the same subject (${differs.join(', ')}): its figures say little.`] : []),
+  ...(missing.length > 0 ? [`In one of the two only: ${missing.join('; ')}.`] : []),
+];
 
 /** Formats a comparison as a readable table; rows that changed come with their mark. */
-export function formatComparison({ name, before, repetitions, rows, missing, differs }: Comparison): string {
-  const cells = [
-    ['', 'before', 'after', 'unit', 'change', 'noise', ''],
-    ...rows.map((row) => [
-      row.name,
-      figure(row.before),
-      figure(row.after),
-      row.of === 'ratio' ? '× control' : row.unit,
-      percent(row.change),
-      `±${(100 * row.noise).toFixed(1)} %`,
-      row.mark === 'same' ? '' : row.mark.toUpperCase(),
-    ]),
-  ];
-  const widths = (cells[0] as string[]).map((_, column) =>
-    Math.max(...cells.map((line) => (line[column] as string).length)),
-  );
-  const lines = cells.map((line) =>
-    line
-      .map((text, column) =>
-        column === 0 ? text.padEnd(widths[0] as number) : text.padStart(widths[column] as number),
-      )
-      .join('  ')
-      .trimEnd(),
-  );
+export function formatComparison(comparison: Comparison): string {
+  const { name, before, repetitions, rows } = comparison;
+  const cells = rows.map((row) => [
+    ...comparedCells(row).slice(0, -1),
+    row.mark === 'same' ? '' : row.mark.toUpperCase(),
+  ]);
   const times = repetitions === 1 ? 'one run' : `the median of ${repetitions} runs`;
   return [
     `${name}: ${times} beside the one of ${before}`,
-    ...(differs.length > 0 ? [`Not the same subject (${differs.join(', ')}): its figures say little.`] : []),
-    ...lines,
-    ...(missing.length > 0 ? [`In one of the two only: ${missing.join('; ')}`] : []),
+    ...comparisonNotes(comparison),
+    ...alignedLines([COMPARED_HEAD, ...cells]),
     '',
   ].join('\n');
 }

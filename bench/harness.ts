@@ -106,6 +106,16 @@ export const goalText = (goal: BenchRow['goal']): string => {
   return goal.of === 'ratio' ? `${bound} × control` : bound;
 };
 
+/** Aligns the columns of a table: the first to the left, the others to the right. Returns a line for each row. */
+export function alignedLines(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((cells) => cells[column]?.length ?? 0)),
+  );
+  const aligned = (text: string, column: number): string =>
+    column === 0 ? text.padEnd(widths[column] as number) : text.padStart(widths[column] as number);
+  return rows.map((cells) => cells.map(aligned).join('  ').trimEnd());
+}
+
 /** Formats the report as a readable table. */
 export function formatReport(bench: BenchReport): string {
   const head = ['', 'value', 'unit', 'goal', 'control', 'ratio', 'met'];
@@ -118,23 +128,12 @@ export function formatReport(bench: BenchReport): string {
     each.ratio === null ? '' : `${shown(each.ratio)} ×`,
     each.met === null ? '' : each.met ? 'yes' : 'NO',
   ]);
-  const widths = head.map((title, column) =>
-    Math.max(title.length, ...cells.map((line) => (line[column] as string).length)),
-  );
-  const line = (texts: readonly string[]): string =>
-    texts
-      .map((text, column) =>
-        column === 0 ? text.padEnd(widths[0] as number) : text.padStart(widths[column] as number),
-      )
-      .join('  ')
-      .trimEnd();
   const subject = Object.entries(bench.subject).map(([key, value]) => `${key}: ${value}`);
   const { machine } = bench;
   return [
     `${bench.name} · ${bench.startedAt} · ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB · Node ${machine.node}`,
     subject.join(' · '),
-    line(head),
-    ...cells.map(line),
+    ...alignedLines([head, ...cells]),
     '',
   ].join('\n');
 }

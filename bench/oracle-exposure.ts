@@ -1,6 +1,7 @@
 /**
  * The oracle over an exposure index of a graph of 2 million addresses and 20 million transfers, compared with a minimal handler that sends
- * the same bytes and with the oracle over the same labels alone, and at a steady rate while bulk saturates the machine. Every requested address has transfers. Needs wrk.
+ * the same bytes and with the oracle over the same labels alone, and at a steady rate while bulk saturates the machine. Every requested
+ * address has transfers. Needs wrk.
  * Run: node --expose-gc dist/bench/oracle-exposure.js [--addresses N] [--edges N] [--seconds S] [--rounds N] [--folder PATH] [--no-save]
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /** One page of several runs, without scripts and without a network: their tables, and a plot of the figures that have a goal. */
 import { escapeHtml } from '../src/cases/export-html.ts';
-import type { Comparison } from './compare.ts';
+import { type Change, COMPARED_HEAD, type Comparison, comparedCells, comparisonNotes } from './compare.ts';
 import { type BenchReport, type BenchRow, goalText, shown } from './harness.ts';
 
 /** How far a figure is from its goal: 1 is the goal, more is better. Null without a goal. */
@@ -12,40 +12,58 @@ export function reached({ goal, value, ratio }: BenchRow): number | null {
   return judged <= 0 ? null : goal.atMost / judged;
 }
 
+const PLOT = { width: 640, name: 300, row: 22, nameChars: 46 };
+const SPAN = PLOT.width - PLOT.name;
+const GOAL_X = PLOT.name + SPAN / 2;
+
 /** The plot spans a tenth to ten times the goal, on a logarithmic scale: the goal is its middle. */
-const PLOT = { width: 640, name: 300, row: 22, decades: 1 };
+const xOf = (share: number): number => GOAL_X + Math.max(-1, Math.min(1, Math.log10(share))) * (SPAN / 2);
+
+/** Returns the mark of one place of the scale, from the top of the plot to its end. */
+function mark(share: number, height: number): string {
+  const x = xOf(share).toFixed(1);
+  const anchor = share === 0.1 ? 'start' : share === 10 ? 'end' : 'middle';
+  return [
+    `<line class="${share === 1 ? 'goal' : 'grid'}" x1="${x}" x2="${x}" y1="${PLOT.row}" y2="${height}"/>`,
+    `<text x="${x}" y="14" text-anchor="${anchor}">${share === 1 ? 'goal' : `${share} ×`}</text>`,
+  ].join('');
+}
+
+function bar(rowName: string, share: number, y: number): string {
+  const name = rowName.trim();
+  const short = name.length > PLOT.nameChars ? `${name.slice(0, PLOT.nameChars - 1)}…` : name;
+  const end = xOf(share);
+  const width = Math.max(1, Math.abs(end - GOAL_X)).toFixed(1);
+  return [
+    `<text x="${PLOT.name - 8}" y="${y + 15}" text-anchor="end">${escapeHtml(short)}</text>`,
+    `<rect class="${share >= 1 ? 'met' : 'missed'}" x="${Math.min(GOAL_X, end).toFixed(1)}" y="${y + 4}"`,
+    ` width="${width}" height="${PLOT.row - 8}">`,
+    `<title>${escapeHtml(name)}: ${shown(share)} of the goal</title></rect>`,
+  ].join('');
+}
 
 function plot(rows: readonly BenchRow[]): string {
   const judged = rows.flatMap((row) => {
     const share = reached(row);
-    return share === null ? [] : [{ row, share }];
+    return share === null ? [] : [{ name: row.name, share }];
   });
   if (judged.length === 0) return '';
-  const span = PLOT.width - PLOT.name;
-  const middle = PLOT.name + span / 2;
   const height = (judged.length + 1) * PLOT.row;
-  const bars = judged.map(({ row, share }, at) => {
-    const log = Math.max(-PLOT.decades, Math.min(PLOT.decades, Math.log10(share)));
-    const end = middle + (log / PLOT.decades) * (span / 2);
-    const y = (at + 1) * PLOT.row;
-    const name = row.name.trim();
-    return [
-      `<text x="${PLOT.name - 8}" y="${y + 15}" text-anchor="end">${escapeHtml(name.length > 46 ? `${name.slice(0, 45)}…` : name)}</text>`,
-      `<rect class="${share >= 1 ? 'met' : 'missed'}" x="${Math.min(middle, end).toFixed(1)}" y="${y + 4}" width="${Math.max(1, Math.abs(end - middle)).toFixed(1)}" height="${PLOT.row - 8}"><title>${escapeHtml(name)}: ${shown(share)} of the goal</title></rect>`,
-    ].join('');
-  });
-  const marks = [0.1, 0.5, 1, 2, 10].map((share) => {
-    const x = (middle + (Math.log10(share) / PLOT.decades) * (span / 2)).toFixed(1);
-    const anchor = share === 0.1 ? 'start' : share === 10 ? 'end' : 'middle';
-    return `<line class="${share === 1 ? 'goal' : 'grid'}" x1="${x}" x2="${x}" y1="${PLOT.row}" y2="${height}"/><text x="${x}" y="14" text-anchor="${anchor}">${share === 1 ? 'goal' : `${share} ×`}</text>`;
-  });
-  return `<svg viewBox="0 0 ${PLOT.width} ${height}" role="img" aria-label="Figures beside their goals">${marks.join('')}${bars.join('')}</svg>`;
+  return [
+    `<svg viewBox="0 0 ${PLOT.width} ${height}" role="img" aria-label="Figures beside their goals">`,
+    ...[0.1, 0.5, 1, 2, 10].map((share) => mark(share, height)),
+    ...judged.map(({ name, share }, at) => bar(name, share, (at + 1) * PLOT.row)),
+    '</svg>',
+  ].join('');
 }
 
 const cell = (text: string, kind = ''): string => `<td${kind && ` class="${kind}"`}>${escapeHtml(text)}</td>`;
 
-const table = (head: readonly string[], lines: readonly string[]): string =>
-  `<table><thead><tr>${head.map((text) => `<th scope="col">${escapeHtml(text)}</th>`).join('')}</tr></thead><tbody>${lines.map((line) => `<tr>${line}</tr>`).join('')}</tbody></table>`;
+function table(head: readonly string[], lines: readonly string[]): string {
+  const names = head.map((text) => `<th scope="col">${escapeHtml(text)}</th>`).join('');
+  const rows = lines.map((line) => `<tr>${line}</tr>`).join('');
+  return `<table><thead><tr>${names}</tr></thead><tbody>${rows}</tbody></table>`;
+}
 
 function section(report: BenchReport): string {
   const subject = Object.entries(report.subject).map(([part, size]) => `${part}: ${size}`);
@@ -68,28 +86,19 @@ function section(report: BenchReport): string {
   ].join('\n');
 }
 
-function comparison({ name, before, rows, repetitions, differs, missing }: Comparison): string {
+const KINDS: Readonly<Record<Change, string>> = { worse: 'missed', better: 'met', changed: '', same: '' };
+
+function comparisonSection(comparison: Comparison): string {
+  const { name, before, repetitions, rows } = comparison;
   const lines = rows.map((row) =>
-    [
-      cell(row.name),
-      cell(shown(row.before)),
-      cell(shown(row.after)),
-      cell(row.of === 'ratio' ? '× control' : row.unit),
-      cell(Number.isFinite(row.change) ? `${(100 * row.change).toFixed(1)} %` : '–'),
-      cell(`±${(100 * row.noise).toFixed(1)} %`),
-      cell(
-        row.mark === 'same' ? '' : row.mark,
-        row.mark === 'worse' ? 'missed' : row.mark === 'better' ? 'met' : '',
-      ),
-    ].join(''),
+    comparedCells(row)
+      .map((text, at) => cell(text, at === COMPARED_HEAD.length - 1 ? KINDS[row.mark] : ''))
+      .join(''),
   );
-  const notes = [
-    ...(differs.length > 0 ? [`Not the same subject (${differs.join(', ')}): its figures say little.`] : []),
-    ...(missing.length > 0 ? [`In one of the two only: ${missing.join('; ')}.`] : []),
-  ];
   return [
-    `<section><h2>${escapeHtml(name)}, compared with ${escapeHtml(before)}</h2><p>Runs: ${repetitions}. ${escapeHtml(notes.join(' '))}</p>`,
-    table(['', 'before', 'after', 'unit', 'change', 'noise', ''], lines),
+    `<section><h2>${escapeHtml(name)}, compared with ${escapeHtml(before)}</h2>`,
+    `<p>Runs: ${repetitions}. ${escapeHtml(comparisonNotes(comparison).join(' '))}</p>`,
+    table(COMPARED_HEAD, lines),
     '</section>',
   ].join('\n');
 }
@@ -117,9 +126,12 @@ export function reportPage(
   const judged = reports.flatMap(({ rows }) => rows.filter(({ met }) => met !== null));
   const met = judged.filter((row) => row.met === true).length;
   return [
-    `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${escapeHtml(title)}</title><style>${STYLE}</style></head><body>`,
-    `<h1>${escapeHtml(title)}</h1><p>${escapeHtml(machine)}</p><p>Goals met: ${met} of ${judged.length}. Bars to the right of the line are better than the goal.</p>`,
-    ...comparisons.map(comparison),
+    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width,initial-scale=1">',
+    `<title>${escapeHtml(title)}</title><style>${STYLE}</style></head><body>`,
+    `<h1>${escapeHtml(title)}</h1><p>${escapeHtml(machine)}</p>`,
+    `<p>Goals met: ${met} of ${judged.length}. Bars to the right of the line are better than the goal.</p>`,
+    ...comparisons.map(comparisonSection),
     ...reports.map(section),
     '</body></html>\n',
   ].join('\n');

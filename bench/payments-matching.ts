@@ -29,7 +29,7 @@ import { openMonitoringStore } from '../src/monitoring/store-lmdb.ts';
 import { buildWatchTable, type WatchTable as WalletTable } from '../src/monitoring/watch-table.ts';
 import { loadPolicy } from '../src/risk/policy.ts';
 import { createEncryption } from '../src/state/encryption.ts';
-import { type BenchRow, heldBytes, row } from './harness.ts';
+import { type BenchRow, heldBytes, median, row } from './harness.ts';
 
 export const CHAINS: readonly ChainId[] = PAYMENT_CHAINS.filter(isEvm);
 export const WALLETS = 1_000_000;
@@ -51,9 +51,6 @@ const WALLET_TRANSFERS = WALLETS / 30 / BLOCKS_A_DAY;
 /** Days for which an invoice is watched: its lock, and the time for late payments. */
 const DAYS_OPEN = 1 + 15 / (24 * 60);
 const MB = 1e6;
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number;
 
 const addresses = new Map<number, string>();
 

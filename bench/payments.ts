@@ -13,7 +13,7 @@ import { parseEndpoint } from '../src/chains/endpoints/endpoints.ts';
 import { openAdapter } from '../src/chains/families/evm/adapter.ts';
 import { openCryptoWorld } from '../test/billing/crypto/world.ts';
 import { hasAnvil, startAnvil } from '../test/setup/anvil.ts';
-import { argument, type BenchRow, publish, report, row } from './harness.ts';
+import { argument, type BenchRow, median, publish, report, row } from './harness.ts';
 import {
   CHAINS,
   matchingRows,
@@ -31,9 +31,6 @@ const BLOCK_TURNS = 8;
 const LOCK_MS = 15 * 60_000;
 const SECOND_MS = 1_000;
 const BLOCKS_TO_CONFIRM = 3;
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number;
 
 /** Pays invoices on anvil, one after the other, and waits for the credits of each. */
 async function creditedRows(payments: number): Promise<readonly BenchRow[]> {

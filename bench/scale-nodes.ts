@@ -19,7 +19,7 @@ import { createRedisLeases } from '../src/state/leases-redis.ts';
 import { openRedis, parseRedisUrl } from '../src/state/redis.ts';
 import { openReplicated } from '../src/state/replicated-store.ts';
 import { startRedis } from '../test/setup/redis.ts';
-import { type BenchRow, row } from './harness.ts';
+import { type BenchRow, median, row } from './harness.ts';
 import { pacedClient } from './http.ts';
 import { type JobFigures, type ScaleBenchOptions, timeJob } from './scale-job.ts';
 import type { WorkerOrder } from './scale-worker.ts';
@@ -28,9 +28,6 @@ const WORKERS = 2;
 /** Two workers on one machine together have as many threads as one embedded process. */
 const THREADS_EACH = Math.ceil((availableParallelism() * 1.5) / WORKERS);
 const CHUNKS_A_THREAD = 2;
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 
 const answerOf = <T>(child: ChildProcess): Promise<T> =>
   new Promise((resolve, reject) => {

@@ -16,7 +16,7 @@ import { type OpenBulkJobs, openBulkJobs } from '../src/jobs/bulk/open.ts';
 import { createLocalChunks } from '../src/pool/local-chunks.ts';
 import { runBulkFile } from '../src/screening/bulk-file.ts';
 import { addresses, buildIndex, writeLines } from './bulk.ts';
-import { argument, type BenchReport, type BenchRow, publish, report, row } from './harness.ts';
+import { argument, type BenchReport, type BenchRow, median, publish, report, row } from './harness.ts';
 import {
   type JobFigures,
   MAX_AGE_DAYS,
@@ -38,9 +38,6 @@ const FLUSH_BYTES = 8 * 1024 * 1024;
 const MILLION = 1_000_000;
 /** On-demand price of a core of the large clouds, rounded: 2 vCPU and 8 GB cost 0.08 to 0.1 USD an hour, half of it per core. */
 const USD_PER_CORE_HOUR = 0.045;
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 
 const free: JobBilling = { priceOf: () => ({ unit: 'intel', perLine: 1 }), settle: async () => {} };
 

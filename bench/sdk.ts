@@ -20,7 +20,7 @@ import { isoTime, systemClock } from '../src/base/clock.ts';
 import { silentLogger } from '../src/base/log.ts';
 import { projectRoot } from '../src/base/paths.ts';
 import { systemRandom } from '../src/base/random.ts';
-import { argument, type BenchReport, publish, report, row } from './harness.ts';
+import { argument, type BenchReport, median, publish, report, row } from './harness.ts';
 
 const PROGRAM = join(projectRoot, 'dist', 'src', 'main.js');
 /** Finite, but out of reach. */
@@ -28,9 +28,6 @@ const REQUESTS_A_MINUTE = 900_000_000;
 /** Calls in flight. */
 const PARALLEL = 64;
 const ADDRESS = '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 
 interface Server {
   readonly url: string;

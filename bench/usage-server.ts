@@ -3,8 +3,7 @@ import { createAccess } from '../src/accounts/access.ts';
 import { type Clock, systemClock } from '../src/base/clock.ts';
 import { silentLogger } from '../src/base/log.ts';
 import { systemRandom } from '../src/base/random.ts';
-import { createHttpApp } from '../src/http/http-app.ts';
-import type { UseCases } from '../src/http/ports.ts';
+import { createUsageApp } from './usage-app.ts';
 
 export interface UsageServerSettings {
   /** Folder of keys and ledger. */
@@ -61,20 +60,7 @@ async function serve({ folder, accounts, charges, days }: UsageServerSettings): 
   const created = await Promise.all(
     names.map((accountId) => access.keys.create({ name: accountId, accountId, rateLimits })),
   );
-  const app = createHttpApp(
-    {
-      ...{ backend: 'uws', host: '127.0.0.1', port: 0, tls: null },
-      ...{ publicHost: 'localhost', trustedProxies: [], version: 'bench' },
-    },
-    {
-      ...parts,
-      access,
-      useCases: {} as UseCases,
-      readiness: () => ({ ready: true, reasons: [], snapshot: null, lists: [] }),
-      operator: {} as never,
-      gauges: [],
-    },
-  );
+  const app = createUsageApp(access, parts);
   const { port } = await app.listen();
   let timer: NodeJS.Timeout | undefined;
   let next = 0;

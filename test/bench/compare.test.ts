@@ -67,6 +67,23 @@ describe('a run compared with a kept one', () => {
     expect(text).toContain('In one of the two only: old; new');
   });
 
+  test('compares rows of one name by the figure that they are below', () => {
+    const run = (first: number, second: number): BenchReport =>
+      reportOf([
+        row('alone', 1, '1/s'),
+        row('  p99', first, 'ms'),
+        row('beside', 1, '1/s'),
+        row('  p99', second, 'ms'),
+      ]);
+    const { rows } = compareRuns(run(10, 20), [run(10, 40)]);
+    expect(rows.map(({ before, after, mark: of }) => [before, after, of])).toEqual([
+      [1, 1, 'same'],
+      [10, 10, 'same'],
+      [1, 1, 'same'],
+      [20, 40, 'worse'],
+    ]);
+  });
+
   test('takes the median of the repetitions', () => {
     const compared = compareRuns(
       reportOf(rates(1000)),
