@@ -1,5 +1,5 @@
 /**
- * JSON texts of values that never change, such as the rows of a ledger or the law of a country. The text is made once and lives as long as
+ * JSON texts of values that never change, such as the rows of a ledger. The text is made once and lives as long as
  * its value, so its limit is that of the cache that keeps the value.
  */
 
@@ -7,7 +7,7 @@
 const texts = new WeakMap<object, string | null>();
 
 /**
- * Marks a value that nobody changes any more: `jsonText` makes its text once. Its fields and elements may be kept too: their texts are then
+ * Marks a value that does not change any more: `jsonText` makes its text once. Its fields and elements may be kept too: their texts are then
  * joined. Returns the value.
  */
 export function keepJson<Value extends object>(value: Value): Value {
