@@ -18,11 +18,11 @@ export default defineConfig({
     // `npm run test:long` runs these.
     exclude: [...configDefaults.exclude, 'test/long/**'],
     globalSetup: ['test/setup/build.ts'],
-    // What these prove does not depend on the machine's pace: they end what hangs, on one that is slow and busy as well.
+    // Limits for a test that hangs, long enough for a slow and busy machine: no result depends on the pace.
     testTimeout: 180_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 60_000 } },
-    // Many start servers and wait for what these do, on machines whose neighbours are noisy. What needs a second try is named at the end.
+    // Many start servers and wait for them, on machines with noisy neighbours. A test that needs a second try is named at the end.
     retry: 1,
     reporters: ['default', './test/setup/second-tries.ts'],
     pool: 'forks',

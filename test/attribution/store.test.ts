@@ -106,7 +106,7 @@ describe('the store of attributions', () => {
     expect([store.facts(key('2'))[0]?.kind, store.facts(key('3'))[0]?.kind]).toEqual(['safe', 'pool']);
   });
 
-  it('keeps deposit addresses and noted blocks, and tells whether a record changed', () => {
+  it('keeps deposit addresses and noted blocks, and says whether a record changed', () => {
     const record: DepositRecord = {
       ...{ entity: 3, kind: 'account', fundedBy: 0, older: 2, firstMs: 1_700_000_000_000 },
       forwardings: [

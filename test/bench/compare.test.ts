@@ -40,7 +40,7 @@ describe('a run compared with a kept one', () => {
     expect(mark(then, rates(1040))).toBe('same');
   });
 
-  test('says of a figure only that it changed if neither goal nor unit tells what is better', () => {
+  test('says of a figure only that it changed if neither goal nor unit says what is better', () => {
     expect(mark(row('edges', 100, ''), [row('edges', 200, '')])).toBe('changed');
     expect(mark(row('edges', 100, '', { atLeast: 50 }), [row('edges', 200, '', { atLeast: 50 })])).toBe(
       'better',
