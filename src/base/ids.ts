@@ -15,6 +15,8 @@ export const ID_SHAPE = /^[0-9a-hjkmnp-tv-z]{26}$/;
 const HALF_DIGITS = RANDOM_DIGITS / 2;
 const HALF = 2 ** 40;
 const HALF_BYTES = RANDOM_BYTES / 2;
+/** Random bytes are drawn for this many milliseconds at a time: one call of the generator costs as much as several ids. */
+const DRAWN_AT_ONCE = 64;
 
 function inBase32(value: number, digits: number): string {
   let text = '';
@@ -29,6 +31,8 @@ export function createIds(deps: { readonly clock: Clock; readonly random: Random
   let high = 0;
   let low = 0;
   let highText = '';
+  let drawn = Buffer.alloc(0);
+  let drawnAt = 0;
   return () => {
     const now = deps.clock.now();
     if (now === lastMs) {
@@ -39,10 +43,14 @@ export function createIds(deps: { readonly clock: Clock; readonly random: Random
         highText = inBase32(high, HALF_DIGITS);
       }
     } else {
-      const bytes = Buffer.from(deps.random.bytes(RANDOM_BYTES));
+      if (drawnAt === drawn.length) {
+        drawn = Buffer.from(deps.random.bytes(DRAWN_AT_ONCE * RANDOM_BYTES));
+        drawnAt = 0;
+      }
       // One bit is kept free, so that counting up within a millisecond cannot overflow.
-      high = Math.floor(bytes.readUIntBE(0, HALF_BYTES) / 2);
-      low = bytes.readUIntBE(HALF_BYTES, HALF_BYTES);
+      high = Math.floor(drawn.readUIntBE(drawnAt, HALF_BYTES) / 2);
+      low = drawn.readUIntBE(drawnAt + HALF_BYTES, HALF_BYTES);
+      drawnAt += RANDOM_BYTES;
       time = inBase32(now, TIME_DIGITS);
       highText = inBase32(high, HALF_DIGITS);
       lastMs = now;
