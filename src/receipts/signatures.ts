@@ -18,6 +18,9 @@ import { groupsIn, groupsMemory, type TextGroup } from './text-groups.ts';
  */
 const KEY_OBJECTS = 16;
 
+/** Groups that the thread signs or has next: with fewer, it would wait for the thread of the requests. */
+const ENOUGH_SENT = 2;
+
 /** A call that waits for its signature. */
 interface Waiting {
   readonly resolve: (signature: Uint8Array) => void;
@@ -94,7 +97,8 @@ export class Signatures {
     group.calls.push(call);
     // The thread signs the first ones while the next are made.
     if (group.texts.isFull) this.#send();
-    if (this.#open === null || this.#isPlanned) return;
+    // While the thread has enough, the next ones wait for each other: a message costs the thread of the requests as much as the hash of a receipt.
+    if (this.#open === null || this.#isPlanned || this.#sent.size >= ENOUGH_SENT) return;
     this.#isPlanned = true;
     // After all requests that have arrived.
     setImmediate(() => {
@@ -138,6 +142,7 @@ export class Signatures {
     // A copy: the memory is used again.
     for (const [place, { resolve }] of group.calls.entries()) resolve(Buffer.from(group.texts.result(place)));
     this.#release(group);
+    this.#send();
   }
 
   /** Signs here the texts that a thread had when it ended; the next group starts another thread. */
@@ -147,6 +152,8 @@ export class Signatures {
     const lost = [...this.#sent.values()];
     this.#sent.clear();
     for (const group of lost) this.#signGroupHere(group);
+    // It waited for them.
+    this.#send();
   }
 
   #signGroupHere(group: Group): void {

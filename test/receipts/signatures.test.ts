@@ -71,6 +71,25 @@ describe('signatures of receipts', () => {
     await signAll(texts(300));
   });
 
+  it('signs texts that wait for a busy thread when it is done, and when it fails', async () => {
+    const threads: Worker[] = [];
+    const newThread = (job: SigningJob): Worker => {
+      const thread = new Worker(workerUrl('signatures'), { workerData: job, execArgv: [] });
+      threads.push(thread);
+      return thread;
+    };
+    signatures = new Signatures(privateKey.export({ format: 'jwk' }), { newThread });
+    // Two groups, and texts that do not fill the next.
+    const waiting = 2 * RECEIPT_LIMITS.signedAtOnceMax + 3;
+    await signAll(texts(waiting));
+    const signed = signAll(texts(waiting));
+    threads[0]?.postMessage(undefined);
+    await signed;
+    const again = signAll(texts(waiting));
+    await threads[0]?.terminate();
+    await again;
+  });
+
   it('signs all texts of a thread that fails while it works, and starts another one', async () => {
     const threads: Worker[] = [];
     const newThread = (job: SigningJob): Worker => {
