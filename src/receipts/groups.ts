@@ -5,7 +5,8 @@
  * Layout: the number of receipts (u16), a block of 208 bytes for each, and compressed JSON (`Shared`). The blocks of an erased receipt
  * have its own hash and its signature, and zeros.
  */
-import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { constants, deflateRaw, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { textOf } from './canonical.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
 import type { Receipt } from './receipt.ts';
@@ -59,6 +60,9 @@ interface Shared {
     labels: string | null,
   ])[];
 }
+
+const deflateLater = promisify<string, object, Buffer>(deflateRaw);
+const FAST = { level: constants.Z_BEST_SPEED } as const;
 
 const COUNT_BYTES = 2;
 const HASH_BYTES = 32;
@@ -213,8 +217,20 @@ class Texts {
   }
 }
 
-/** Returns the record of a group. */
+/** Returns the record of a group, compressed here. */
 export function encodeGroup(group: readonly GroupItem[]): Buffer {
+  const [head, shared] = partsOf(group);
+  return Buffer.concat([...head, deflateRawSync(shared, FAST)]);
+}
+
+/** Returns the record of a group, compressed on another thread: that takes as long as the rest. */
+export async function encodeGroupLater(group: readonly GroupItem[]): Promise<Buffer> {
+  const [head, shared] = partsOf(group);
+  return Buffer.concat([...head, await deflateLater(shared, FAST)]);
+}
+
+/** Returns the first bytes of a record, and the text that follows them compressed. */
+function partsOf(group: readonly GroupItem[]): readonly [head: readonly Buffer[], shared: string] {
   const [rows, facts, evidence] = [new Texts(), new Texts(), new Texts()];
   const shared: Shared = {
     rows: rows.list,
@@ -235,8 +251,7 @@ export function encodeGroup(group: readonly GroupItem[]): Buffer {
   };
   const count = Buffer.alloc(COUNT_BYTES);
   count.writeUInt16BE(group.length);
-  const packed = deflateRawSync(JSON.stringify(shared), { level: constants.Z_BEST_SPEED });
-  return Buffer.concat([count, ...group.map(({ block }) => block), packed]);
+  return [[count, ...group.map(({ block }) => block)], JSON.stringify(shared)];
 }
 
 function sharedOf(record: Buffer, count: number): Shared {

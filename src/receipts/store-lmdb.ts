@@ -23,6 +23,7 @@ import { canonicalJson, textSha256 } from './canonical.ts';
 import {
   decodeGroup,
   encodeGroup,
+  encodeGroupLater,
   erasedItem,
   type FoundItem,
   foundItem,
@@ -286,10 +287,12 @@ class LmdbReceiptStore implements ReceiptStore {
 
   async #commit(batch: readonly Waiting[]): Promise<void> {
     try {
-      const groups = groupsOf(batch.filter((one): one is Grouped => one.item !== null)).map((members) => ({
-        members,
-        record: encodeGroup(members.map(({ item }) => item)),
-      }));
+      const groups = await Promise.all(
+        groupsOf(batch.filter((one): one is Grouped => one.item !== null)).map(async (members) => ({
+          members,
+          record: await encodeGroupLater(members.map(({ item }) => item)),
+        })),
+      );
       const days = this.#daysOf(batch);
       await this.#live.root.childTransaction(() => {
         for (const group of groups) this.#putGroup(group);
