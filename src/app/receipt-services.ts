@@ -75,6 +75,7 @@ export function auditedReceipts(receipts: Receipts, audit: () => AuditLog): Rece
     audit().write({ ...OPERATOR, action, accountId, subject, detail });
   return {
     issue: (client, answer, target) => receipts.issue(client, answer, target),
+    attest: (client, answer, target) => receipts.attest(client, answer, target),
     issueBatch: (batch) => receipts.issueBatch(batch),
     batchProof: (id, line) => receipts.batchProof(id, line),
     one: (id, accountId) => receipts.one(id, accountId),

@@ -106,8 +106,8 @@ interface Behaviour<Body, In> {
   readonly later?: {
     /** Called for every request of a hot operation, before its parameters are read. */
     readonly isAsked: (call: Call) => boolean;
-    /** Returns the bytes of the JSON text of `data`. */
-    readonly answer: (input: In) => Promise<Uint8Array>;
+    /** Returns the JSON text of `data`. */
+    readonly answer: (input: In) => Promise<AsyncData>;
   };
   /**
    * Whether the client's cached copy is still valid, by its If-None-Match header. With `write` only; the response is then 304 and

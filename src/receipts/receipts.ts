@@ -9,6 +9,7 @@ import { type PolicyJson, policyToJson, type RiskPolicy } from '../risk/policy.t
 import { DIRECTION_DEFAULT, EXPOSURE_HOPS } from '../screening/choices.ts';
 import type { Evidence } from '../screening/evidence.ts';
 import { codesOf, type Judgement, rescore, verdictOfEvidence } from '../screening/rescore.ts';
+import { answerWriter } from './answer-texts.ts';
 import { batchPath } from './batches.ts';
 import { canonicalObject, canonicalSha256, textSha256 } from './canonical.ts';
 import {
@@ -18,7 +19,7 @@ import {
   type VerdictKey,
   type VerdictTarget,
 } from './eip712.ts';
-import { EvidenceTexts } from './evidence-texts.ts';
+import { type EvidenceText, EvidenceTexts } from './evidence-texts.ts';
 import { base64url, compactJws, type ReceiptSigner, signedPart } from './jws.ts';
 import type { SigningKeys } from './keys.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
@@ -137,11 +138,17 @@ function narrowedOf({ maxHops, direction }: Answer): string[] {
 
 const chainOfAnswer = ({ chain }: Answer): ChainId | null => textOf(chain) as ChainId | null;
 
+/** Returns the whole answer. */
+const wholeOf = ({ answer, own }: AnswerToAttest): Answer =>
+  own === undefined ? answer : { ...answer, ...own };
+
 /** Returns the CAIP-10 ids of the subjects of an answer. */
-function subjectsOf({ answer, addresses }: AnswerToAttest): string[] {
-  const chain = chainOfAnswer(answer);
+function subjectsOf(attested: AnswerToAttest): string[] {
+  const chain = chainOfAnswer(attested.answer);
   if (chain === null) return [];
-  const canonical = addresses ?? addressesOf(answer).map((address) => parseAddress(chain, address).canonical);
+  const canonical =
+    attested.addresses ??
+    addressesOf(wholeOf(attested)).map((address) => parseAddress(chain, address).canonical);
   return canonical.map((address) => accountIdOf(chain, address));
 }
 
@@ -154,11 +161,9 @@ const refuseForm = (sentence: string): AssayError =>
  * @throws INVALID_REQUEST if the answer is not about one EVM address, as it is now and read as deep as by default, or if it may be clean only
  *   because lists are missing
  */
-function verdictFacts(
-  { answer, evidence }: AnswerToAttest,
-  receipt: Receipt,
-  policy: RiskPolicy,
-): VerdictFacts {
+function verdictFacts(attested: AnswerToAttest, receipt: Receipt, policy: RiskPolicy): VerdictFacts {
+  const { evidence } = attested;
+  const answer = wholeOf(attested);
   const chain = textOf(answer.chain) as ChainId | null;
   const [address, ...others] = addressesOf(answer);
   if (!isScored(evidence) || chain === null || address === undefined || !isEvm(chain))
@@ -218,6 +223,8 @@ interface CoverageNow {
 /** A receipt that is not signed yet. */
 interface UnsignedReceipt extends ReceiptText {
   readonly id: string;
+  /** Canonical text of the answer. */
+  readonly answer: string;
   /** ISO time. */
   readonly expiresAt: string;
   /** What a contract is told, if the request names one. */
@@ -244,6 +251,34 @@ interface Templates extends Pick<SharedFacts, 'coverage' | 'issuedAt' | 'issuer'
   readonly byFacts: Map<string, ReceiptTemplate>;
 }
 
+/** What follows from an answer without its own members, and from its evidence. */
+interface AnswerParts {
+  readonly evidence: AnswerToAttest['evidence'];
+  readonly evidenceText: EvidenceText;
+  readonly facts: GivenFacts;
+  /** `nameOf` the facts. */
+  readonly name: string;
+  /** Returns the canonical text of the answer with its own members. */
+  readonly write: (own: Answer) => string;
+}
+
+/** An issued receipt, and the canonical text of its answer. */
+interface Attested {
+  readonly answer: string;
+  readonly receipt: IssuedReceipt;
+}
+
+/** Returns a receipt as JSON text. No character of a token needs an escape: JSON.stringify takes twice as long. */
+function receiptText(receipt: IssuedReceipt): string {
+  const { id, jws, expiresAt, eip712 } = receipt;
+  if (eip712 !== undefined) return JSON.stringify(receipt);
+  return `{"id":"${id}","jws":"${jws}","expiresAt":"${expiresAt}"}`;
+}
+
+/** Returns the JSON text of an answer with its receipt as the last member. */
+const withReceipt = ({ answer, receipt }: Attested): string =>
+  `${answer.slice(0, -1)}${answer === '{}' ? '' : ','}"receipt":${receiptText(receipt)}}`;
+
 /** Returns a text that differs if a fact does. Only free texts may have any character, and they are quoted. */
 function nameOf(facts: GivenFacts): string {
   const { kind, verdict, score, riskLevel, sanctioned, reasonCodes, assessed, asOf, narrowed, lines } = facts;
@@ -264,6 +299,8 @@ class SignedReceipts implements Receipts {
   #coverage: CoverageNow | null = null;
   #templates: Templates | null = null;
   readonly #evidenceTexts = new EvidenceTexts();
+  /** By the answer without its own members. The oracle keeps as many of these as are worth their memory. */
+  readonly #parts = new WeakMap<Answer, AnswerParts>();
   #salts = Buffer.alloc(0);
   #saltAt = 0;
 
@@ -284,7 +321,15 @@ class SignedReceipts implements Receipts {
     attested: AnswerToAttest,
     target: VerdictTarget | null = null,
   ): Promise<IssuedReceipt> {
-    return this.#issue(client, attested, { target });
+    return this.#issue(client, attested, { target }).then(({ receipt }) => receipt);
+  }
+
+  attest(
+    client: Parameters<Receipts['issue']>[0],
+    attested: AnswerToAttest,
+    target: VerdictTarget | null = null,
+  ): Promise<string> {
+    return this.#issue(client, attested, { target }).then(withReceipt);
   }
 
   async issueBatch({ id, lines, leaves }: ClosedBatch): Promise<void> {
@@ -329,18 +374,18 @@ class SignedReceipts implements Receipts {
     client: Parameters<Receipts['issue']>[0],
     attested: AnswerToAttest,
     options: IssueOptions,
-  ): Promise<IssuedReceipt> {
+  ): Promise<Attested> {
     // Before the time of the receipt is taken: a key that is created meanwhile would be newer than the receipt.
     return this.#deps.store.keys
       .active()
       .then((signer) => this.#finish(signer, this.#draft(signer, client, attested, options)));
   }
 
-  /** Signs and stores a receipt. It gets no part of the answer: an object that is kept until then is copied twice by the collector. */
+  /** Signs and stores a receipt. It gets the answer as text: an object that is kept until then is copied twice by the collector. */
   async #finish(
     signer: ReceiptSigner,
-    { id, hash, encoded, expiresAt, verdict, store }: UnsignedReceipt,
-  ): Promise<IssuedReceipt> {
+    { id, answer, hash, encoded, expiresAt, verdict, store }: UnsignedReceipt,
+  ): Promise<Attested> {
     const signature = await signer.sign(signedBytes(signedPart(signer.kid, ''), encoded));
     // Before anything is stored: it fails if there is no key.
     const eip712 = verdict === null ? null : await this.#verdict(verdict);
@@ -348,7 +393,7 @@ class SignedReceipts implements Receipts {
     // After the store, so that every entry of the log has its receipt; before the answer, so that no client has a receipt without an entry.
     await this.#deps.log?.().append([{ id, hash }]);
     const jws = `${signedPart(signer.kid, encoded[0])}${encoded[1]}${encoded[2]}.${base64url(signature)}`;
-    return eip712 === null ? { id, jws, expiresAt } : { id, jws, expiresAt, eip712 };
+    return { answer, receipt: eip712 === null ? { id, jws, expiresAt } : { id, jws, expiresAt, eip712 } };
   }
 
   async #verdict({ facts, target }: NonNullable<UnsignedReceipt['verdict']>): Promise<SignedVerdict> {
@@ -376,13 +421,14 @@ class SignedReceipts implements Receipts {
     { target = null, id = this.#newId(), leaves }: IssueOptions,
   ): UnsignedReceipt {
     const { policy, store } = this.#deps;
-    const evidence = this.#evidenceTexts.of(attested.evidence);
-    const template = this.#templateOf(this.#factsOf(attested));
+    const { evidenceText: evidence, facts, name, write } = this.#partsOf(attested);
+    const template = this.#templateOf(facts, name);
+    const answer = write(attested.own ?? {});
     const own: OwnFacts = {
       id,
       subject: subjectsOf(attested),
       requestSha256: canonicalSha256(attested.request),
-      answerSha256: textSha256(canonicalObject(attested.answer, ADDED_LATER)),
+      answerSha256: textSha256(answer),
       evidenceSha256: evidence.sha256,
       salt: this.#nextSalt(),
     };
@@ -408,6 +454,7 @@ class SignedReceipts implements Receipts {
     };
     return {
       id,
+      answer,
       hash,
       encoded,
       expiresAt: template.expiresAt,
@@ -415,6 +462,27 @@ class SignedReceipts implements Receipts {
         target === null ? null : { facts: verdictFacts(attested, template.receiptOf(own), policy), target },
       store: store.prepare(row, content, leaves),
     };
+  }
+
+  /** Returns what follows from an answer and its evidence: for an answer with own members, the same as for those with the same objects. */
+  #partsOf(attested: AnswerToAttest): AnswerParts {
+    const { answer, own, evidence, request } = attested;
+    const isShared = own !== undefined && narrowedOf(partsOf(request)).length === 0;
+    const known = isShared ? this.#parts.get(answer) : undefined;
+    if (known !== undefined && known.evidence === evidence) return known;
+    const facts = this.#factsOf(attested);
+    const parts = {
+      evidence,
+      evidenceText: this.#evidenceTexts.of(evidence),
+      facts,
+      name: nameOf(facts),
+      write:
+        own === undefined
+          ? () => canonicalObject(answer, ADDED_LATER)
+          : answerWriter(answer, Object.keys(own)),
+    };
+    if (isShared) this.#parts.set(answer, parts);
+    return parts;
   }
 
   /** Returns the facts of a receipt that follow from its answer. */
@@ -438,7 +506,7 @@ class SignedReceipts implements Receipts {
   }
 
   /** Returns the template of receipts with some facts: the same one within a second. */
-  #templateOf(facts: GivenFacts): ReceiptTemplate {
+  #templateOf(facts: GivenFacts, name: string): ReceiptTemplate {
     const { clock, policy, issuer } = this.#deps;
     const issuedAt = Math.floor(clock.now() / 1000);
     const coverage = this.#coverageAt(issuedAt, facts.dataVersion).lists;
@@ -447,7 +515,6 @@ class SignedReceipts implements Receipts {
     if (known?.issuedAt !== issuedAt || known.coverage !== coverage || known.issuer !== now.issuer)
       this.#templates = { ...now, byFacts: new Map() };
     const { byFacts } = this.#templates as Templates;
-    const name = nameOf(facts);
     let template = byFacts.get(name);
     if (template === undefined) {
       // A verifier that does not read these two must not take the verdict for a current one: it refuses it as expired.

@@ -30,8 +30,13 @@ export interface AnswerToAttest {
   readonly kind: ReceiptKind;
   /** The fields of the request, without `receipt` and `save`. */
   readonly request: object;
-  /** `data` of the response. */
+  /** `data` of the response, without `own`. */
   readonly answer: Readonly<Record<string, unknown>>;
+  /**
+   * Members of `data` that are of this answer alone. With them, `answer` and `evidence` may be those of many answers: if they are the same
+   * objects as before, what follows from them is not computed again.
+   */
+  readonly own?: Readonly<Record<string, unknown>>;
   readonly evidence: Evidence | NamesEvidence | LinesEvidence;
   /** Canonical addresses of the subjects, if the caller has parsed them. Default: they are parsed from the answer. */
   readonly addresses?: readonly string[];
@@ -89,6 +94,13 @@ export interface Receipts {
     answer: AnswerToAttest,
     target?: VerdictTarget | null,
   ): Promise<IssuedReceipt>;
+  /**
+   * Like `issue`.
+   *
+   * @returns the JSON text of the answer, as it was hashed, with its receipt as one more member
+   * @throws as `issue`
+   */
+  attest(...issued: Parameters<Receipts['issue']>): Promise<string>;
   /** Signs a batch of answers, stores it with its leaves, and appends it to the log. It belongs to no account. */
   issueBatch(batch: ClosedBatch): Promise<void>;
   /**

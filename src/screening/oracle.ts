@@ -254,16 +254,56 @@ function createJudgementWriter(): (judgement: Judgement, out: Buffer, offset: nu
 /** Returns the query that answers with objects. It throws UNKNOWN_CHAIN or INVALID_ADDRESS. */
 export function createOracle(deps: OracleDeps): OracleQuery {
   const attested = createAttestedOracle(deps);
-  return (chainText, addressText, quota) => attested(chainText, addressText, quota).answer;
+  return (chainText, addressText, quota) => {
+    const { shared, own } = attested(chainText, addressText, quota);
+    const { chain, ttlSeconds, ...facts } = shared.answer;
+    const { address, evaluatedAt } = own;
+    return { address, chain, ...facts, evaluatedAt, ttlSeconds, quota: own.quota };
+  };
+}
+
+type OwnMember = 'address' | 'evaluatedAt' | 'quota';
+
+/** What all answers with the same facts have in common, and the evidence of these facts. */
+export interface SharedOracleAnswer {
+  readonly answer: Omit<OracleAnswer, OwnMember>;
+  readonly evidence: OracleEvidence;
+}
+
+/** An answer in two parts, with its evidence. */
+export interface AttestedOracleAnswer {
+  /** For most addresses the same object as for others with equal facts, so that what follows from it need not be computed again. */
+  readonly shared: SharedOracleAnswer;
+  readonly own: Pick<OracleAnswer, OwnMember>;
+  /** The canonical address. */
+  readonly canonical: string;
 }
 
 /** Like OracleQuery, with the evidence of the answer. */
-export type AttestedOracleQuery = (...request: Parameters<OracleQuery>) => {
-  readonly answer: OracleAnswer;
-  readonly evidence: OracleEvidence;
-  /** The canonical address. */
-  readonly canonical: string;
-};
+export type AttestedOracleQuery = (...request: Parameters<OracleQuery>) => AttestedOracleAnswer;
+
+/** Answers of a chain with one view, at one height. */
+interface SharedAnswers {
+  readonly height: number | null;
+  unlabelled: SharedOracleAnswer | null;
+  /** The last answer about a lone label of entities that were requested twice. */
+  readonly ofEntity: Map<Entity, { readonly label: Label; readonly shared: SharedOracleAnswer }>;
+  /** Entities that were requested once, by `slotOf`. */
+  readonly missed: (Entity | undefined)[];
+}
+
+/** Entities with a kept answer for each view: some 10 MB with the texts that receipts keep of each. */
+const SHARED_ANSWERS_MAX = 2_048;
+
+/** Whether two labels are equal in every field that evidence has. Lists are compared as objects: labels of a template share them. */
+const isSameLabel = (a: Label, b: Label): boolean =>
+  isJudgedAlike(a, b) &&
+  a.entity === b.entity &&
+  a.scope === b.scope &&
+  a.tags === b.tags &&
+  a.synthetic === b.synthetic &&
+  a.firstSeen === b.firstSeen &&
+  a.lastSeen === b.lastSeen;
 
 /** Returns the query of `createOracle` that also returns the evidence. */
 export function createAttestedOracle(
@@ -273,34 +313,97 @@ export function createAttestedOracle(
   },
 ): AttestedOracleQuery {
   const contextNow = createLabelContext(deps);
-  const { policy, clock } = deps;
+  const { policy, clock, heightOf } = deps;
   const viewOf = createExposureViews(deps.exposures, clock);
-  return (chainText, addressText, { limit, remaining, resetAt }) => {
-    const subject = parseSubject(chainText, addressText);
-    const context = contextNow();
-    const labels = context.reader.lookup(subject.key, subject.chain);
-    const view = viewOf(subject.chain, subject.key, subject.key.length);
-    const { verdict: entry, isSeen, notRead, status } = view;
-    const answer: OracleAnswer = {
-      address: subject.shown,
-      chain: subject.chain,
-      ...judge(labels, context, view, policy),
+  let context: LabelContext | null = null;
+  /** A view without an entry is the same object for all addresses of a chain in one state. */
+  let ofViews = new WeakMap<ExposureView, Map<ChainId, SharedAnswers>>();
+
+  function answersOf(view: ExposureView, chain: ChainId, height: number | null): SharedAnswers {
+    let ofChains = ofViews.get(view);
+    if (ofChains === undefined) {
+      ofChains = new Map();
+      ofViews.set(view, ofChains);
+    }
+    const known = ofChains.get(chain);
+    if (known?.height === height) return known;
+    const missed = new Array<Entity | undefined>(MISSED_SLOTS);
+    const made = { height, unlabelled: null, ofEntity: new Map(), missed };
+    ofChains.set(chain, made);
+    return made;
+  }
+
+  const answerTo = (
+    labels: readonly Label[],
+    chain: ChainId,
+    now: LabelContext,
+    view: ExposureView,
+    height: number | null,
+  ): SharedOracleAnswer => ({
+    answer: {
+      chain,
+      ...judge(labels, now, view, policy),
       entity: summaryOf(primaryOf(labels)),
-      ...restOf(context, labels.length > 0, view, policy),
-      evaluatedAt: isoTime(clock.now()),
+      ...restOf(now, labels.length > 0, view, policy),
       ttlSeconds: policy.oracleTtlSeconds,
-      quota: { limit, remaining, resetAt },
-    };
-    const evidence: OracleEvidence = {
+    },
+    evidence: {
       kind: 'ORACLE',
       labels: [labels],
-      entry,
-      isSeen,
-      notRead,
-      staleReason: context.staleReason,
-      graph: { height: deps.heightOf?.(subject.chain) ?? null, asOf: status.graphAsOf },
+      entry: view.verdict,
+      isSeen: view.isSeen,
+      notRead: view.notRead,
+      staleReason: now.staleReason,
+      graph: { height, asOf: view.status.graphAsOf },
+    },
+  });
+
+  function sharedAnswer(
+    labels: readonly Label[],
+    chain: ChainId,
+    now: LabelContext,
+    view: ExposureView,
+  ): SharedOracleAnswer {
+    const height = heightOf?.(chain) ?? null;
+    const [label] = labels;
+    // A view with an entry, and several labels, are of one address.
+    if (labels.length > 1 || view.verdict !== NO_EXPOSURE) return answerTo(labels, chain, now, view, height);
+    const answers = answersOf(view, chain, height);
+    if (label === undefined) {
+      answers.unlabelled ??= answerTo(labels, chain, now, view, height);
+      return answers.unlabelled;
+    }
+    const { ofEntity, missed } = answers;
+    const { entity } = label;
+    const known = ofEntity.get(entity);
+    if (known !== undefined && isSameLabel(known.label, label)) return known.shared;
+    const shared = answerTo(labels, chain, now, view, height);
+    const slot = slotOf(entity);
+    if (known === undefined && missed[slot] !== entity) missed[slot] = entity;
+    else {
+      if (ofEntity.size >= SHARED_ANSWERS_MAX) ofEntity.clear();
+      ofEntity.set(entity, { label, shared });
+    }
+    return shared;
+  }
+
+  return (chainText, addressText, { limit, remaining, resetAt }) => {
+    const { chain, key, shown, canonical } = parseSubject(chainText, addressText);
+    const now = contextNow();
+    if (context !== now) {
+      context = now;
+      ofViews = new WeakMap();
+    }
+    const view = viewOf(chain, key, key.length);
+    return {
+      shared: sharedAnswer(now.reader.lookup(key, chain), chain, now, view),
+      own: {
+        address: shown,
+        evaluatedAt: isoTime(clock.now()),
+        quota: { limit, remaining, resetAt },
+      },
+      canonical,
     };
-    return { answer, evidence, canonical: subject.canonical };
   };
 }
 
@@ -309,6 +412,10 @@ export function createAttestedOracle(
  * rendering.
  */
 const MISSED_SLOTS = 1024;
+
+/** Returns the slot of an entity, by a hash of its id. */
+const slotOf = ({ id }: Entity): number =>
+  (id.length * 31 + id.charCodeAt(0) * 7 + id.charCodeAt(id.length - 1)) & (MISSED_SLOTS - 1);
 
 /**
  * The fields that a bulk request adds to the labels of an address: the oracle's answer, with the codes of its reasons instead of
@@ -422,8 +529,7 @@ function writeEntity(label: Label, { ofEntity, missed }: Judgements, out: Buffer
   const cached = ofEntity.get(entity);
   if (cached !== undefined) return copyInto(cached, out, offset);
   const text = `,"entity":${JSON.stringify(summaryOf(label))}`;
-  const { id } = entity;
-  const slot = (id.length * 31 + id.charCodeAt(0) * 7 + id.charCodeAt(id.length - 1)) & (MISSED_SLOTS - 1);
+  const slot = slotOf(entity);
   if (missed[slot] === entity) ofEntity.set(entity, fragment(text));
   else missed[slot] = entity;
   return textInto(text, out, offset);

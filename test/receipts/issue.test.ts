@@ -2,8 +2,9 @@
 import { expect, it } from 'vitest';
 import { systemRandom } from '../../src/base/random.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
+import { canonicalSha256 } from '../../src/receipts/canonical.ts';
 import type { SigningKeys } from '../../src/receipts/keys.ts';
-import { parseReceipt, receiptHash } from '../../src/receipts/receipt.ts';
+import { answerOf, parseReceipt, receiptHash } from '../../src/receipts/receipt.ts';
 import { createReceipts } from '../../src/receipts/receipts.ts';
 import type { ReceiptStore } from '../../src/receipts/store.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
@@ -125,4 +126,51 @@ it('signs the verdict of the evidence for one contract, and nothing that a contr
   await expect(issue(clean, { asOf: '2020-01-01' })).rejects.toThrow('asOf');
   await expect(issue(clean, {}, { maxHops: 1 })).rejects.toThrow('narrow');
   expect(stored).toHaveLength(3);
+});
+
+it('binds each answer with its own members, and what they share', async () => {
+  const policy = loadPolicy(loadTaxonomy().rows);
+  const receipts = createReceipts(
+    { softwareVersion: '1.0.0' },
+    {
+      store: {
+        keys: { active: async () => ({ kid: 'kid', sign: async () => new Uint8Array(64) }) },
+        prepare: () => async () => {},
+      } as unknown as ReceiptStore,
+      policy,
+      lists: () => [],
+      issuer: () => 'urn:assay:test',
+      log: null,
+      verdictKey: () => Promise.reject(new Error('unused')),
+      clock: { now: () => NOW_MS, monotonic: () => NOW_MS },
+      random: systemRandom,
+    },
+  );
+  const { verdict, score, riskLevel, sanctioned } = rescore(clean, policy);
+  const shared = { chain: 'ETH', verdict, score, riskLevel, sanctioned, assessed: true, dataVersion: 'v7' };
+  const attest = async (remaining: number, evidence: Evidence, request: object, answer: object = shared) => {
+    const own = { address: `0x${remaining.toString(16).padStart(40, '0')}`, quota: { remaining } };
+    const text = await receipts.attest(
+      { accountId: 'a', issuedTo: 'key_ann' },
+      { kind: 'ORACLE', request, answer: answer as typeof shared, own, evidence },
+    );
+    const data = JSON.parse(text);
+    expect(answerOf(data)).toEqual({ ...answer, ...own });
+    const payload = Buffer.from(data.receipt.jws.split('.')[1] ?? '', 'base64url').toString();
+    const receipt = parseReceipt(JSON.parse(payload));
+    expect(receipt.answerSha256).toBe(canonicalSha256(answerOf(data)));
+    expect(receipt.requestSha256).toBe(canonicalSha256(request));
+    expect(receipt.evidenceSha256).toBe(canonicalSha256(evidence));
+    expect(receipt.subject).toEqual([`eip155:1:${own.address}`]);
+    return receipt;
+  };
+  for (const remaining of [1, 2, 3]) await attest(remaining, clean, { chain: 'ETH' });
+  // Other evidence of the same verdict, and a request that reads less.
+  const higher = { ...clean, graph: { height: 2, asOf: null } };
+  expect((await attest(4, higher, { chain: 'ETH' })).graph[0]?.height).toBe(2);
+  expect((await attest(5, higher, { maxHops: 1 })).narrowed).toEqual(['maxHops=1']);
+  expect((await attest(6, higher, { chain: 'ETH' })).narrowed).toEqual([]);
+  expect((await attest(7, clean, {}, { ...shared, dataVersion: 'v8' })).dataVersion).toBe('v8');
+  // Evidence that does not give the verdict of the same answer.
+  await expect(attest(8, { ...clean, staleReason: stale }, {})).rejects.toThrow('no receipt was issued');
 });

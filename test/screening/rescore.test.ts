@@ -117,7 +117,7 @@ describe.each(['fresh', 'stale'])('evidence, scored again on %s lists', (lists) 
         exposures: exposures(verdict),
         heightOf: () => 7,
       });
-      const { answer, evidence } = oracle('ETH', address, quota);
+      const { answer, evidence } = oracle('ETH', address, quota).shared;
       expect(again(evidence)).toEqual({
         verdict: answer.verdict,
         score: answer.score,
@@ -130,7 +130,7 @@ describe.each(['fresh', 'stale'])('evidence, scored again on %s lists', (lists) 
   });
 
   it('gives the verdict on a chain without transfers', () => {
-    const { answer, evidence } = createAttestedOracle(world.deps)('BTC', BTC_WALLET, quota);
+    const { answer, evidence } = createAttestedOracle(world.deps)('BTC', BTC_WALLET, quota).shared;
     expect(again(evidence)).toMatchObject({ verdict: answer.verdict, score: answer.score });
   });
 

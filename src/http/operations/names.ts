@@ -59,6 +59,7 @@ export const names = operation({
     const answer = JSON.parse(Buffer.from(await data).toString('utf8'));
     const { receipt: _, verifier: __, ...request } = body;
     const evidence = { kind: 'NAMES', answer } as const;
-    return withReceipt({ services, call }, { kind: 'NAMES', request, answer, evidence }, wanted);
+    const attested = { kind: 'NAMES', request, answer, evidence } as const;
+    return Buffer.from(await withReceipt({ services, call }, attested, wanted));
   },
 });

@@ -36,15 +36,16 @@ export const oracle = operation({
       // Read before anything is awaited: the path and the query belong to the open request.
       const { chain, address } = path;
       const wanted = wantedReceipt(call, query);
-      const { answer, evidence, canonical } = attestedOracle(chain, address, quota);
+      const { shared, own, canonical } = attestedOracle(chain, address, quota);
+      if (wanted === null) return jsonBytes({ ...own, ...shared.answer });
       const attested = {
         kind: 'ORACLE',
         request: { chain, address },
-        answer: { ...answer },
-        evidence,
+        answer: shared.answer,
+        own,
+        evidence: shared.evidence,
         addresses: [canonical],
       } as const;
-      if (wanted === null) return jsonBytes(attested.answer);
       return withReceipt({ services, call }, attested, wanted);
     },
   },

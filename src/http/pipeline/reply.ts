@@ -53,6 +53,14 @@ const copyData: WriteData<Uint8Array> = (_call, out, offset, bytes) => {
   return offset + bytes.length;
 };
 
+/** Writes a text that was made elsewhere into the shared buffer. */
+const writeText: WriteData<string> = (_call, out, offset, text) => {
+  const left = out.length - offset;
+  // A character takes at most three bytes: only a text that nearly fills the buffer is measured.
+  if (text.length * 3 > left && Buffer.byteLength(text) > left) return -1;
+  return offset + out.write(text, offset);
+};
+
 export interface ResponderDeps {
   readonly clock: Clock;
   readonly log: Logger;
@@ -156,6 +164,7 @@ export class Responder {
   sendAsync(call: Call, endpoint: Endpoint, data: Promise<AsyncData>): void {
     data
       .then((ready) => {
+        if (typeof ready === 'string') return this.sendData(call, endpoint, writeText, ready);
         if (ready instanceof Uint8Array) return this.sendBytes(call, endpoint, ready);
         try {
           this.sendBytes(call, endpoint, ready.json);

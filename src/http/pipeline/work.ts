@@ -9,8 +9,8 @@ import type { Upload } from '../server/uploads.ts';
 import type { Call } from './call.ts';
 import type { BodyOutline, ReadBody } from './json-body.ts';
 
-/** Async response data: owned bytes, or a pooled buffer that is released after it has been copied. */
-export type AsyncData = Uint8Array | { readonly json: Uint8Array; readonly release?: () => void };
+/** Async response data: JSON as a text or as owned bytes, or in a pooled buffer that is released after it has been copied. */
+export type AsyncData = string | Uint8Array | { readonly json: Uint8Array; readonly release?: () => void };
 
 /** A response without an envelope: probes, documents, metrics. */
 export interface Page {
@@ -98,7 +98,7 @@ export type Work<Body = unknown> =
       /** Answers requests that need something which takes longer than the others, such as a receipt. */
       readonly later?: {
         readonly isAsked: (call: Call) => boolean;
-        readonly answer: (call: Call) => Promise<Uint8Array>;
+        readonly answer: (call: Call) => Promise<AsyncData>;
       };
       /** Whether the client's cached copy is still valid, by its If-None-Match header. Such a request costs no quota. */
       readonly isCurrent?: (ifNoneMatch: string) => boolean;

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { AssayError } from '../../../base/errors.ts';
 import { parseVerifier, type VerdictTarget } from '../../../receipts/eip712.ts';
 import { RECEIPT_FORMS, type ReceiptForm } from '../../../receipts/receipt.ts';
-import type { AnswerToAttest, IssuedReceipt } from '../../../receipts/service.ts';
+import type { AnswerToAttest } from '../../../receipts/service.ts';
 import { type Call, callerOf, type Services } from '../../operation.ts';
 import { queryValue } from '../../pipeline/query.ts';
 
@@ -107,31 +107,9 @@ export function withReceipt(
   { services, call }: Asked,
   attested: AnswerToAttest,
   { target }: WantedReceipt,
-): Promise<Uint8Array> {
+): Promise<string> {
   const { id, accountId } = callerOf(call);
-  // Before the receipt is signed: hundreds of answers may wait for that at a time, and each is larger than its text.
-  const text = JSON.stringify(attested.answer);
-  return services.useCases
-    .receipts()
-    .issue({ accountId, issuedTo: id }, attested, target)
-    .then((receipt) => answerBytes(text, receipt));
-}
-
-/**
- * Returns the JSON text of an answer with its receipt as the last member.
- *
- * @param text - of the answer
- */
-function answerBytes(text: string, receipt: IssuedReceipt): Uint8Array {
-  const comma = text === '{}' ? '' : ',';
-  return Buffer.from(`${text.slice(0, -1)}${comma}"receipt":${receiptText(receipt)}}`);
-}
-
-/** Returns a receipt as JSON text. No character of a token needs an escape: JSON.stringify takes twice as long. */
-function receiptText(receipt: IssuedReceipt): string {
-  const { id, jws, expiresAt, eip712 } = receipt;
-  if (eip712 !== undefined) return JSON.stringify(receipt);
-  return `{"id":"${id}","jws":"${jws}","expiresAt":"${expiresAt}"}`;
+  return services.useCases.receipts().attest({ accountId, issuedTo: id }, attested, target);
 }
 
 /**
@@ -154,5 +132,5 @@ export async function attestedTask<Request extends object>(
       'NOT_READY',
       'The node that answered is of an earlier version and gives no evidence. Upgrade all nodes.',
     );
-  return withReceipt(asked, { kind, request, answer, evidence }, wanted);
+  return Buffer.from(await withReceipt(asked, { kind, request, answer, evidence }, wanted));
 }
