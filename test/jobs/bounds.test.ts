@@ -85,6 +85,20 @@ describe('pooled results', () => {
     const third = read(() => 3);
     expect(third).toBeInstanceOf(Promise);
     expect([await third, read(() => 4)]).toEqual([3, 4]);
+  });
+
+  it('are read in the order of their arrival while one waits for that turn', async () => {
+    const read = createTaskReadings(3);
+    const order: number[] = [];
+    const tasks = [1, 2, 3, 4, 5, 6, 7].map((number) => read(() => order.push(number)));
+    expect(order).toEqual([1, 2]);
+    await Promise.all(tasks);
+    expect(order).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    expect(read(() => 8)).toBe(8);
+  });
+
+  it('fail alone', async () => {
+    const read = createTaskReadings(3);
     expect(() =>
       read(() => {
         throw new Error('own');

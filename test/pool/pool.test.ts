@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
+import { projectRoot } from '../../src/base/paths.ts';
 import { createLocalChunks } from '../../src/pool/local-chunks.ts';
 import { createPool, type PoolOptions, type WorkerPool } from '../../src/pool/pool.ts';
 import { type LabelFolder, labelFolder } from '../jobs/label-folder.ts';
@@ -42,6 +43,23 @@ interface Results {
   readonly results: readonly { readonly labels: readonly { readonly name: string }[] }[];
 }
 
+/** A worker whose tasks read a store as those of the pool do, and take some milliseconds each. */
+function busyWorker(tasksPerTurn: number): URL {
+  const path = join(world.path, 'busy.mjs');
+  const readings = pathToFileURL(join(projectRoot, 'dist/src/pool/task-readings.js')).href;
+  writeFileSync(
+    path,
+    `import { createTaskReadings } from ${JSON.stringify(readings)};
+    const asReading = createTaskReadings(${tasksPerTurn});
+    export default () => asReading(() => {
+      const end = performance.now() + 3;
+      while (performance.now() < end);
+      return { ok: true, result: null };
+    });`,
+  );
+  return pathToFileURL(path);
+}
+
 /** A worker that waits for the given time, fails, dies, or reports whether it can require itself, an ES module. */
 function oddWorker(): URL {
   const path = join(world.path, 'odd.mjs');
@@ -74,6 +92,24 @@ function oddWorker(): URL {
 }
 
 describe('the worker pool', () => {
+  it('answers a task that waits for the event loop of its thread before the tasks behind it', async () => {
+    start({ worker: busyWorker(50) });
+    const ended: number[] = [];
+    let next = 0;
+    // As many at a time as a thread gets, and two that wait.
+    await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        while (next < 300) {
+          const number = next++;
+          await pool.run('bulk-labels', bytes(number));
+          ended.push(number);
+        }
+      }),
+    );
+    const overtaken = ended.map((number, place) => place - number);
+    expect(Math.max(...overtaken)).toBeLessThan(12);
+  });
+
   it('answers bulk bodies with bytes', async () => {
     const body = bytes({ chain: 'ETH', addresses: [EXCHANGE, 'nonsense'] });
     const { json, answered, release } = await start().run('bulk-labels', body);
