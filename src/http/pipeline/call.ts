@@ -32,6 +32,13 @@ export interface Payer {
   readonly url: string;
 }
 
+/** Ends the work of a request whose client has disconnected. Nobody gets a response, and it is no fault of the server. */
+export class ClientGone extends AssayError {
+  constructor() {
+    super('INTERNAL', 'The client disconnected before the response; nothing was charged.');
+  }
+}
+
 /** One request in the pipeline. */
 export class Call {
   readonly exchange: Exchange;

@@ -17,7 +17,7 @@ import type { Logger } from '../../base/log.ts';
 import type { HttpDeps } from '../ports.ts';
 import type { Route } from '../routes.ts';
 import type { Admitter } from './admit.ts';
-import type { Call } from './call.ts';
+import { type Call, ClientGone } from './call.ts';
 import { chargedEnvelope, withIgnored } from './envelope.ts';
 import { parseJson } from './json-body.ts';
 import type { ChargedWork, Purchase, PurchaseWork } from './work.ts';
@@ -131,8 +131,7 @@ export class Charging {
       throw new AssayError('INTERNAL', 'A charged request was admitted without a reservation of credits.');
     const ledger = this.#access.ledger();
     const requireClient = (): void => {
-      if (keep === undefined && call.exchange.isGone)
-        throw new AssayError('INTERNAL', 'The client disconnected before the response; nothing was charged.');
+      if (keep === undefined && call.exchange.isGone) throw new ClientGone();
     };
     const { chargeType: type } = route;
     const reference = referenceOf(route, work.subjects?.(body) ?? []);

@@ -10,7 +10,7 @@ import { HTTP_LIMITS } from '../limits.ts';
 import type { CallerAccess } from '../ports.ts';
 import type { Route } from '../routes.ts';
 import type { EventStream, RenderRefusal } from '../server/port.ts';
-import type { Call } from './call.ts';
+import { type Call, ClientGone } from './call.ts';
 import { Compressor } from './compression.ts';
 import { ENVELOPE_END_BYTES_MAX, ENVELOPE_START, withIgnored, writeEnvelopeEnd } from './envelope.ts';
 import { renderError } from './errors.ts';
@@ -223,7 +223,7 @@ export class Responder {
     if (isUnserved(error)) {
       this.#uncount(call);
       this.#outages.noteUnserved(endpoint.path, error);
-    } else if (response.status === 500) {
+    } else if (response.status === 500 && !(error instanceof ClientGone)) {
       this.#logFault(call, endpoint, error, 'request failed');
     }
     const headers = `${call.head}${response.lines}${ERROR_LINES}\r\nContent-Type: ${response.contentType}`;
