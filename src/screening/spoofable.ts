@@ -10,7 +10,13 @@ import { nativeUnits } from '../chains/native-units.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { createNeighbourColumns, type NodeId } from '../graph/graph.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
-import type { AddressTotals, Direction, RecentTransfer, TransferReader } from '../graph/transfers.ts';
+import type {
+  AddressTotals,
+  AddressTransfer,
+  Direction,
+  RecentTransfer,
+  TransferReader,
+} from '../graph/transfers.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import type { Reason, SpoofableTransfer } from './answers.ts';
 import type { Place } from './assess.ts';
@@ -100,7 +106,11 @@ function riskyDealings(
 }
 
 /** Returns the newest transfers, and the newest with the riskiest counterparties, which newer spam may have displaced. */
-function seenTransfers(options: SpoofingOptions & { readonly place: Place }, deps: SpoofingDeps): Seen[] {
+function seenTransfers(
+  options: SpoofingOptions & { readonly place: Place },
+  recent: readonly AddressTransfer[],
+  deps: SpoofingDeps,
+): Seen[] {
   const { subject, place } = options;
   const { transfers } = deps;
   const { chain, key } = subject;
@@ -109,11 +119,7 @@ function seenTransfers(options: SpoofingOptions & { readonly place: Place }, dep
   const add = (seen: Seen): void => {
     found.set(`${seen.direction} ${seen.transfer.txHash} ${seen.transfer.position}`, seen);
   };
-  for (const { counterparty, direction, ...transfer } of transfers.recent(
-    chain,
-    key,
-    GRAPH_LIMITS.recentTransfersPerAddress,
-  )) {
+  for (const { counterparty, direction, ...transfer } of recent) {
     const kind = kindOf(transfer, chain, deps);
     if (kind === null || counterparty === null) continue;
     const node = graph.idOf(counterparty.key);
@@ -187,15 +193,22 @@ function reasonsOf(rows: readonly SpoofableTransfer[], risky: readonly Seen[]): 
 export function spoofingOf(options: SpoofingOptions, deps: SpoofingDeps): Spoofing {
   const { subject, place } = options;
   if (place === null) return NOTHING;
-  const { chain } = subject;
-  const { policy } = deps;
+  const { chain, key } = subject;
+  const { policy, transfers } = deps;
+  // Read once for both: each counterparty is a record, and its text a hash.
+  const recent = transfers.recent(chain, key, GRAPH_LIMITS.recentTransfersPerAddress);
+  const read = {
+    counterparties: (...asked: Parameters<typeof transfers.counterparties>) =>
+      transfers.counterparties(...asked),
+    recent: () => recent,
+  };
   let real: RealCounterparties | null = null;
   const imitatedBy = (address: string): string | null => {
-    real ??= realCounterparties(subject, { ...deps, dustUsd: policy.dustUsd });
+    real ??= realCounterparties(subject, { ...deps, transfers: read, dustUsd: policy.dustUsd });
     return real.imitatedBy(address);
   };
   const risky: Seen[] = [];
-  const rows = seenTransfers({ ...options, place }, deps).flatMap((seen): SpoofableTransfer[] => {
+  const rows = seenTransfers({ ...options, place }, recent, deps).flatMap((seen): SpoofableTransfer[] => {
     const { transfer, direction, shown, counterparty, attribution, kind } = seen;
     const imitates = imitatedBy(counterparty);
     const isForgeable = kind !== 'DUST';
