@@ -288,11 +288,9 @@ interface SharedAnswers {
   unlabelled: SharedOracleAnswer | null;
   /** The last answer about a lone label of entities that were requested twice. */
   readonly ofEntity: Map<Entity, { readonly label: Label; readonly shared: SharedOracleAnswer }>;
-  /** Entities that were requested once, by `slotOf`. */
-  readonly missed: (Entity | undefined)[];
 }
 
-/** Entities with a kept answer for each view: some 10 MB with the texts that receipts keep of each. */
+/** Kept answers about entities, of all chains and views: some 10 MB with the texts that receipts keep of each. */
 const SHARED_ANSWERS_MAX = 2_048;
 
 /** Whether two labels are equal in every field that evidence has. Lists are compared as objects: labels of a template share them. */
@@ -318,6 +316,15 @@ export function createAttestedOracle(
   let context: LabelContext | null = null;
   /** A view without an entry is the same object for all addresses of a chain in one state. */
   let ofViews = new WeakMap<ExposureView, Map<ChainId, SharedAnswers>>();
+  /** Answers about entities in `ofViews`. */
+  let kept = 0;
+  /** Entities that were requested once, by `slotOf`. */
+  const missed = new Array<Entity | undefined>(MISSED_SLOTS);
+
+  const forget = (): void => {
+    ofViews = new WeakMap();
+    kept = 0;
+  };
 
   function answersOf(view: ExposureView, chain: ChainId, height: number | null): SharedAnswers {
     let ofChains = ofViews.get(view);
@@ -327,8 +334,7 @@ export function createAttestedOracle(
     }
     const known = ofChains.get(chain);
     if (known?.height === height) return known;
-    const missed = new Array<Entity | undefined>(MISSED_SLOTS);
-    const made = { height, unlabelled: null, ofEntity: new Map(), missed };
+    const made = { height, unlabelled: null, ofEntity: new Map() };
     ofChains.set(chain, made);
     return made;
   }
@@ -373,16 +379,16 @@ export function createAttestedOracle(
       answers.unlabelled ??= answerTo(labels, chain, now, view, height);
       return answers.unlabelled;
     }
-    const { ofEntity, missed } = answers;
     const { entity } = label;
-    const known = ofEntity.get(entity);
+    const known = answers.ofEntity.get(entity);
     if (known !== undefined && isSameLabel(known.label, label)) return known.shared;
     const shared = answerTo(labels, chain, now, view, height);
     const slot = slotOf(entity);
     if (known === undefined && missed[slot] !== entity) missed[slot] = entity;
     else {
-      if (ofEntity.size >= SHARED_ANSWERS_MAX) ofEntity.clear();
-      ofEntity.set(entity, { label, shared });
+      if (kept >= SHARED_ANSWERS_MAX) forget();
+      kept++;
+      answersOf(view, chain, height).ofEntity.set(entity, { label, shared });
     }
     return shared;
   }
@@ -392,7 +398,7 @@ export function createAttestedOracle(
     const now = contextNow();
     if (context !== now) {
       context = now;
-      ofViews = new WeakMap();
+      forget();
     }
     const view = viewOf(chain, key, key.length);
     return {

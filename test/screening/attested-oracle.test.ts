@@ -105,4 +105,25 @@ describe('an attested answer of the oracle', () => {
     labels = [label, { ...label, source: 'other' }];
     expect(asked(oracle, addressOf(6)).shared.evidence.labels).toEqual([labels]);
   });
+
+  it('keeps answers about a limited number of entities', () => {
+    const [label] = world.deps.labels.current.lookup(parseAddress('ETH', WALLETS.exchange).key, 'ETH');
+    if (label === undefined) throw new Error('The exchange has no label.');
+    const of = (number: number): Label => ({ ...label, entity: { ...label.entity, id: `entity-${number}` } });
+    const oracle = createAttestedOracle(deps());
+    const ask = (one: Label) => {
+      labels = [one];
+      return oracle('ETH', addressOf(1), quota).shared;
+    };
+    const first = of(0);
+    ask(first);
+    const kept = ask(first);
+    for (let number = 1; number < 3_000; number++) {
+      const other = of(number);
+      ask(other);
+      expect(ask(other).evidence.labels).toEqual([[other]]);
+    }
+    expect(ask(first)).not.toBe(kept);
+    expect(ask(first)).toEqual(kept);
+  });
 });
