@@ -13,14 +13,19 @@ const LAST = 4;
 const prefixLength = (chain: ChainId): number =>
   isEvm(chain) ? 2 : chainOf(chain).family === 'cosmos' ? 'cosmos1'.length : 1;
 
+/** Returns true if holders use an address of the chain again and again: UTXO chains and some others use each address only once. */
+export function hasLookAlikes(chain: ChainId): boolean {
+  const { family } = chainOf(chain);
+  return family !== 'utxo' && family !== 'monero' && family !== 'cardano';
+}
+
 /**
- * Returns a key that is equal for addresses that look alike; null on UTXO chains and other chains that use each address only once.
+ * Returns a key that is equal for addresses that look alike; null on chains that have none (`hasLookAlikes`).
  *
  * @param address - canonical, or in lower case on EVM chains
  */
 export function lookAlikeKey(chain: ChainId, address: string): string | null {
-  const { family } = chainOf(chain);
-  if (family === 'utxo' || family === 'monero' || family === 'cardano') return null;
+  if (!hasLookAlikes(chain)) return null;
   const start = prefixLength(chain);
   if (address.length < start + FIRST + LAST) return null;
   const key = `${address.slice(start, start + FIRST)}…${address.slice(-LAST)}`;

@@ -4,7 +4,7 @@
  */
 import type { AddressKey } from '../chains/address/address.ts';
 import type { AssetFacts } from '../chains/assets.ts';
-import { lookAlikeKey } from '../chains/look-alike.ts';
+import { hasLookAlikes, lookAlikeKey } from '../chains/look-alike.ts';
 import { type ChainId, chainOf } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
@@ -58,6 +58,8 @@ export function realCounterparties(
 ): RealCounterparties {
   const { chain, key } = subject;
   const { transfers, assets, dustUsd } = deps;
+  // Before hundreds of counterparties are read.
+  if (!hasLookAlikes(chain)) return NONE;
   const byShape = new Map<string, string>();
   const real = new Set<string>();
   const add = (address: string): void => {

@@ -712,6 +712,15 @@ describe('transfers with counterparties', () => {
     ]).toEqual([null, null, null, null, null]);
   });
 
+  it('are not read on a chain that uses each address once', () => {
+    const read = (): never => {
+      throw new Error('counterparties were read');
+    };
+    const subject = { chain: 'BTC', key: new Uint8Array(22) } as never;
+    const deps = { transfers: { counterparties: read, recent: read }, assets: known, dustUsd: 10 } as never;
+    expect(realCounterparties(subject, deps).imitatedBy('1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa')).toBeNull();
+  });
+
   it('read degrees once while the store is unchanged', () => {
     let reads = 0;
     const graph = { chain: 'ETH', version: '1', degree: () => ++reads } as never;
