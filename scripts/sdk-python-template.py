@@ -24,6 +24,7 @@ import io
 import json
 import os
 import random
+import re
 import select
 import socket
 import ssl
@@ -827,6 +828,10 @@ _RECEIPT_TYPE = "assay-receipt+jws"
 _RECEIPT_CHARS_MAX = 65_536
 # Members of an answer that are added after it was hashed.
 _ADDED_LATER = ("receipt", "screeningId", "ignored")
+# Fields of a request that are not part of its hash: they do not change the answer.
+_NOT_HASHED = ("receipt", "verifier", "save")
+# Seconds by which the clock of the issuer may be ahead, as AssayVerifier.sol has it.
+_AHEAD_MAX = 60
 
 
 def _number_text(value: float) -> str:
@@ -861,7 +866,17 @@ def _canonical(value: Any) -> str:
         return "[" + ",".join(_canonical(item) for item in value) + "]"
     if isinstance(value, float):
         return _number_text(value)
+    if isinstance(value, int) and abs(value) >= 2**53:
+        # Other languages read it as the nearest float.
+        return _number_text(float(value))
     return json.dumps(value, ensure_ascii=False)
+
+
+def _canonical_sha256(value: Any, field: str) -> str:
+    try:
+        return hashlib.sha256(_canonical(value).encode()).hexdigest()
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
+        raise ReceiptError(f"{field}: is not JSON data with a canonical form (RFC 8785).") from None
 
 
 def _base64url(part: str) -> bytes:
@@ -906,43 +921,85 @@ def verify_receipt(
     answer: Optional[Any] = None,
     allow_expired: bool = False,
     now: Optional[float] = None,
+    request: Optional[Mapping[str, Any]] = None,
 ) -> Dict[str, Any]:
     """Verifies a signed receipt without the server, and returns the facts that it binds. It needs the package `cryptography`.
 
-    Check that `subject` is the address that you asked about: a receipt of another address is genuine, too.
+    Pass the request, or check that `subject` is the address that you asked about: a receipt of another address is genuine, too.
 
     :param jws: `receipt.jws` of a response
     :param jwks: `client.receipts.jwks()`, or the JSON of /.well-known/jwks.json
     :param answer: the response with the receipt, as JSON; it must then be the one that was signed
     :param allow_expired: accept a verdict that has expired: for records, not for decisions
+    :param request: the request as it was sent: the body, or `chain` and `address` of the oracle and of a check of sanctions; the receipt must
+        then be of this request
     :raises ReceiptError: if the receipt is not genuine, or its verdict has expired
     """
     parts = jws.split(".")
     if len(jws) > _RECEIPT_CHARS_MAX or len(parts) != 3:
         raise ReceiptError("jws: must have three parts.")
-    _, header = _receipt_part(parts[0])
-    if header.get("alg") != "Ed25519" or header.get("typ") != _RECEIPT_TYPE or len(header) != 3:
-        raise ReceiptError(f"jws: the header must have alg Ed25519 and typ {_RECEIPT_TYPE}.")
-    document = jwks if isinstance(jwks, dict) else jwks.to_json()
-    key = next((one for one in document["keys"] if one["kid"] == header.get("kid")), None)
-    if key is None:
-        raise ReceiptError("kid: no key of the JWKS has this id.")
+    text, header = _receipt_part(parts[0])
+    # Exactly these members, each once: a token must not bring its own key, or mean two algorithms.
+    if text != _canonical({"alg": "Ed25519", "kid": header.get("kid"), "typ": _RECEIPT_TYPE}):
+        raise ReceiptError(f"jws: the header must have alg Ed25519, kid and typ {_RECEIPT_TYPE}.")
+    key = _key_of(jwks, header.get("kid"))
     if not _ed25519_verifies(_base64url(key["x"]), _base64url(parts[2]), f"{parts[0]}.{parts[1]}".encode()):
         raise ReceiptError("jws: the signature is not valid.")
     text, receipt = _receipt_part(parts[1])
-    if receipt.get("v") != 1 or _canonical(receipt) != text:
+    if not _is_receipt(receipt) or _canonical(receipt) != text:
         raise ReceiptError("jws: the payload is not a receipt of version 1 in canonical form.")
     end = key.get("exp")
     if receipt["issuedAt"] < key["iat"] or (end is not None and receipt["issuedAt"] > end):
         raise ReceiptError("kid: the key was not in use when the receipt was issued.")
-    if not allow_expired and receipt["expiresAt"] <= (time.time() if now is None else now):
+    seconds = time.time() if now is None else now
+    if not allow_expired and receipt["expiresAt"] <= seconds:
         raise ReceiptError("expiresAt: the verdict has expired.")
+    if not allow_expired and receipt["issuedAt"] > seconds + _AHEAD_MAX:
+        raise ReceiptError("issuedAt: is in the future: the clock of the issuer or of this machine is wrong.")
     if answer is not None:
         data = answer if isinstance(answer, dict) else answer.to_json()
         signed = {name: value for name, value in data.items() if name not in _ADDED_LATER}
-        if hashlib.sha256(_canonical(signed).encode()).hexdigest() != receipt["answerSha256"]:
+        if _canonical_sha256(signed, "answer") != receipt["answerSha256"]:
             raise ReceiptError("answer: is not the one that was signed.")
+    if request is not None:
+        asked = {name: value for name, value in request.items() if name not in _NOT_HASHED}
+        if _canonical_sha256(asked, "request") != receipt["requestSha256"]:
+            raise ReceiptError("request: the receipt is of another request.")
     return dict(receipt)
+
+
+def _key_of(jwks: Any, kid: Any) -> Mapping[str, Any]:
+    """Returns the Ed25519 key of a JWKS with an id. Keys of other kinds are ignored, as RFC 7517 requires."""
+    document = jwks.to_json() if hasattr(jwks, "to_json") else jwks
+    keys = document.get("keys") if isinstance(document, dict) else None
+    if not isinstance(keys, list):
+        raise ReceiptError("JWKS: must be an object with `keys`.")
+    for key in keys:
+        if not isinstance(key, dict) or not isinstance(kid, str) or key.get("kid") != kid:
+            continue
+        is_ours = key.get("kty") == "OKP" and key.get("crv") == "Ed25519" and isinstance(key.get("x"), str)
+        if is_ours and _is_whole(key.get("iat")) and (key.get("exp") is None or _is_whole(key["exp"])):
+            return key
+    raise ReceiptError("kid: no key of the JWKS has this id.")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_receipt(receipt: Mapping[str, Any]) -> bool:
+    """Whether the members that decide about a receipt have their types: one without an end must not live for ever."""
+    subject = receipt.get("subject")
+    return (
+        _is_whole(receipt.get("v"))
+        and receipt["v"] == 1
+        and all(isinstance(receipt.get(name), str) for name in ("id", "answerSha256", "requestSha256"))
+        and all(_is_whole(receipt.get(name)) for name in ("issuedAt", "expiresAt"))
+        and isinstance(subject, list)
+        and all(isinstance(account, str) for account in subject)
+        and "lines" in receipt
+        and isinstance(receipt["lines"], (dict, type(None)))
+    )
 
 
 def _merkle_root(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> Optional[bytes]:
@@ -976,13 +1033,17 @@ def verify_line(receipt: Mapping[str, Any], line: int, salt: str, path: Sequence
     lines = receipt.get("lines")
     if lines is None:
         raise ReceiptError("receipt: binds no lines.")
+    # Exact lengths: `bytes.fromhex` skips white space, and a byte that is missing in the salt could be the first one of another text.
+    if not _is_whole(line) or re.fullmatch("[0-9a-f]{32}", salt) is None:
+        raise ReceiptError("line: must be a whole number, and salt 32 hexadecimal digits.")
+    if not all(isinstance(each, str) and re.fullmatch("[0-9a-f]{64}", each) for each in path):
+        raise ReceiptError("path: must be hashes of 64 hexadecimal digits.")
     try:
         leaf = hashlib.sha256(b"\x00" + bytes.fromhex(salt) + text.encode()).digest()
-        siblings = [bytes.fromhex(each) for each in path]
     except ValueError:
-        raise ReceiptError("path: must be hexadecimal.") from None
-    root = _merkle_root(leaf, line, lines["count"], siblings)
-    if len(salt) != 32 or root is None or root.hex() != lines["root"]:
+        raise ReceiptError("text: has a surrogate without its pair.") from None
+    root = _merkle_root(leaf, line, lines["count"], [bytes.fromhex(each) for each in path])
+    if root is None or root.hex() != lines["root"]:
         raise ReceiptError(f"line: the receipt does not bind this text as line {line}.")
 
 
@@ -1001,8 +1062,8 @@ def verify_log_proof(proof: str, jws: str, key: str) -> Dict[str, Any]:
         name, key_id, encoded = key.strip().split("+", 2)
         raw = base64.b64decode(encoded, validate=True)
         first, *lines = head.split("\n")
-        lines = [line for line in lines if not line.startswith("extra ")]
-        if first != "c2sp.org/tlog-proof@v1" or not lines[0].startswith("index "):
+        lines = lines[1:] if lines[:1] and lines[0].startswith("extra ") else lines
+        if first != "c2sp.org/tlog-proof@v1" or re.fullmatch("index (0|[1-9][0-9]{0,18})", lines[0]) is None:
             raise ReceiptError("proof: must be a .tlog-proof.")
         index = int(lines[0][6:])
         path = [base64.b64decode(line, validate=True) for line in lines[1:]]

@@ -39,6 +39,8 @@ export function isBound({ lines, id }: Receipt, file: Values, added: Values, pat
     throw refuse(path, 'the answer is of another batch or line');
   if (typeof text !== 'string')
     throw refuse(path, 'text: is missing; give the answer of the oracle with --answer');
+  // Encoded, it would be the same bytes as U+FFFD.
+  if (/[\ud800-\udfff]/u.test(text)) throw refuse(path, 'text: has a surrogate without its pair');
   if (!Array.isArray(hashes) || hashes.length > PATH_MAX)
     throw refuse(path, 'path: must be a list of hashes');
   const leaf = new LineLeaves().leafOf(bytesOf(salt, LINE_SALT_BYTES, path, 'salt'), Buffer.from(text));

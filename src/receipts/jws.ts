@@ -87,13 +87,17 @@ function objectIn(bytes: Buffer, name: string): Readonly<Record<string, unknown>
 }
 
 /** Returns the key id of a header that is exactly the one that `signedPart` writes. */
-function kidOf(header: Readonly<Record<string, unknown>>): string {
+function kidOf(bytes: Buffer): string {
+  const header = objectIn(bytes, 'header');
   const { alg, typ, kid } = header;
   if (alg !== ALGORITHM) throw refuse(`alg: must be ${ALGORITHM} (got ${shown(alg)})`);
   if (typ !== RECEIPT_JWS_TYPE) throw refuse(`typ: must be ${RECEIPT_JWS_TYPE} (got ${shown(typ)})`);
   if (typeof kid !== 'string' || kid === '') throw refuse('kid: is missing');
   const other = Object.keys(header).find((name) => name !== 'alg' && name !== 'typ' && name !== 'kid');
   if (other !== undefined) throw refuse(`the header has a member that no receipt has: ${shown(other)}`);
+  // A member that is given twice would be read differently by another parser.
+  if (!Buffer.from(canonicalJson(header)).equals(bytes))
+    throw refuse('the header is not in canonical form (RFC 8785)');
   return kid;
 }
 
@@ -137,7 +141,7 @@ export function verifyJws(jws: string, jwks: ReceiptJwks): VerifiedReceipt {
     throw refuse(`is longer than ${RECEIPT_LIMITS.receiptBytesMax} bytes`);
   const [header = '', payload = '', signature = '', ...more] = jws.split('.');
   if (signature === '' || more.length > 0) throw refuse('must have three parts, separated by dots');
-  const kid = kidOf(objectIn(decoded(header, 'header'), 'header'));
+  const kid = kidOf(decoded(header, 'header'));
   const key = jwks.keys.find((one) => one.kid === kid);
   if (key === undefined) throw refuse(`kid: no key of the JWKS is ${shown(kid)}`);
   const bytes = decoded(signature, 'signature');

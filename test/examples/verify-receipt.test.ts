@@ -1,9 +1,10 @@
 /** The Python script of examples/verify-receipt over genuine and forged receipts. */
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { projectRoot } from '../../src/base/paths.ts';
+import { canonicalSha256 } from '../../src/receipts/canonical.ts';
 import { receiptBytes } from '../../src/receipts/receipt.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { type ProvedReceipt, provedReceipt } from '../receipts/proved.ts';
@@ -26,12 +27,15 @@ describe.skipIf(!hasEd25519)('examples/verify-receipt', () => {
   });
 
   function verify(files: {
+    /** Text of the file with the receipt. */
+    readonly response?: string;
     readonly jws?: string;
     readonly jwks?: unknown;
     readonly proof?: string;
     readonly logKey?: string;
   }) {
     const { jws, jwks, proof, logKey } = { ...proved, ...files };
+    const { response = JSON.stringify({ success: true, data: { receipt: { jws } } }) } = files;
     const file = (name: string, text: string): string => {
       const path = join(folder.path, name);
       writeFileSync(path, text);
@@ -39,7 +43,7 @@ describe.skipIf(!hasEd25519)('examples/verify-receipt', () => {
     };
     const args = [
       join(projectRoot, 'examples', 'verify-receipt', 'verify.py'),
-      file('response.json', JSON.stringify({ success: true, data: { receipt: { jws } } })),
+      file('response.json', response),
       file('jwks.json', JSON.stringify(jwks)),
       ...(proof === '' ? [] : [file('receipt.tlog-proof', proof), logKey]),
     ];
@@ -58,6 +62,44 @@ describe.skipIf(!hasEd25519)('examples/verify-receipt', () => {
     ]);
     expect(text).toContain('subject: ["eip155:1:0x098B716B8Aaf21512996dC57EB0615e2383E2f96"]');
     expect(verify({ proof: '' })).toEqual({ status: 0, text: expect.stringMatching(/\nvalid\n$/) });
+  });
+
+  it('has at most 60 lines', () => {
+    const text = readFileSync(join(projectRoot, 'examples', 'verify-receipt', 'verify.py'), 'utf8');
+    expect(text.split('\n').length - 1).toBeLessThanOrEqual(60);
+  });
+
+  it('compares the answer in the file with the one that was signed', async () => {
+    const answer = {
+      verdict: 'danger',
+      numbers: [
+        0, -0, 1, 100, -7.5, 1e-6, 1e-7, 1.5e-7, 1e20, 1e21, 1.25e22, 402393681778563700, 5e-324, 0.1,
+      ],
+      names: { '\ufb33': 1, '😀': 'é\u2028\u000f"\\', '\r': [true, false, null] },
+    };
+    const { sign, receipt } = proved;
+    const jws = await sign({ ...receipt, answerSha256: canonicalSha256(answer) });
+    const response = (of: object): string =>
+      JSON.stringify({ success: true, data: { ...of, screeningId: 'x', receipt: { jws } } });
+    expect(verify({ response: response(answer), proof: '' })).toEqual({
+      status: 0,
+      text: expect.stringContaining('the answer in the file is the one that was signed'),
+    });
+    for (const [text, problem] of [
+      [response({ ...answer, verdict: 'safe' }), 'is not the one that was signed'],
+      // As if it were a line with its proof, or a record of a receipt.
+      [response({ ...answer, verdict: 'safe', line: 0, path: [] }), 'is not the one that was signed'],
+      [
+        response({ ...answer, verdict: 'safe', evidence: {}, issuedTo: 'x' }),
+        'is not the one that was signed',
+      ],
+      [response(answer).replace('"verdict"', '"verdict":"safe","verdict"'), 'given twice'],
+      [response(answer).replace('[0,', '[NaN,'), 'NaN is no number'],
+    ] as const)
+      expect([text, verify({ response: text, proof: '' })]).toEqual([
+        text,
+        { status: 1, text: expect.stringContaining(problem) },
+      ]);
   });
 
   it('refuses what is forged', async () => {

@@ -176,6 +176,8 @@ export async function verifyLine(
   { line, salt, path, text }: ProvedLine,
 ): Promise<void> {
   if (lines === null) throw new ReceiptError('receipt: binds no lines.');
+  // Encoded, it would be the same bytes as U+FFFD.
+  if (/[\ud800-\udfff]/u.test(text)) throw new ReceiptError('text: has a surrogate without its pair.');
   const leaf = await sha256(Uint8Array.of(LEAF), hex(salt, 'salt', SALT_DIGITS), utf8(text));
   const siblings = path.map((hash) => hex(hash, 'path', 2 * HASH_BYTES));
   if ((await rootOf(leaf, line, lines.count, siblings)) !== lines.root)
