@@ -17,6 +17,7 @@ const output = join(root, 'dist', 'dashboard', 'manifest.json');
 /** What the build reads: also the parser of addresses of the server, facts of its data, and the verification of the client. */
 const SOURCES = [
   'dashboard/src',
+  'src/base/json-names.ts',
   'sdk/typescript/src/receipts.ts',
   'sdk/typescript/src/receipt-proofs.ts',
   'data/categories.json',

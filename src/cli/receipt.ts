@@ -3,7 +3,8 @@ import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import type { Command } from 'commander';
 import { isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { canonicalSha256 } from '../receipts/canonical.ts';
+import { repeatedName } from '../base/json-names.ts';
+import { canonicalObject, canonicalSha256, textSha256 } from '../receipts/canonical.ts';
 import { parseJwks, type ReceiptJwks, type VerifiedReceipt, verifyJws } from '../receipts/jws.ts';
 import { jwksOf, type SigningKey } from '../receipts/keys.ts';
 import { RECEIPT_LIMITS } from '../receipts/limits.ts';
@@ -17,6 +18,8 @@ import { answerLine, isBound, isLine, isResultOf } from './receipt-lines.ts';
 import type { Services } from './services.ts';
 
 type Values = Readonly<Record<string, unknown>>;
+
+const SHOWN_NAME_MAX = 64;
 
 /** Reads a file as text. A larger file than a receipt can have is refused before it is read. */
 function readText(path: string): string {
@@ -38,11 +41,18 @@ function readText(path: string): string {
 }
 
 function parsed(path: string, text: string): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch (cause) {
     throw new AssayError('INVALID_FILE', `${path}: is not JSON: ${messageOf(cause)}.`, { cause });
   }
+  const twice = repeatedName(text);
+  if (twice === null) return value;
+  throw new AssayError(
+    'INVALID_FILE',
+    `${path}: has the member ${JSON.stringify(twice.slice(0, SHOWN_NAME_MAX))} twice; another reader may take the other one.`,
+  );
 }
 
 const objectOf = (value: unknown): Values =>
@@ -112,6 +122,8 @@ interface VerifyReport {
   readonly sha256: string;
   /** Null if the file holds no answer. */
   readonly isAnswerEqual: boolean | null;
+  /** Whether the receipt is of the request in the file of `--request`; null without it. */
+  readonly isRequestEqual: boolean | null;
   /** Whether the evidence and the policy in the file are those of the receipt; null if the file is not a record of a receipt. */
   readonly isRecordEqual: boolean | null;
   /** Whether the receipt binds the line in the file; null if the file is not a line with its proof. */
@@ -123,7 +135,7 @@ interface VerifyReport {
 }
 
 /** What `assay receipt verify` checks beside the signature. */
-type LineChecks = Pick<VerifyReport, 'isLineBound' | 'isResultEqual' | 'logged'>;
+type LineChecks = Pick<VerifyReport, 'isRequestEqual' | 'isLineBound' | 'isResultEqual' | 'logged'>;
 
 const secondsTime = (seconds: number): string => isoTime(seconds * 1000);
 
@@ -134,7 +146,8 @@ function reportOf(
 ): VerifyReport {
   const record = data !== null && isRecord(data) ? data : null;
   // Beside the receipt of lines is a line, and never an answer.
-  const answered = record === null && data !== null && !isLine(data) ? data : null;
+  const isAnswer = data !== null && !isLine(data) && Object.keys(data).some((name) => name !== 'receipt');
+  const answered = record === null && isAnswer ? data : null;
   return {
     id: receipt.id,
     kind: receipt.kind,
@@ -192,15 +205,21 @@ function verifyLines(report: VerifyReport): readonly string[] {
 const FAILURES = {
   isAnswerEqual: 'the answer is not the one that was signed',
   isRecordEqual: 'the evidence or the policy is not that of the receipt',
+  isRequestEqual: 'the receipt is of another request',
   isLineBound: 'the line is not one that the receipt binds',
   isResultEqual: 'the result is not the one that the receipt binds',
 } as const;
 
 /** Lines about the proofs in the files of the command. */
-function proofLines({ isLineBound, isResultEqual, logged }: VerifyReport): readonly string[] {
+function proofLines({ isRequestEqual, isLineBound, isResultEqual, logged }: VerifyReport): readonly string[] {
   const said = (is: boolean | null, yes: string, no: string): readonly string[] =>
     is === null ? [] : [is ? yes : no];
   return [
+    ...said(
+      isRequestEqual,
+      'The receipt is of the request in its file.',
+      'The receipt is NOT of the request in its file.',
+    ),
     ...said(
       isLineBound,
       'The receipt binds the line in the file.',
@@ -218,6 +237,7 @@ function proofLines({ isLineBound, isResultEqual, logged }: VerifyReport): reado
 }
 
 interface VerifyOptions extends JwksOption {
+  readonly request?: string;
   readonly lines?: string;
   readonly answer?: string;
   readonly proof?: string;
@@ -229,7 +249,7 @@ async function lineChecks(
   file: string,
   { receipt }: VerifiedReceipt,
   data: Values | null,
-  { lines, answer: answerFile, proof, logKey }: VerifyOptions,
+  { request, lines, answer: answerFile, proof, logKey }: VerifyOptions,
 ): Promise<LineChecks> {
   if ((proof === undefined) !== (logKey === undefined))
     throw new AssayError('INVALID_REQUEST', '--proof and --log-key: must be given together.');
@@ -242,6 +262,7 @@ async function lineChecks(
       `${file}: must be a response of GET /receipts/{id}/lines/{line} for --answer.`,
     );
   return {
+    isRequestEqual: request === undefined ? null : isOfRequest(receipt, parsed(request, readText(request))),
     isLineBound: hasLine ? isBound(receipt, data, added, file) : null,
     isResultEqual:
       lines === undefined
@@ -249,6 +270,13 @@ async function lineChecks(
         : await isResultOf(receipt, objectOf(data?.evidence), { result: lines, record: file }),
     logged: proof === undefined || logKey === undefined ? null : loggedOf(receipt, proof, logKey),
   };
+}
+
+/** Fields of a request that are not part of its hash: they do not change the answer. */
+const NOT_HASHED: ReadonlySet<string> = new Set(['receipt', 'verifier', 'save']);
+
+function isOfRequest({ requestSha256 }: Receipt, request: unknown): boolean {
+  return textSha256(canonicalObject(objectOf(request), NOT_HASHED)) === requestSha256;
 }
 
 function loggedOf(receipt: Receipt, path: string, logKey: string): LineChecks['logged'] {
@@ -320,6 +348,10 @@ export function addReceiptCommand(
     )
     .argument('<file>', 'a JWS, or a response with a receipt or a proof')
     .option('--jwks <file>', 'keys of the issuer (default: those of this installation)')
+    .option(
+      '--request <file>',
+      'the request as JSON: verify that the receipt is of it, and not of another one',
+    )
     .option(
       '--lines <file>',
       'result of a bulk job; the file must be the record of its receipt (GET /receipts/{id})',

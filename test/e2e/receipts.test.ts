@@ -308,10 +308,29 @@ describe('receipts of the program', () => {
       ],
       ['policy', { ...data, policy: { ...data.policy, version: 'other' } }, 1, 'is NOT that of the receipt'],
       ['id', { ...data, id: '01kaq2z8g00000000000000000' }, 1, 'is NOT that of the receipt'],
+      ['alone', { receipt }, 0, 'The signature is valid'],
     ] as const) {
       const path = file(`${name}-data.json`, JSON.stringify({ success: true, data: content }));
       const verified = await world.run(['receipt', 'verify', path]);
       expect([name, verified.code, verified.out]).toEqual([name, code, expect.stringContaining(line)]);
+    }
+    // Another reader of the file sees that it is safe.
+    const twice = JSON.stringify(json).replace('"verdict":', '"verdict":"safe","verdict":');
+    const ambiguous = await world.run(['receipt', 'verify', file('twice.json', twice)]);
+    expect([ambiguous.code, ambiguous.err]).toEqual([1, expect.stringContaining('"verdict" twice')]);
+    for (const [asked, code, line] of [
+      [{ chain: 'ETH', address: LAZARUS, receipt: 'jws' }, 0, 'is of the request in its file'],
+      [{ chain: 'BSC', address: LAZARUS }, 1, 'is NOT of the request'],
+    ] as const) {
+      const request = file('request.json', JSON.stringify(asked));
+      const { out, ...outcome } = await world.run([
+        'receipt',
+        'verify',
+        '--request',
+        request,
+        file('whole.json', JSON.stringify(json)),
+      ]);
+      expect([outcome.code, out]).toEqual([code, expect.stringContaining(line)]);
     }
     const shown = await world.run(['receipt', 'show', receipt.id]);
     const verified = await world.run(['receipt', 'verify', file('shown.json', shown.out)]);

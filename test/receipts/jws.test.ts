@@ -25,11 +25,11 @@ function newKey(more: Partial<ReceiptJwk> = {}) {
   } as const;
   const signed = async (receipt: Receipt): Promise<string> => signedJws(receipt, kid, privateKey);
   /** A JWS with any header and payload, signed with this key. */
-  const forged = (header: object, payload: string | Uint8Array): string => {
-    const text = `${base64url(JSON.stringify(header))}.${base64url(payload)}`;
-    return `${text}.${sign(null, Buffer.from(text), privateKey).toString('base64url')}`;
-  };
-  return { jwk, kid, signed, forged };
+  const forged = (header: object, payload: string | Uint8Array): string =>
+    signedText(`${base64url(JSON.stringify(header))}.${base64url(payload)}`);
+  const signedText = (text: string): string =>
+    `${text}.${sign(null, Buffer.from(text), privateKey).toString('base64url')}`;
+  return { jwk, kid, signed, forged, signedText };
 }
 
 const base64url = (text: string | Uint8Array): string => Buffer.from(text).toString('base64url');
@@ -191,6 +191,18 @@ describe('a receipt as JWS', () => {
     ['a list', []],
   ])('is refused with %s', (_, payload) => {
     expect(() => verifyJws(key.forged(header(), JSON.stringify(payload)), jwks())).toThrow('receipt: ');
+  });
+
+  it('is refused with a header that has a member twice, or another order', () => {
+    const body = base64url(receiptBytes(receipt));
+    const { alg, kid, typ } = header();
+    for (const head of [
+      `{"alg":"none","alg":"${alg}","kid":"${kid}","typ":"${typ}"}`,
+      `{"kid":"${kid}","alg":"${alg}","typ":"${typ}"}`,
+    ])
+      expect(() => verifyJws(key.signedText(`${base64url(head)}.${body}`), jwks())).toThrow(
+        'the header is not in canonical form',
+      );
   });
 
   it('is refused if it is not UTF-8, or not JSON', () => {

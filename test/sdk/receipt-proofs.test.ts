@@ -1,6 +1,7 @@
 /** Proofs in the TypeScript and the Python client: that a receipt is in the log, and that it binds a line. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ReceiptError } from '../../sdk/typescript/src/core/errors.ts';
@@ -8,6 +9,7 @@ import { verifyLine, verifyLogProof } from '../../sdk/typescript/src/receipt-pro
 import { combine, inclusionParts, MerkleFrontier, type TreeNode } from '../../src/base/merkle.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { LineLeaves, lineSalt } from '../../src/base/salted-lines.ts';
+import { tempFolder } from '../accounts/temp-folder.ts';
 import { type ProvedReceipt, provedReceipt } from '../receipts/proved.ts';
 import { findPython, runPython } from '../setup/python.ts';
 
@@ -18,7 +20,13 @@ const hasEd25519 =
     0;
 
 const SECRET = Buffer.alloc(32, 9);
-const TEXTS = Array.from({ length: 11 }, (_, line) => `{"address":"0x${line}","note":"é😀"}`);
+const LINES =
+  1 +
+  Array.from({ length: 2_000 }, (_, line) => lineSalt(SECRET, line)).findIndex(
+    ({ 15: last }) => last === 0x20,
+  );
+/** With a line whose salt ends with the byte of a space. */
+const TEXTS = Array.from({ length: LINES }, (_, line) => `{"address":"0x${line}","note":"é😀\ufffd"}`);
 
 /** Returns the proofs of all lines, and their tree. */
 function provedLines() {
@@ -68,7 +76,8 @@ describe('proofs of receipts in the clients', () => {
   ];
   const forgedLines = (() => {
     const [first, second] = proofs;
-    if (first === undefined || second === undefined) throw new Error('no lines');
+    const [spaced, replaced] = [proofs.find(({ salt }) => salt.endsWith('20')), proofs.at(-1)];
+    if (!first || !second || !spaced || !replaced) throw new Error('no lines');
     return [
       ['another text', { ...first, text: second.text }],
       ['another line', { ...first, line: 1 }],
@@ -76,6 +85,10 @@ describe('proofs of receipts in the clients', () => {
       ['a short path', { ...first, path: first.path.slice(1) }],
       ['a long path', { ...first, path: [...first.path, createHash('sha256').digest('hex')] }],
       ['a line after the last', { ...first, line: TEXTS.length }],
+      ['a line that is no whole number', { ...first, line: 0.5 }],
+      // White space in place of the last byte of the salt, which is put before the text.
+      ['a salt that is short', { ...spaced, salt: `${spaced.salt.slice(0, 30)}  `, text: ` ${spaced.text}` }],
+      ['a text with a lone surrogate', { ...replaced, text: replaced.text.replace('\ufffd', '\ud800') }],
     ] as const;
   })();
 
@@ -103,7 +116,7 @@ describe('proofs of receipts in the clients', () => {
 import json, sys
 sys.path.insert(0, ${JSON.stringify(join(projectRoot, 'sdk', 'python'))})
 from assay import ReceiptError, verify_line, verify_log_proof
-given = json.loads(sys.argv[1])
+given = json.load(open(sys.argv[1], encoding='utf-8'))
 assert verify_log_proof(*given["genuine"]) == {"origin": "log.example/assay", "index": 300, "size": 700}
 for proof in given["proofs"]:
     verify_line({"lines": given["lines"]}, **proof)
@@ -113,6 +126,9 @@ def refused(call, name):
     except ReceiptError:
         return
     raise SystemExit("not refused: " + name)
+underscored = [given["genuine"][0].replace("index 300", "index 3_00"), *given["genuine"][1:]]
+refused(lambda: verify_log_proof(*underscored), "a number with an underscore")
+refused(lambda: verify_line({"lines": given["lines"]}, **{**given["proofs"][0], "path": [None]}), "a path of nothing")
 for name, proof, jws, key, _ in given["forged"]:
     refused(lambda: verify_log_proof(proof, jws, key), name)
 for name, proof in given["forgedLines"]:
@@ -123,7 +139,11 @@ print("done")
       genuine: [proved.proof, proved.jws, proved.logKey],
       ...{ proofs, lines, forgedLines, forged: forgedLogProofs() },
     };
+    // As a file: they are longer than an argument may be.
+    const folder = tempFolder();
+    writeFileSync(join(folder.path, 'given.json'), JSON.stringify(given));
     if (python !== null)
-      expect(await runPython(python, ['-c', program, JSON.stringify(given)])).toBe('done\n');
+      expect(await runPython(python, ['-c', program, join(folder.path, 'given.json')])).toBe('done\n');
+    folder.remove();
   });
 });

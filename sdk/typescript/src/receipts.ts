@@ -139,6 +139,9 @@ const sha256 = async (text: string): Promise<string> => {
   return hexOf(new Uint8Array(await subtle.digest('SHA-256', utf8(text))));
 };
 
+/** Returns the SHA-256 of the canonical text of JSON data, as a receipt binds it. */
+export const canonicalSha256 = (value: unknown): Promise<string> => sha256(canonical(value));
+
 /** Returns bytes as hexadecimal digits. */
 export const hexOf = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -183,12 +186,9 @@ export async function verifyReceipt(
     throw new ReceiptError(
       'issuedAt: is in the future: the clock of the issuer or of this machine is wrong.',
     );
-  if (answer !== undefined && (await sha256(canonical(without(answer, ADDED)))) !== receipt.answerSha256)
+  if (answer !== undefined && (await canonicalSha256(without(answer, ADDED))) !== receipt.answerSha256)
     throw new ReceiptError('answer: is not the one that was signed.');
-  if (
-    request !== undefined &&
-    (await sha256(canonical(without(request, UNHASHED)))) !== receipt.requestSha256
-  )
+  if (request !== undefined && (await canonicalSha256(without(request, UNHASHED))) !== receipt.requestSha256)
     throw new ReceiptError('request: the receipt is of another request.');
   return receipt;
 }

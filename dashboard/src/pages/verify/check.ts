@@ -1,6 +1,7 @@
 /** Checks a pasted receipt with what was pasted beside it. It sends nothing, and needs no server. */
 import { verifyLine, verifyLogProof } from '../../../../sdk/typescript/src/receipt-proofs.ts';
-import { type Receipt, verifyReceipt } from '../../../../sdk/typescript/src/receipts.ts';
+import { canonicalSha256, type Receipt, verifyReceipt } from '../../../../sdk/typescript/src/receipts.ts';
+import { repeatedName } from '../../../../src/base/json-names.ts';
 import type { ReceiptCode } from './code.ts';
 import { receiptSha256 } from './code.ts';
 
@@ -47,17 +48,42 @@ const isValues = (value: unknown): value is Values =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function parsed(text: string, field: PastedField): Values {
+  let value: unknown = null;
   try {
-    const value: unknown = JSON.parse(text);
-    if (isValues(value)) return value;
+    value = JSON.parse(text);
   } catch {
     // Reported below.
   }
-  throw new PastedError(field, `${field}: must be a JSON object.`);
+  if (!isValues(value)) throw new PastedError(field, `${field}: must be a JSON object.`);
+  const twice = repeatedName(text);
+  if (twice === null) return value;
+  const name = JSON.stringify(twice.slice(0, SHOWN_NAME_MAX));
+  throw new PastedError(
+    field,
+    `${field}: has the member ${name} twice; another reader may take the other one.`,
+  );
 }
 
-/** Names of a stored receipt with its evidence, as `GET /receipts/{id}` returns it: no answer is beside it. */
-const isRecord = (data: Values): boolean => 'evidence' in data && 'issuedTo' in data;
+const SHOWN_NAME_MAX = 64;
+
+/** Members of a stored receipt with its evidence, as `GET /receipts/{id}` and `assay receipt show` return it: no answer is beside it. */
+const RECORD_MEMBERS: ReadonlySet<string> = new Set([
+  ...['id', 'kind', 'issuedAt', 'expiresAt', 'issuedTo', 'sha256', 'erasedAt', 'jws', 'evidence', 'policy'],
+  ...['accountId', 'issuedAtMs', 'expiresAtMs', 'kid', 'erasedAtMs'],
+]);
+
+/** Whether a file is a stored receipt. One more member makes it an answer: evidence that is added to a changed answer must not hide it. */
+const isRecord = (data: Values): boolean => Object.keys(data).every((name) => RECORD_MEMBERS.has(name));
+
+/** Checks that the evidence and the policy of a stored receipt are those that it binds. */
+async function checkRecord({ evidence, policy }: Values, receipt: Receipt): Promise<void> {
+  for (const [name, value, hash] of [
+    ['evidence', evidence, receipt.evidenceSha256],
+    ['policy', policy, receipt.policySha256],
+  ] as const)
+    if ((value ?? null) !== null && (await canonicalSha256(value)) !== hash)
+      throw new PastedError('receipt', `${name}: is not that of the receipt.`);
+}
 
 interface ReceiptText {
   readonly jws: string;
@@ -114,8 +140,10 @@ export async function checkPasted(
   const receipt = await about('receipt', () => verifyReceipt(jws, jwks, { allowExpired: true }));
   const ofCode = code === null ? null : await checkCode(jws, receipt, code);
   const isLine = data !== null && typeof data.line === 'number' && Array.isArray(data.path);
-  const answer =
-    data === null || isLine || isRecord(data) || Object.keys(data).length === 1 ? undefined : data;
+  const isStored = data !== null && isRecord(data);
+  const isAlone = data === null || isStored || Object.keys(data).every((name) => name === 'receipt');
+  const answer = isLine || isAlone ? undefined : data;
+  if (isStored) await checkRecord(data, receipt);
   if (isLine)
     await about('receipt', () => verifyLine(receipt, data as unknown as Parameters<typeof verifyLine>[1]));
   if (answer !== undefined)
