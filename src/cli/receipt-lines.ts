@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { AssayError } from '../base/errors.ts';
 import { HASH_BYTES, isIncluded, MerkleFrontier } from '../base/merkle.ts';
 import { LINE_SALT_BYTES, LINE_SECRET_BYTES, LineLeaves, lineSalt } from '../base/salted-lines.ts';
+import { RECEIPT_LIMITS } from '../receipts/limits.ts';
 import type { Receipt } from '../receipts/receipt.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -72,6 +73,8 @@ export async function isResultOf(
       begun = Buffer.alloc(0);
       at = end + 1;
     }
+    if (begun.length + piece.length - at > RECEIPT_LIMITS.receiptFileBytesMax)
+      throw refuse(result, `has a line of more than ${RECEIPT_LIMITS.receiptFileBytesMax} bytes`);
     begun = Buffer.concat([begun, piece.subarray(at)]);
     if (tree.size > lines.count) return false;
   }

@@ -385,6 +385,9 @@ describe('receipts of the program', () => {
     expect([refused.code, refused.out]).toEqual([1, expect.stringContaining('NOT bind')]);
     for (const wrong of [`/receipts/${batch.id}/lines/999999`, `/receipts/${batch.id}/lines/x`])
       expect((await call('GET', wrong)).status).toBeGreaterThanOrEqual(400);
+    expect((await call('GET', `/receipts/${batch.id}/lines/x`)).json).toMatchObject({
+      error: 'line: must be in the documented format: Number of the line, from 0.',
+    });
   }, 120_000);
 
   it('binds the result of a bulk job, and each of its lines', async () => {
@@ -436,6 +439,8 @@ describe('receipts of the program', () => {
       ['shorter', result.slice(0, result.indexOf('\n') + 1), 1],
       ['longer', `${result}{}\n`, 1],
       ['changed', result.replace('true', 'false'), 1],
+      // One line, of which no result has as much.
+      ['endless', `${result}${'x'.repeat(5 * 1024 * 1024)}`, 1],
     ] as const) {
       const lines = file(`${name}.ndjson`, content);
       const verified = await world.run(['receipt', 'verify', recordFile, '--lines', lines]);

@@ -125,6 +125,14 @@ type Params = Readonly<Record<string, unknown>>;
 
 const articleOf = (type: string): string => (/^[aeio]/.test(type) ? `an ${type}` : `a ${type}`);
 
+/** A description is a phrase, or sentences that end with a full stop. */
+function formatSentence(description: unknown): string {
+  if (typeof description !== 'string') return 'must be in the documented format';
+  return description.endsWith('.')
+    ? `must be in the documented format: ${description.slice(0, -1)}`
+    : `must be ${description}`;
+}
+
 /** Sentences for the schema keywords, appended to the name of the field. */
 const SENTENCES: Readonly<Record<string, (params: Params, schema: Params) => string>> = {
   type: (params) => `must be ${articleOf(String(params.type))}`,
@@ -137,7 +145,7 @@ const SENTENCES: Readonly<Record<string, (params: Params, schema: Params) => str
   enum: (params) => `must be one of ${[params.allowedValues].flat().join(', ')}`,
   minProperties: (_params, { properties }) =>
     `must have at least one of the fields ${Object.keys(properties ?? {}).join(', ')}`,
-  pattern: (_params, schema) => `must be ${schema.description ?? 'in the documented format'}`,
+  pattern: (_params, { description }) => formatSentence(description),
 };
 
 /** `/items/0/name` as `items[0].name`. */
