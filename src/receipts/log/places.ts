@@ -1,5 +1,5 @@
 /** The places of a log's files: they are read from a folder or a URL, and published to a folder or an object store. */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { mkdir, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AssayError, messageOf } from '../../base/errors.ts';
@@ -8,7 +8,7 @@ import { checkOutboundUrl, createOutboundAgent, type OutboundPolicy } from '../.
 import { undici } from '../../base/undici.ts';
 import { bodyUpTo, discard } from '../../replication/http/source.ts';
 import type { S3Client } from '../../replication/s3/client.ts';
-import { syncFolder } from '../../state/atomic-file.ts';
+import { syncFolder, writeTextAtomically } from '../../state/atomic-file.ts';
 import { asStorageFull } from '../../state/storage.ts';
 import { LOG_LIMITS } from './limits.ts';
 import { TILE_WIDTH, type TileName, tilePath } from './tiles.ts';
@@ -182,6 +182,9 @@ export function tilesIn(source: Pick<LogSource, 'name' | 'read'>): (tile: TileNa
   };
 }
 
-/** Writes a checkpoint that is remembered, for `assay log audit`. */
-export const rememberCheckpoint = (path: string, text: string): void =>
-  writeFileSync(path, text, { mode: 0o644 });
+/**
+ * Writes a checkpoint that is remembered, for `assay log audit`. The earlier one stays if that fails: without it, a rollback is not noticed.
+ *
+ * @throws STORAGE_FULL
+ */
+export const rememberCheckpoint = (path: string, text: string): void => writeTextAtomically(path, text);
