@@ -10,8 +10,8 @@ import type { Services } from '../../src/cli/services.ts';
 import { folderTarget } from '../../src/receipts/log/places.ts';
 import { LogPublisher } from '../../src/receipts/log/publish.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
-import { PROGRAM } from '../setup/program-path.ts';
 import { entriesOf, type OpenedLog, openLog } from '../receipts/log/world.ts';
+import { PROGRAM } from '../setup/program-path.ts';
 
 describe('assay log', () => {
   let folder: TempFolder;
@@ -120,18 +120,21 @@ describe('assay log', () => {
     expect(wrongKey.err).toContain('has no signature of the key');
   });
 
-  it.skipIf(process.platform === 'win32')('keeps the remembered checkpoint if the next one cannot be written', () => {
-    const seen = join(folder.path, 'kept');
-    const command = ['log', 'audit', seen, site, '--remember'];
-    const environment = { PATH: process.env.PATH, ASSAY_DATA_DIR: join(folder.path, 'none') };
-    const program = [process.execPath, PROGRAM, ...command];
-    expect(spawnSync(program[0] as string, program.slice(1), { env: environment }).status).toBe(0);
-    const before = readFileSync(seen, 'utf8');
-    // No file may get a byte, as on a full disk.
-    const full = spawnSync('sh', ['-c', 'ulimit -f 0; exec "$@"', 'sh', ...program], { env: environment });
-    expect(full.status).not.toBe(0);
-    expect(readFileSync(seen, 'utf8')).toBe(before);
-  });
+  it.skipIf(process.platform === 'win32')(
+    'keeps the remembered checkpoint if the next one cannot be written',
+    () => {
+      const seen = join(folder.path, 'kept');
+      const command = ['log', 'audit', seen, site, '--remember'];
+      const environment = { PATH: process.env.PATH, ASSAY_DATA_DIR: join(folder.path, 'none') };
+      const program = [process.execPath, PROGRAM, ...command];
+      expect(spawnSync(program[0] as string, program.slice(1), { env: environment }).status).toBe(0);
+      const before = readFileSync(seen, 'utf8');
+      // No file may get a byte, as on a full disk.
+      const full = spawnSync('sh', ['-c', 'ulimit -f 0; exec "$@"', 'sh', ...program], { env: environment });
+      expect(full.status).not.toBe(0);
+      expect(readFileSync(seen, 'utf8')).toBe(before);
+    },
+  );
 
   it('rejects a key of another form, and a folder that is no log', async () => {
     expect(await run('verify', site, '--key', 'nonsense')).toMatchObject({ code: 2 });

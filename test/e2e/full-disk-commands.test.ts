@@ -84,7 +84,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'graph push': 'writes to another server',
   'log key': 'reads the log of an installation, which a server creates',
   'log verify': 'reads the log of an installation, which a server creates',
-  'log audit': 'reads a log that is published elsewhere, and writes one file of the auditor: test/cli/log.test.ts',
+  'log audit':
+    'reads a log that is published elsewhere, and writes one file of the auditor: test/cli/log.test.ts',
   'oracle push': 'sends to a node, and writes a tree that oracle status also writes',
   'oracle status': 'asks a node, and writes a tree: test/receipts/oracle',
   mcp: 'passes calls on to a server, and writes nothing',
