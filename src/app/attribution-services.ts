@@ -1,9 +1,12 @@
 /** Connects the rules that derive labels with the stores and nodes of this machine. */
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { explainAddress } from '../attribution/explain.ts';
+import { ChainFollower } from '../attribution/follow-chain.ts';
 import { loadLogContracts } from '../attribution/logs/contracts.ts';
 import type { LogReader } from '../attribution/logs/read.ts';
 import { attributeChain, requireAttributable } from '../attribution/run.ts';
+import { startAttributionKeeping } from '../attribution/start.ts';
 import {
   type AttributionStore,
   attributionFileOf,
@@ -12,24 +15,38 @@ import {
 } from '../attribution/store.ts';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
 import type { OpenedOnce } from '../base/opened-once.ts';
-import { type ChainId, isEvm } from '../chains/registry.ts';
+import { projectRoot } from '../base/paths.ts';
+import { CHAINS, type ChainId, isEvm } from '../chains/registry.ts';
 import type { AttributionServices } from '../cli/services.ts';
+import type { Config } from '../config/config.ts';
+import type { LabelReader } from '../labels/index/reader.ts';
 import { parseSubject } from '../screening/subject.ts';
-import type { ChainServices } from './chain-services.ts';
+import { type ChainServices, transfersFolderOf } from './chain-services.ts';
 import type { LabelServices } from './label-services.ts';
 
+const MINUTE_MS = 60_000;
+/** Applies the rules to a chain and publishes the labels. */
+const RUN_COMMAND = ['attribute', 'run', '--logs', 'known', '--publish', '--json'];
+
 export interface AttributionParts extends Pick<OpenedOnce, 'once'> {
-  readonly dataDir: string;
+  readonly config: Pick<Config, 'dataDir' | 'attributeMinutes' | 'logLevel'>;
   readonly clock: Clock;
-  readonly chains: Pick<ChainServices, 'adapters' | 'transferStores'>;
-  readonly labels: Pick<LabelServices, 'importDeps' | 'snapshots' | 'requireBuilder'>;
+  readonly log: Logger;
+  readonly chains: Pick<ChainServices, 'adapters' | 'chainAdapters' | 'transferStores'>;
+  readonly labels: Pick<
+    LabelServices,
+    'importDeps' | 'snapshots' | 'snapshotsFolder' | 'requireBuilder' | 'pullsFrom'
+  >;
 }
 
 /** The attributions of all chains, open for reading. A chain on which the rules never ran has none; it is looked for again each time. */
 class AttributionReaders {
   readonly #folder: string;
   readonly #open = new Map<ChainId, AttributionStore>();
+  /** A process can open an environment in one mode only: if a thread of it writes, readers share its mode. */
+  isWritten = false;
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -38,7 +55,8 @@ class AttributionReaders {
   of(chain: ChainId): AttributionStore | null {
     const known = this.#open.get(chain);
     if (known !== undefined) return known;
-    const store = openAttributionStore(this.#folder, chain, true);
+    if (!existsSync(attributionFileOf(this.#folder, chain))) return null;
+    const store = openAttributionStore(this.#folder, chain, !this.isWritten);
     if (store !== null) this.#open.set(chain, store);
     return store;
   }
@@ -59,29 +77,55 @@ async function logReaderOf(chain: ChainId, { chains }: AttributionParts): Promis
 
 /** Creates the services of `assay attribute`. */
 export function createAttributionServices(parts: AttributionParts): AttributionServices {
-  const { dataDir, clock, chains, labels } = parts;
-  const folder = attributionFolderOf(dataDir);
+  const { config, clock, log, chains, labels } = parts;
+  const folder = attributionFolderOf(config.dataDir);
   const readers = parts.once(
     () => new AttributionReaders(folder),
     (open) => open.close(),
   );
   return {
+    follower(chain, transfers) {
+      if (labels.pullsFrom !== null || !existsSync(attributionFileOf(folder, chain))) return null;
+      const store = openAttributionStore(folder, chain, false);
+      if (store === null) return null;
+      const current = (): LabelReader => labels.snapshots().current;
+      const follower = new ChainFollower(chain, { transfers, labels: current, store, folder, clock });
+      return { follow: () => follower.follow(), close: () => store.close() };
+    },
+    keep() {
+      if (labels.pullsFrom !== null) return null;
+      readers().isWritten = true;
+      return startAttributionKeeping(
+        {
+          folder,
+          snapshotsFolder: labels.snapshotsFolder,
+          transfersFolder: transfersFolderOf(config.dataDir),
+          intervalMs: config.attributeMinutes * MINUTE_MS,
+          logChains: CHAINS.map(({ id }) => id).filter(
+            (id) => isEvm(id) && chains.chainAdapters.isConfigured(id, 'rpc'),
+          ),
+          logLevel: config.logLevel,
+          runCommand: [process.execPath, join(projectRoot, 'dist', 'src', 'main.js'), ...RUN_COMMAND],
+        },
+        { log },
+      );
+    },
     isActive: (chain) => existsSync(attributionFileOf(folder, chain)),
-    async run(chain, { readLogs, transfers, ...options }) {
+    async run(chain, { logs, transfers, ...options }) {
       labels.requireBuilder();
       requireAttributable(chain);
       const store = openAttributionStore(folder, chain, false);
       if (store === null) throw new AssayError('INTERNAL', 'The attributions could not be created.');
       try {
         return await attributeChain(
-          { chain, folder, ...options },
+          { chain, folder, onlyKnownLogs: logs === 'known', ...options },
           {
             transfers: transfers ?? chains.transferStores.read(),
             labels: labels.snapshots().current,
             store,
             importing: labels.importDeps,
             clock,
-            logs: readLogs ? await logReaderOf(chain, parts) : null,
+            logs: logs === 'none' ? null : await logReaderOf(chain, parts),
             contracts: loadLogContracts(),
           },
         );

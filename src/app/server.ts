@@ -1,6 +1,7 @@
 /** The server: starts the services of one node in named steps, and stops them. */
 
 import { join } from 'node:path';
+import type { AttributionKeeping } from '../attribution/start.ts';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -81,7 +82,7 @@ export interface ServerDeps {
   readonly labels: LabelServices;
   readonly accounts: AccountServices;
   readonly screening: ScreeningServices;
-  readonly attribution: Pick<AttributionServices, 'explain'>;
+  readonly attribution: Pick<AttributionServices, 'explain' | 'keep'>;
   /** Paths of the stores of this installation, inside the data folder. */
   readonly storePaths: () => readonly string[];
   readonly workerFolders: WorkerFolders;
@@ -136,6 +137,7 @@ export class Server {
   readonly #stopped = new AbortController();
   #finishing: Promise<void> | null = null;
   #exposures: ExposureKeeping | null = null;
+  #attributions: AttributionKeeping | null = null;
   #refreshing: Refreshing | null = null;
 
   constructor(config: Config, roles: readonly Role[], deps: ServerDeps) {
@@ -206,6 +208,7 @@ export class Server {
     this.#followSnapshots(serving);
     this.#openBackgroundServices(serving);
     this.#startExposureKeeping();
+    this.#startAttributionKeeping();
     this.#startRefreshing();
     if (this.#answers) this.#startSavedScreenings();
     if (this.#answers) this.#startBilling(serving);
@@ -597,6 +600,11 @@ export class Server {
     );
   }
 
+  /** Follows the chains to which `assay attribute` was applied. A node without the roles api and listener reads no transfers. */
+  #startAttributionKeeping(): void {
+    if (this.#answers || this.#roles.includes('listener')) this.#attributions = this.#deps.attribution.keep();
+  }
+
   #startRefreshing(): void {
     const { clock, random, log } = this.#deps;
     const hours = this.#syncEveryHours;
@@ -644,6 +652,7 @@ export class Server {
           this.#refreshing?.stop(),
           ...this.#retentions.map((retention) => retention.stop()),
           this.#exposures?.stop(),
+          this.#attributions?.stop(),
           this.#replication?.close(),
           this.#app?.close(),
         ]),

@@ -5,15 +5,18 @@
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
+import { endReading } from '../base/reading.ts';
 import { type ChainId, chainOf, isEvm } from '../chains/registry.ts';
 import type { TransferStore } from '../graph/store.ts';
 import type { ImportDeps } from '../labels/import-report.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
+import { withLock } from '../labels/store-lock.ts';
 import { type Anchors, readAnchors } from './deposit/anchors.ts';
 import { DepositFollower, type FollowReport, type SweepReason, sweepReason } from './deposit/follow.ts';
 import { type DepositLabelsReport, importDepositLabels } from './deposit/labels.ts';
 import { sweepDeposits } from './deposit/sweep.ts';
-import type { LogContract } from './logs/contracts.ts';
+import { depositLockOf, logLockOf } from './follow-chain.ts';
+import { type LogContract, nameOfContract } from './logs/contracts.ts';
 import { importFactLabels } from './logs/labels.ts';
 import { type LogReader, type ReadLogsReport, readContractLogs } from './logs/read.ts';
 import type { AttributionStore } from './store.ts';
@@ -25,6 +28,8 @@ export interface AttributeOptions {
   readonly signal: AbortSignal;
   /** First block of the logs of a contract that was never read. */
   readonly fromBlock?: number;
+  /** Read only logs of contracts that were read before: the history of another one takes hours. Default: all contracts. */
+  readonly onlyKnownLogs?: boolean;
   readonly onProgress?: (step: string, done: number, total: number, unit: string) => void;
 }
 
@@ -60,6 +65,9 @@ export interface AttributeReport {
   /** Whether a dataset of labels changed, so that an index has to be built. */
   readonly changed: boolean;
 }
+
+/** How long a run waits for another one: following a block takes milliseconds, and a sweep can take an hour. */
+const LOCK_WAIT_MS = 10_000;
 
 /** Budget of one request for logs: a range of 2,000 blocks of a busy factory takes public nodes seconds. */
 const LOGS_MS = 30_000;
@@ -112,11 +120,13 @@ async function runDeposits(options: AttributeOptions, deps: AttributeDeps): Prom
 }
 
 async function runLogs(options: AttributeOptions, deps: AttributeDeps): Promise<ReadLogsReport[]> {
-  const { chain, signal, fromBlock = 0, onProgress } = options;
+  const { chain, signal, fromBlock = 0, onlyKnownLogs = false, onProgress } = options;
   const { logs: adapter, store } = deps;
   const reports: ReadLogsReport[] = [];
   if (adapter === null) return reports;
-  for (const contract of deps.contracts.filter((row) => row.chain === chain))
+  const wanted = (row: LogContract): boolean =>
+    row.chain === chain && (!onlyKnownLogs || store.cursor(nameOfContract(row)) !== null);
+  for (const contract of deps.contracts.filter(wanted))
     reports.push(
       await readContractLogs(
         {
@@ -142,9 +152,16 @@ export async function attributeChain(
 ): Promise<AttributeReport> {
   const { chain, signal } = options;
   requireAttributable(chain);
+  const { folder } = options;
   const before = deps.importing.store.revision();
-  const deposits = await runDeposits(options, deps);
-  const logs = await runLogs(options, deps);
+  const waiting = { waitMs: LOCK_WAIT_MS, signal };
+  const deposits = await withLock(depositLockOf(folder, chain), waiting, () => {
+    // What was read before the lock may be older than what its last holder wrote.
+    endReading();
+    return runDeposits(options, deps);
+  });
+  const logs =
+    deps.logs === null ? [] : await withLock(logLockOf(folder, chain), waiting, () => runLogs(options, deps));
   const facts = await importFactLabels(chain, deps.store, deps.importing, signal);
   await deps.store.flushed();
   return {

@@ -1,11 +1,12 @@
 /** `assay attribute <chain>` and `assay attribute explain <chain> <address>`: labels derived from the chain, and their evidence. */
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { AttributionAnswer, EvidenceTransaction } from '../attribution/explain.ts';
 import type { AttributeReport } from '../attribution/run.ts';
 import { parseChainId } from '../chains/registry.ts';
+import { type BuildIndexReport, buildLabelIndex } from '../labels/build-index.ts';
 import { answer, type Terminal, table, wholeNumber } from './context.ts';
 import { ruleText } from './lookup.ts';
-import { createProgress } from './progress.ts';
+import { createProgress, type Progress } from './progress.ts';
 import type { Services } from './services.ts';
 
 function depositLines({ deposits, chain }: AttributeReport): readonly string[] {
@@ -28,14 +29,50 @@ const logLine = ({ contract, logs, facts, reverted, ignored }: AttributeReport['
   `${contract}: ${logs} logs, ${facts} new facts` +
   `${reverted === 0 ? '' : `, ${reverted} reverted`}${ignored === 0 ? '' : `, ${ignored} ignored`}.`;
 
-const reportLines = (report: AttributeReport): readonly string[] => [
+const reportLines = (report: AttributeReport, isPublished: boolean): readonly string[] => [
   ...depositLines(report),
   ...report.logs.map(logLine),
   ...report.facts.map(({ source, labels }) => `${labels} labels of the source ${source}.`),
-  report.changed
-    ? 'Run `assay index build` to publish the labels.'
-    : 'The store already had all of these labels.',
+  isPublished
+    ? 'The labels are in force.'
+    : report.changed
+      ? 'Run `assay index build` to publish the labels.'
+      : 'The store already had all of these labels.',
 ];
+
+interface RunFlags {
+  readonly logs: 'all' | 'known' | false;
+  readonly fromBlock: string;
+  readonly publish?: boolean;
+  readonly json?: boolean;
+}
+
+/** Builds the index, as `assay index build` does. A snapshot that has all labels stays in force. */
+async function publish(
+  opened: Services,
+  isChanged: boolean,
+  terminal: Terminal,
+  progress: Progress,
+): Promise<true> {
+  const build = (): Promise<BuildIndexReport> =>
+    buildLabelIndex(
+      {
+        snapshotsFolder: opened.snapshotsFolder,
+        signal: terminal.signal,
+        onProgress: ({ phase, done, total }) => progress.update(phase, done, total, 'labels'),
+      },
+      opened,
+    );
+  // A server publishes regularly: builds without a change would push the others out of the log of runs.
+  if (isChanged)
+    await opened.runs.record('BUILD', build, ({ meta }) => ({
+      sources: [],
+      dataVersion: meta?.dataVersion ?? null,
+      error: null,
+    }));
+  else await build();
+  return true;
+}
 
 const evidenceRow = (row: EvidenceTransaction): string[] => [
   row.role,
@@ -81,22 +118,34 @@ export function addAttributeCommand(program: Command, terminal: Terminal, servic
     .command('run', { isDefault: true })
     .description('apply the rules to a chain')
     .argument('<chain>', 'an EVM chain or TRON')
+    .addOption(
+      new Option(
+        '--logs <which>',
+        'logs of factories and issuers that are read from a node; known: only of contracts that were read before',
+      )
+        .choices(['all', 'known'])
+        .default('all'),
+    )
     .option('--no-logs', 'do not read logs of factories and issuers from a node')
     .option('--from-block <n>', 'first block of the logs of a contract that was never read', '0')
+    .option('--publish', 'build the index afterwards, so that the labels come into force')
     .option('--json', 'answer as JSON')
-    .action(async (name: string, options: { logs: boolean; fromBlock: string; json?: boolean }) => {
+    .action(async (name: string, options: RunFlags) => {
       const chain = parseChainId(name, 'chain');
       const fromBlock = wholeNumber('--from-block', options.fromBlock, 0, Number.MAX_SAFE_INTEGER);
       const progress = createProgress(terminal);
       try {
-        const report = await services().attribution.run(chain, {
+        const opened = services();
+        const report = await opened.attribution.run(chain, {
           signal: terminal.signal,
-          readLogs: options.logs,
+          logs: options.logs === false ? 'none' : options.logs,
           fromBlock,
           onProgress: (step, done, total, unit) => progress.update(`${chain} ${step}`, done, total, unit),
         });
+        const isPublished =
+          options.publish === true && (await publish(opened, report.changed, terminal, progress));
         progress.end();
-        answer(terminal, options.json ?? false, report, () => reportLines(report));
+        answer(terminal, options.json ?? false, report, () => reportLines(report, isPublished));
       } finally {
         progress.end();
       }

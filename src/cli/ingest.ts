@@ -131,7 +131,7 @@ async function attributeNew(chain: ChainId, opened: Services, terminal: Terminal
   try {
     await opened.attribution.run(chain, {
       signal: terminal.signal,
-      readLogs: false,
+      logs: 'none',
       transfers: opened.transfers('write'),
       onProgress: (step, done, total, unit) => progress.update(`${chain} ${step}`, done, total, unit),
     });

@@ -6,7 +6,9 @@ import type { People } from '../accounts/people.ts';
 import type { Plan } from '../accounts/plans.ts';
 import type { AccountsFilled } from '../accounts/redis/fill.ts';
 import type { AttributionAnswer } from '../attribution/explain.ts';
+import type { ChainFollower } from '../attribution/follow-chain.ts';
 import type { AttributeOptions, AttributeReport } from '../attribution/run.ts';
+import type { AttributionKeeping } from '../attribution/start.ts';
 import type { CryptoPayments } from '../billing/crypto/crypto-payments.ts';
 import type { Billing } from '../billing/service.ts';
 import type { AuthorizedPayments } from '../billing/x402/store.ts';
@@ -164,11 +166,23 @@ export interface AttributionServices {
   run(
     chain: ChainId,
     options: Pick<AttributeOptions, 'signal' | 'fromBlock' | 'onProgress'> & {
-      readonly readLogs: boolean;
+      /** Of which contracts logs are read; `known`: those that were read before. */
+      readonly logs: 'all' | 'known' | 'none';
       /** The transfer store, if this process has opened it for writing. */
       readonly transfers?: TransferStore;
     },
   ): Promise<AttributeReport>;
+  /**
+   * Opens what follows a chain to which the rules were applied before; null if they were not, or if this machine pulls its labels.
+   *
+   * @param transfers - the transfer store, which this process has opened for writing
+   */
+  follower(
+    chain: ChainId,
+    transfers: TransferStore,
+  ): (Pick<ChainFollower, 'follow'> & { close(): Promise<void> }) | null;
+  /** Keeps all chains up to date while a server runs; null if this machine pulls its labels. */
+  keep(): AttributionKeeping | null;
   /** Returns whether the rules were applied to the chain before. */
   isActive(chain: ChainId): boolean;
   /** Throws UNKNOWN_CHAIN, INVALID_ADDRESS; NOT_READY if no snapshot was built yet. */

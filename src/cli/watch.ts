@@ -15,6 +15,7 @@ interface WatchOptions {
   readonly from?: string;
   readonly blocks?: string;
   readonly ingest?: boolean;
+  readonly attribute?: boolean;
   readonly json?: boolean;
 }
 
@@ -81,6 +82,10 @@ export function addWatchCommand(program: Command, terminal: Terminal, services: 
     )
     .option('--blocks <count>', 'end after this number of blocks')
     .option('--ingest', 'add the transfers to the transfer store, and revert them after a reorg')
+    .option(
+      '--no-attribute',
+      'with --ingest: do not follow the blocks with the rules of `assay attribute`, if it was run on the chain before',
+    )
     .option('--json', 'one JSON object per line')
     .action(async (chainText: string, options: WatchOptions) => {
       const chain = parseChainId(chainText);
@@ -97,15 +102,30 @@ export function addWatchCommand(program: Command, terminal: Terminal, services: 
       const ingest = options.ingest === true ? services().liveIngest() : null;
       const from = ingest === null ? { fromHeight, known: [] } : ingest.from(chain, fromHeight);
       const adapter = await chains.of(chain);
+      const { attribution } = services();
+      const derived =
+        ingest === null || options.attribute === false
+          ? null
+          : attribution.follower(chain, services().transfers('write'));
       let blocks = 0;
-      for await (const event of adapter.subscribe(from, {
-        signal: terminal.signal,
-        budgetMs: REQUEST_BUDGET_MS,
-      })) {
-        await ingest?.apply(chain, event);
-        await print(terminal, linesOf(chain, event, options.json ?? false));
-        if (event.type === 'block') blocks++;
-        if (blocks === last) break;
+      try {
+        for await (const event of adapter.subscribe(from, {
+          signal: terminal.signal,
+          budgetMs: REQUEST_BUDGET_MS,
+        })) {
+          await ingest?.apply(chain, event);
+          await derived?.follow();
+          await print(terminal, linesOf(chain, event, options.json ?? false));
+          if (event.type === 'block') blocks++;
+          if (blocks === last) break;
+        }
+      } finally {
+        await derived?.close();
       }
+      if (derived !== null && !terminal.signal.aborted)
+        await attribution.run(chain, {
+          ...{ signal: terminal.signal, logs: 'known' },
+          transfers: services().transfers('write'),
+        });
     });
 }

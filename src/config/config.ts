@@ -113,6 +113,8 @@ export interface Config {
   readonly graphChains: 'all' | readonly string[];
   readonly syncEnabled: boolean;
   readonly syncIntervalHours: number;
+  /** Least time between two publications of derived labels, in minutes. */
+  readonly attributeMinutes: number;
   readonly walletRefreshHours: number;
   /** Whether decisions on cases need the approval of another person. */
   readonly caseFourEyes: boolean;
@@ -427,6 +429,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     graphChains: value(SETTINGS.graphChains),
     syncEnabled: value(SETTINGS.syncEnabled),
     syncIntervalHours: value(SETTINGS.syncIntervalHours),
+    attributeMinutes: value(SETTINGS.attributeMinutes),
     walletRefreshHours: value(SETTINGS.walletRefreshHours),
     caseFourEyes: value(SETTINGS.caseFourEyes),
     caseRetentionDays: value(SETTINGS.caseRetentionDays),

@@ -23,6 +23,12 @@ export const listsSettings = {
     optionalHeaderText,
     'Key of that account. With both, `assay sync fca` downloads the known cryptoasset firms of the FCA register.',
   ),
+  attributeMinutes: setting(
+    'ASSAY_ATTRIBUTE_MINUTES',
+    '30',
+    number(0.05, 60 * 24 * 30, false),
+    'Least time in minutes between two publications of labels that a server derives from the chains to which `assay attribute` was applied. Evidence follows each block.',
+  ),
   listMaxAgeDays: setting(
     'ASSAY_LIST_MAX_AGE_DAYS',
     '7',

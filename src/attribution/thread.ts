@@ -1,0 +1,122 @@
+/**
+ * The thread that keeps derived labels up to date. It follows the logs of chains, and runs the rules that read more (a whole log, a node, the
+ * label store) in a child process, so that their memory is freed when it exits.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { parentPort } from 'node:worker_threads';
+import { systemClock } from '../base/clock.ts';
+import { createLogger, type LogLevel } from '../base/log.ts';
+import { lowerPriority } from '../base/priority.ts';
+import { endBehind } from '../base/threads.ts';
+import type { ChainId } from '../chains/registry.ts';
+import { openTransferStore, type TransferStore } from '../graph/store.ts';
+import type { SnapshotSet } from '../labels/index/reader.ts';
+import { openSnapshotSet } from '../labels/index/snapshot-set.ts';
+import { ChainFollower } from './follow-chain.ts';
+import { AttributionKeeper, TICK_MS } from './keeper.ts';
+import { type AttributionStore, attributionFileOf, openAttributionStore } from './store.ts';
+
+export interface AttributionThreadJob {
+  /** Folder of attributions. */
+  readonly folder: string;
+  readonly snapshotsFolder: string;
+  readonly transfersFolder: string;
+  readonly intervalMs: number;
+  /** Chains whose logs can be read. */
+  readonly logChains: readonly ChainId[];
+  readonly logLevel: LogLevel;
+  /** Command that applies the rules to a chain and publishes the labels; the id of the chain is appended. */
+  readonly runCommand: readonly string[];
+}
+
+/** The followers of the chains with attributions, each opened when its file is there. */
+class Followers {
+  readonly #job: AttributionThreadJob;
+  readonly #labels: SnapshotSet;
+  #transfers: TransferStore | null = null;
+  readonly #stores: AttributionStore[] = [];
+  readonly #open = new Map<ChainId, ChainFollower>();
+
+  constructor(job: AttributionThreadJob, labels: SnapshotSet) {
+    this.#job = job;
+    this.#labels = labels;
+  }
+
+  of(chain: ChainId): ChainFollower | null {
+    const known = this.#open.get(chain);
+    if (known !== undefined) return known;
+    const { folder, transfersFolder } = this.#job;
+    if (!existsSync(attributionFileOf(folder, chain))) return null;
+    if (!existsSync(join(transfersFolder, `${chain.toLowerCase()}.mdb`))) return null;
+    const store = openAttributionStore(folder, chain, false);
+    if (store === null) return null;
+    this.#transfers ??= openTransferStore({ path: transfersFolder, readOnly: true });
+    const follower = new ChainFollower(chain, {
+      transfers: this.#transfers,
+      labels: () => this.#labels.current,
+      ...{ store, folder, clock: systemClock },
+    });
+    this.#stores.push(store);
+    this.#open.set(chain, follower);
+    return follower;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#stores.map((store) => store.close()));
+    await this.#transfers?.close();
+  }
+}
+
+/** Runs until it receives the message to stop. */
+export function runAttributionThread(job: AttributionThreadJob): void {
+  const log = createLogger({ level: job.logLevel });
+  const labels = openSnapshotSet(job.snapshotsFolder, { log });
+  const followers = new Followers(job, labels);
+  let child: ChildProcess | null = null;
+
+  const run = (chain: ChainId): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const [command, ...args] = job.runCommand as [string, ...string[]];
+      // The channel tells the child that this process is gone, so that it does not go on alone.
+      const started = spawn(command, [...args, chain], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+      child = started;
+      // Requests have priority.
+      lowerPriority(started.pid, log);
+      let errors = '';
+      started.stderr?.on('data', (chunk: Buffer) => {
+        errors = (errors + chunk.toString()).slice(-2_000);
+      });
+      started.on('error', reject);
+      started.on('close', (code) => {
+        child = null;
+        if (code === 0) resolve();
+        else reject(new Error(`The rules of ${chain} ended with ${code}: ${errors.trim()}`));
+      });
+    });
+
+  const keeper = new AttributionKeeper(
+    { intervalMs: job.intervalMs },
+    {
+      clock: systemClock,
+      log,
+      followerOf: (chain) => followers.of(chain),
+      readsLogs: (chain) => job.logChains.includes(chain),
+      run,
+    },
+  );
+  const timer = setInterval(() => {
+    labels.refresh();
+    void keeper.tick();
+  }, TICK_MS);
+  parentPort?.on('message', () => {
+    clearInterval(timer);
+    // A run is resumed by the next one, and labels come into force in its last step.
+    child?.kill('SIGTERM');
+    void keeper
+      .idle()
+      .then(() => followers.close())
+      .finally(() => endBehind(parentPort));
+  });
+}
