@@ -155,6 +155,11 @@ async function serve(settings: BenchServerSettings): Promise<void> {
         billing: missing('This benchmark sells nothing.'),
         billingStreams: missing('This benchmark sells nothing.'),
         attribution: missing('This benchmark derives no labels.'),
+        labelReports: {
+          file: missing('This benchmark takes no reports.'),
+          list: missing('This benchmark takes no reports.'),
+          openCount: missing('This benchmark takes no reports.'),
+        },
         labelSet: createLabelSetWriter(deps),
         labelSetVersion: () => labels.current.meta.dataVersion,
         sanctionsCheck: createSanctionsCheckWriter(deps),

@@ -4,6 +4,7 @@ import { type Access, createAccess } from '../accounts/access.ts';
 import { auditKeys, OPERATOR } from '../accounts/audit.ts';
 import { LOCAL_ACCOUNT } from '../accounts/keys.ts';
 import { type Plan, readPlans } from '../accounts/plans.ts';
+import { openReportStore, type ReportStore } from '../attribution/reports.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -62,6 +63,8 @@ export class AccountServices {
   readonly access: () => Access;
   /** Matches of names that accounts have cleared. */
   readonly cleared: () => ClearedStore;
+  /** Reports of accounts on labels. */
+  readonly labelReports: () => ReportStore;
   readonly caseStore: () => CaseStore;
   readonly savedStore: () => SavedStore;
   readonly billing: () => Billing;
@@ -106,6 +109,14 @@ export class AccountServices {
         openClearedStore(
           { path: join(accountsFolderOf(dataDir), 'cleared-names.lmdb') },
           { clock, openStore: this.shared().openStore },
+        ),
+      (service) => service.close(),
+    );
+    this.labelReports = once<ReportStore>(
+      () =>
+        openReportStore(
+          { path: join(accountsFolderOf(dataDir), 'label-reports.mdb') },
+          { clock, random, openStore: this.shared().openStore },
         ),
       (service) => service.close(),
     );
@@ -273,6 +284,7 @@ export class AccountServices {
     this.billing().open();
     this.cryptoPayments()?.store();
     this.cleared();
+    this.labelReports();
     this.caseStore();
     this.savedStore();
     this.logStore();

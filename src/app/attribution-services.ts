@@ -1,11 +1,13 @@
 /** Connects the rules that derive labels with the stores and nodes of this machine. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { Disputes } from '../attribution/disputes.ts';
 import { explainAddress } from '../attribution/explain.ts';
 import { ChainFollower } from '../attribution/follow-chain.ts';
 import { loadLogContracts } from '../attribution/logs/contracts.ts';
 import type { LogReader } from '../attribution/logs/read.ts';
-import { attributeChain, requireAttributable } from '../attribution/run.ts';
+import type { ReportStore } from '../attribution/reports.ts';
+import { attributeChain, importDerivedLabels, requireAttributable } from '../attribution/run.ts';
 import { startAttributionKeeping } from '../attribution/start.ts';
 import {
   type AttributionStore,
@@ -13,7 +15,7 @@ import {
   attributionFolderOf,
   openAttributionStore,
 } from '../attribution/store.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { OpenedOnce } from '../base/opened-once.ts';
@@ -22,7 +24,7 @@ import { CHAINS, type ChainId, isEvm } from '../chains/registry.ts';
 import type { AttributionServices } from '../cli/services.ts';
 import type { Config } from '../config/config.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
-import { parseSubject } from '../screening/subject.ts';
+import { parseSubject, type Subject } from '../screening/subject.ts';
 import { type ChainServices, transfersFolderOf } from './chain-services.ts';
 import type { LabelServices } from './label-services.ts';
 
@@ -34,6 +36,8 @@ export interface AttributionParts extends Pick<OpenedOnce, 'once'> {
   readonly config: Pick<Config, 'dataDir' | 'attributeMinutes' | 'logLevel'>;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Reports of accounts on labels. */
+  readonly reports: () => ReportStore;
   readonly chains: Pick<ChainServices, 'adapters' | 'chainAdapters' | 'transferStores'>;
   readonly labels: Pick<
     LabelServices,
@@ -75,14 +79,44 @@ async function logReaderOf(chain: ChainId, { chains }: AttributionParts): Promis
   return { logs, header, head: (call) => adapter.head(call) };
 }
 
-/** Creates the services of `assay attribute`. */
+/** @throws NOT_FOUND if the address has no label, or none of the source */
+function requireLabelled({ key, chain, shown }: Subject, source: string | null, labels: LabelReader): void {
+  if (labels.lookup(key, chain).some((label) => source === null || label.source === source)) return;
+  const of = source === null ? '' : ` of the source '${source.slice(0, 40)}'`;
+  throw new AssayError('NOT_FOUND', `address: ${shown} has no label${of} on ${chain}.`, {
+    field: source === null ? 'address' : 'source',
+  });
+}
+
+/** Creates the services of `assay attribute`, and of disputes and reports. */
 export function createAttributionServices(parts: AttributionParts): AttributionServices {
-  const { config, clock, log, chains, labels } = parts;
+  const { config, clock, log, chains, labels, reports } = parts;
   const folder = attributionFolderOf(config.dataDir);
+  const disputes = new Disputes(folder);
   const readers = parts.once(
     () => new AttributionReaders(folder),
     (open) => open.close(),
   );
+  /** Imports the labels of a chain again, without those that are disputed now. */
+  async function importAgain(chain: ChainId, signal: AbortSignal): Promise<void> {
+    const store = existsSync(attributionFileOf(folder, chain))
+      ? openAttributionStore(folder, chain, false)
+      : null;
+    if (store === null) return;
+    try {
+      await importDerivedLabels(
+        chain,
+        {
+          ...{ store, disputes, importing: labels.importDeps },
+          transfers: chains.transferStores.read(),
+          labels: labels.snapshots().current,
+        },
+        signal,
+      );
+    } finally {
+      await store.close();
+    }
+  }
   return {
     follower(chain, transfers) {
       if (labels.pullsFrom !== null || !existsSync(attributionFileOf(folder, chain))) return null;
@@ -127,18 +161,41 @@ export function createAttributionServices(parts: AttributionParts): AttributionS
             clock,
             logs: logs === 'none' ? null : await logReaderOf(chain, parts),
             contracts: loadLogContracts(),
+            disputes,
           },
         );
       } finally {
         await store.close();
       }
     },
+    disputes: () => disputes.list(),
+    async dispute(request, signal) {
+      labels.requireBuilder();
+      const subject = parseSubject(request.chain, request.address);
+      const dispute = await disputes.add({ ...request, subject }, labels.importDeps, isoTime(clock.now()));
+      await importAgain(subject.chain, signal);
+      return dispute;
+    },
+    async undispute(chain, address, signal) {
+      labels.requireBuilder();
+      const subject = parseSubject(chain, address);
+      const dispute = await disputes.remove(subject, labels.importDeps);
+      await importAgain(subject.chain, signal);
+      return dispute;
+    },
+    async report({ chain, address, source, ...draft }) {
+      const subject = parseSubject(chain, address);
+      requireLabelled(subject, source, labels.snapshots().current);
+      return reports().file({ ...draft, source, chain: subject.chain, address: subject.shown });
+    },
+    reports,
     explain(chain, address) {
       const subject = parseSubject(chain, address);
       return explainAddress(subject, {
         transfers: chains.transferStores.read(),
         labels: labels.snapshots().current,
         store: readers().of(subject.chain),
+        disputes,
       });
     },
   };

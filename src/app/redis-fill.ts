@@ -11,6 +11,7 @@ import { FORMAT_VERSION as KEYS_FORMAT } from '../accounts/keys-lmdb.ts';
 import { type AccountsFile, openAccountsFile } from '../accounts/ledger-file.ts';
 import { FORMAT_VERSION as PEOPLE_FORMAT } from '../accounts/people-store.ts';
 import { fillAccounts } from '../accounts/redis/fill.ts';
+import { FORMAT_VERSION as REPORTS_FORMAT } from '../attribution/reports.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -58,6 +59,7 @@ export const SHARED_STORES: readonly SharedStore[] = [
   { name: 'payment-watch', formatVersion: WATCH_FORMAT, file: 'payment-watch.mdb' },
   { name: 'authorized-payments', formatVersion: AUTHORIZED_FORMAT, file: 'authorized-payments.mdb' },
   { name: 'cleared', formatVersion: CLEARED_FORMAT, file: 'accounts/cleared-names.lmdb' },
+  { name: 'label-reports', formatVersion: REPORTS_FORMAT, file: 'accounts/label-reports.mdb' },
   { name: 'monitoring', formatVersion: MONITORING_FORMAT, file: 'monitoring/monitoring.lmdb' },
   { name: 'cases', formatVersion: CASES_FORMAT, file: 'cases.mdb' },
   { name: 'screenings', formatVersion: SCREENINGS_FORMAT, file: 'screenings.mdb' },

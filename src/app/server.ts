@@ -82,7 +82,7 @@ export interface ServerDeps {
   readonly labels: LabelServices;
   readonly accounts: AccountServices;
   readonly screening: ScreeningServices;
-  readonly attribution: Pick<AttributionServices, 'explain' | 'keep'>;
+  readonly attribution: Pick<AttributionServices, 'explain' | 'keep' | 'report' | 'reports'>;
   /** Paths of the stores of this installation, inside the data folder. */
   readonly storePaths: () => readonly string[];
   readonly workerFolders: WorkerFolders;
@@ -298,6 +298,11 @@ export class Server {
       labelSet: createLabelSetWriter(deps),
       labelSetVersion: () => labelSetVersion(deps.labels.current.meta.dataVersion, labels.freshness()),
       attribution: (chain, address) => attribution.explain(chain, address),
+      labelReports: {
+        file: (draft) => attribution.report(draft),
+        list: (accountId, query) => attribution.reports().list(accountId, query),
+        openCount: () => attribution.reports().openCount(),
+      },
       sanctionsCheck: createSanctionsCheckWriter(deps),
       oracle: createOracleWriter({ ...deps, exposures: screening.exposureReader() }),
       oracleTrees: new OracleTrees(oracleFolder, {

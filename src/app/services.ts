@@ -163,7 +163,10 @@ export function createServices(config: Config, version: string): Services {
             }),
   });
   const screening = createScreeningServices(config, { once, clock, log, chains, labels });
-  const attribution = createAttributionServices({ once, config, clock, log, chains, labels });
+  const attribution = createAttributionServices({
+    ...{ once, config, clock, log, chains, labels },
+    reports: accounts.labelReports,
+  });
   const plans = once(readPlans, () => {});
   const groups: Groups = { clock, log, chains, labels, accounts, screening, plans };
   const workerFolders = workerFoldersOf(config, groups);

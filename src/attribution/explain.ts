@@ -9,6 +9,7 @@ import { isDerived } from '../labels/evidence-class.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import { type LabelJson, labelToJson } from '../labels/label-json.ts';
 import { DEPOSIT_SOURCE, depositTemplate } from './deposit/labels.ts';
+import type { Dispute, Disputes } from './disputes.ts';
 import { ATTRIBUTION_LIMITS } from './limits.ts';
 import { FACTORY_SOURCE, FREEZE_SOURCE, labelsOfFacts } from './logs/labels.ts';
 import { FREEZE_RULE } from './logs/read.ts';
@@ -42,8 +43,11 @@ export interface EvidenceTransaction {
 export interface AttributionFinding extends Derivation {
   /** Source of the labels of the rule. */
   readonly source: string;
-  /** LABELLED: the evidence is enough for a label, which the next index has. INSUFFICIENT: it is not. ENDED: it was taken back on chain. */
-  readonly status: 'LABELLED' | 'INSUFFICIENT' | 'ENDED';
+  /**
+   * LABELLED: the evidence is enough for a label, which the next index has. INSUFFICIENT: it is not. ENDED: it was taken back on chain.
+   * DISPUTED: it is enough, but the operator disputes the labels of the address.
+   */
+  readonly status: 'LABELLED' | 'INSUFFICIENT' | 'ENDED' | 'DISPUTED';
   readonly entityId: string | null;
   readonly entityName: string | null;
   readonly confidence: number | null;
@@ -54,6 +58,12 @@ export interface AttributionFinding extends Derivation {
   readonly evidence: readonly EvidenceTransaction[];
 }
 
+/** A dispute as answers show it. */
+export type AnsweredDispute = Pick<
+  Dispute,
+  'reason' | 'disputedAt' | 'entityId' | 'name' | 'category' | 'threatLevel'
+>;
+
 export interface AttributionAnswer {
   /** As answers write addresses. */
   readonly address: string;
@@ -61,6 +71,8 @@ export interface AttributionAnswer {
   /** The derived labels of the present snapshot. */
   readonly labels: readonly LabelJson[];
   readonly findings: readonly AttributionFinding[];
+  /** Why the operator disputes the labels of the address, and what holds instead; null if it does not. */
+  readonly dispute: AnsweredDispute | null;
   /** ISO time up to which transfers were judged; null if the rules never ran on the chain. */
   readonly judgedAt: string | null;
   readonly dataVersion: string;
@@ -71,6 +83,7 @@ export interface ExplainDeps {
   readonly labels: LabelReader;
   /** Null if the rules never ran on the chain. */
   readonly store: AttributionStore | null;
+  readonly disputes: Pick<Disputes, 'of'>;
 }
 
 const derivationFor = (source: string): Derivation =>
@@ -184,12 +197,18 @@ function factFindings(subject: ParsedAddress, facts: readonly Fact[]): Attributi
   });
 }
 
+const answeredDispute = (dispute: Dispute): AnsweredDispute => {
+  const { reason, disputedAt, entityId, name, category, threatLevel } = dispute;
+  return { reason, disputedAt, entityId, name, category, threatLevel };
+};
+
 /** Returns what the rules found about an address. */
 export function explainAddress(
   subject: ParsedAddress & { readonly shown: string },
   deps: ExplainDeps,
 ): AttributionAnswer {
-  const { store, transfers, labels } = deps;
+  const { store, transfers, labels, disputes } = deps;
+  const dispute = disputes.of(subject.chain, subject.key);
   const node = transfers.graph(subject.chain)?.idOf(subject.key) ?? null;
   const record = node === null ? null : (store?.deposit(node) ?? null);
   const deposit = record === null ? null : depositFinding(subject, record, deps);
@@ -203,7 +222,10 @@ export function explainAddress(
     findings: [
       ...(deposit === null ? [] : [deposit]),
       ...factFindings(subject, store?.facts(subject.key) ?? []),
-    ],
+    ].map((finding) =>
+      dispute !== null && finding.status === 'LABELLED' ? { ...finding, status: 'DISPUTED' } : finding,
+    ),
+    dispute: dispute === null ? null : answeredDispute(dispute),
     judgedAt: store?.depositState()?.at ?? null,
     dataVersion: labels.meta.dataVersion,
   };

@@ -41,6 +41,16 @@ export const ATTRIBUTION_LIMITS = {
   storeBatch: 20_000,
   /** Transactions that an explanation lists: a person reads them all. */
   evidenceListed: 24,
+  /** Characters of a reason or note: a paragraph. It is shown whole in lists and in the audit log of the operator. */
+  reasonCharsMax: 1_000,
+  /** Open reports of one account: a person checks each. */
+  openReportsPerAccountMax: 100,
+  /** Reports of an installation: 1.5 KB each, 30 MB. The ones decided first make room for new ones. */
+  reportsMax: 20_000,
+  /** Reports on one page: 150 KB. */
+  reportsPageMax: 100,
+  /** Disputes, which are in one file of 10 MB at most; more than that are an import of own labels. */
+  disputesMax: 10_000,
   /** Blocks of one eth_getLogs request: what public and own nodes accept without a special setting. */
   logBlocksMax: 2_000,
 } as const;

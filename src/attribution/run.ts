@@ -15,6 +15,7 @@ import { type Anchors, readAnchors } from './deposit/anchors.ts';
 import { DepositFollower, type FollowReport, type SweepReason, sweepReason } from './deposit/follow.ts';
 import { type DepositLabelsReport, importDepositLabels } from './deposit/labels.ts';
 import { sweepDeposits } from './deposit/sweep.ts';
+import type { Disputes } from './disputes.ts';
 import { depositLockOf, logLockOf } from './follow-chain.ts';
 import { type LogContract, nameOfContract } from './logs/contracts.ts';
 import { importFactLabels } from './logs/labels.ts';
@@ -42,6 +43,8 @@ export interface AttributeDeps {
   /** The node of the chain; null if none is configured. */
   readonly logs: LogReader | null;
   readonly contracts: readonly LogContract[];
+  /** Addresses whose labels an operator disputes get none. */
+  readonly disputes: Pick<Disputes, 'of'>;
 }
 
 export interface DepositRun {
@@ -86,6 +89,29 @@ export function requireAttributable(chain: ChainId): void {
   );
 }
 
+const disputedOn =
+  (chain: ChainId, { disputes }: Pick<AttributeDeps, 'disputes'>) =>
+  (key: Uint8Array): boolean =>
+    disputes.of(chain, key) !== null;
+
+/**
+ * Imports the labels of what the rules have found already, without reading anything new: after a dispute.
+ *
+ * @throws STORE_BUSY; the signal's reason if aborted
+ */
+export async function importDerivedLabels(
+  chain: ChainId,
+  deps: Pick<AttributeDeps, 'transfers' | 'labels' | 'store' | 'importing' | 'disputes'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { transfers, labels, store, importing } = deps;
+  const graph = transfers.graph(chain);
+  const isDisputed = disputedOn(chain, deps);
+  if (graph !== null && store.depositState() !== null)
+    await importDepositLabels(chain, { store, graph, labels, importing, isDisputed }, signal);
+  await importFactLabels(chain, store, importing, { isDisputed, signal });
+}
+
 async function runDeposits(options: AttributeOptions, deps: AttributeDeps): Promise<DepositRun | null> {
   const { chain, folder, signal, onProgress } = options;
   const { transfers, labels, store, clock, importing } = deps;
@@ -115,7 +141,11 @@ async function runDeposits(options: AttributeOptions, deps: AttributeDeps): Prom
     swept,
     followed,
     accounts: store.depositCount(),
-    labels: await importDepositLabels(chain, { store, graph, labels, importing }, signal),
+    labels: await importDepositLabels(
+      chain,
+      { store, graph, labels, importing, isDisputed: disputedOn(chain, deps) },
+      signal,
+    ),
   };
 }
 
@@ -162,7 +192,10 @@ export async function attributeChain(
   });
   const logs =
     deps.logs === null ? [] : await withLock(logLockOf(folder, chain), waiting, () => runLogs(options, deps));
-  const facts = await importFactLabels(chain, deps.store, deps.importing, signal);
+  const facts = await importFactLabels(chain, deps.store, deps.importing, {
+    isDisputed: disputedOn(chain, deps),
+    signal,
+  });
   await deps.store.flushed();
   return {
     chain,

@@ -1,6 +1,6 @@
 /** `assay attribute <chain>` and `assay attribute explain <chain> <address>`: labels derived from the chain, and their evidence. */
 import { type Command, Option } from 'commander';
-import type { AttributionAnswer, EvidenceTransaction } from '../attribution/explain.ts';
+import type { AnsweredDispute, AttributionAnswer, EvidenceTransaction } from '../attribution/explain.ts';
 import type { AttributeReport } from '../attribution/run.ts';
 import { parseChainId } from '../chains/registry.ts';
 import { type BuildIndexReport, buildLabelIndex } from '../labels/build-index.ts';
@@ -82,7 +82,11 @@ const evidenceRow = (row: EvidenceTransaction): string[] => [
   row.amount === null ? '-' : `${row.amount} ${row.asset ?? ''}`.trim(),
 ];
 
-function explainLines({ address, chain, labels, findings, judgedAt }: AttributionAnswer): readonly string[] {
+const disputeLine = ({ reason, disputedAt, name, category }: AnsweredDispute): string =>
+  `DISPUTED at ${disputedAt}, now ${name} (${category}): ${reason}`;
+
+function explainLines(explained: AttributionAnswer): readonly string[] {
+  const { address, chain, labels, findings, dispute, judgedAt } = explained;
   return [
     `${address} on ${chain}: ${labels.length} derived labels in the index`,
     ...labels.map(
@@ -90,6 +94,7 @@ function explainLines({ address, chain, labels, findings, judgedAt }: Attributio
         `  ${label.name} (${label.category}) by ${label.source}, confidence ${label.confidence}` +
         `${label.derivation ? `; ${ruleText(label.derivation)}` : ''}`,
     ),
+    ...(dispute === null ? [] : [disputeLine(dispute)]),
     ...(findings.length === 0 ? ['No rule found anything about the address.'] : []),
     ...findings.flatMap((finding) => [
       `${finding.status} ${ruleText(finding)}: ${finding.entityName ?? 'no entity'}` +

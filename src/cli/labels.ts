@@ -1,4 +1,4 @@
-/** `assay labels sync|restore`: all published sources of labels, and originals of lower-cased addresses. */
+/** `assay labels`: all published sources of labels, originals of lower-cased addresses, disputes and reports. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { parseAddress } from '../chains/address/parse.ts';
@@ -11,6 +11,7 @@ import { SOURCES } from '../sources/index.ts';
 import { openLines } from '../sources/open.ts';
 import type { Source } from '../sources/source.ts';
 import { answer, type Terminal } from './context.ts';
+import { addDisputeCommands } from './label-disputes.ts';
 import { createProgress } from './progress.ts';
 import type { Services } from './services.ts';
 import { mirrorFrom, showRefresh, sourceLines } from './sync.ts';
@@ -185,7 +186,8 @@ export function addLabelsCommand(
   services: () => Services,
   sources: readonly Source[] = SOURCES,
 ): void {
-  const labels = program.command('labels').description('published sources of labels');
+  const labels = program.command('labels').description('published sources of labels, disputes and reports');
   addSync(labels, terminal, services, sources);
   addRestore(labels, terminal, services);
+  addDisputeCommands(labels, terminal, services);
 }

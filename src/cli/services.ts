@@ -5,8 +5,10 @@ import type { Ledger } from '../accounts/ledger.ts';
 import type { People } from '../accounts/people.ts';
 import type { Plan } from '../accounts/plans.ts';
 import type { AccountsFilled } from '../accounts/redis/fill.ts';
+import type { Dispute, DisputeRequest } from '../attribution/disputes.ts';
 import type { AttributionAnswer } from '../attribution/explain.ts';
 import type { ChainFollower } from '../attribution/follow-chain.ts';
+import type { LabelReport, ReportStore } from '../attribution/reports.ts';
 import type { AttributeOptions, AttributeReport } from '../attribution/run.ts';
 import type { AttributionKeeping } from '../attribution/start.ts';
 import type { CryptoPayments } from '../billing/crypto/crypto-payments.ts';
@@ -183,6 +185,23 @@ export interface AttributionServices {
   ): (Pick<ChainFollower, 'follow'> & { close(): Promise<void> }) | null;
   /** Keeps all chains up to date while a server runs; null if this machine pulls its labels. */
   keep(): AttributionKeeping | null;
+  /** Returns all disputes, oldest first. */
+  disputes(): readonly Dispute[];
+  /** Stores a dispute. Throws the errors of `Disputes.add`. */
+  dispute(
+    request: Omit<DisputeRequest, 'subject'> & { readonly chain: string; readonly address: string },
+    signal: AbortSignal,
+  ): Promise<Dispute>;
+  /** Withdraws a dispute. Throws the errors of `Disputes.remove`. */
+  undispute(chain: string, address: string, signal: AbortSignal): Promise<Dispute>;
+  /** Files a report on labels that exist. Throws the errors of `ReportStore.file`; NOT_FOUND. */
+  report(
+    draft: Pick<LabelReport, 'accountId' | 'source' | 'reason'> & {
+      readonly chain: string;
+      readonly address: string;
+    },
+  ): ReturnType<ReportStore['file']>;
+  readonly reports: () => ReportStore;
   /** Returns whether the rules were applied to the chain before. */
   isActive(chain: ChainId): boolean;
   /** Throws UNKNOWN_CHAIN, INVALID_ADDRESS; NOT_READY if no snapshot was built yet. */

@@ -5,6 +5,7 @@
  */
 import type { Access } from '../accounts/access.ts';
 import type { AttributionAnswer } from '../attribution/explain.ts';
+import type { LabelReport, ReportStore } from '../attribution/reports.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
@@ -57,6 +58,7 @@ export interface UseCases {
   labelSetVersion(): string;
   /** What rules found about an address, with their evidence. */
   attribution(chain: string, address: string): AttributionAnswer;
+  readonly labelReports: LabelReportUseCases;
   readonly sanctionsCheck: AnswerWriter;
   readonly oracle: OracleWriter;
   /** Roots and proofs for contracts. */
@@ -96,6 +98,21 @@ export interface UseCases {
   receiptBatches(): Pick<ReceiptBatches, 'write'>;
   /** Opened on first use. */
   jobs(): BulkJobs;
+}
+
+/** Reports on labels. */
+export interface LabelReportUseCases extends Pick<ReportStore, 'list' | 'openCount'> {
+  /**
+   * Files a report on labels that exist.
+   *
+   * @throws NOT_FOUND if the address has no label of the source; INVALID_REQUEST if there are too many open reports
+   */
+  file(
+    draft: Pick<LabelReport, 'accountId' | 'source' | 'reason'> & {
+      readonly chain: string;
+      readonly address: string;
+    },
+  ): ReturnType<ReportStore['file']>;
 }
 
 /** The use cases of name screening. */

@@ -41,6 +41,7 @@ const KINDS: readonly StoreKind[] = [
   { path: /^invoices\.mdb$/, kind: 'invoices', ...shared },
   { path: /^payment-watch\.mdb$/, kind: 'watched payments', ...shared },
   { path: /^accounts\/cleared-names\.lmdb$/, kind: 'cleared names', ...shared },
+  { path: /^accounts\/label-reports\.mdb$/, kind: 'reports on labels', ...shared },
   { path: /^monitoring\/monitoring\.lmdb$/, kind: 'monitoring', ...shared },
   { path: /^cases\.mdb$/, kind: 'cases', ...shared },
   { path: /^screenings\.mdb$/, kind: 'saved screenings', ...shared },

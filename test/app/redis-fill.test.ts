@@ -10,6 +10,7 @@ import { type Access, createAccess } from '../../src/accounts/access.ts';
 import { answerSlot, hashBody } from '../../src/accounts/idempotency.ts';
 import { balanceId } from '../../src/accounts/pools.ts';
 import { fillRedis, requireFilled, SHARED_STORES } from '../../src/app/redis-fill.ts';
+import { openReportStore } from '../../src/attribution/reports.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
@@ -158,6 +159,17 @@ async function makeLone(folder: string): Promise<Lone> {
     ...{ name: 'A', list: 'OFAC_SDN', entityId: '1', entityName: 'A', entityVersion: 'v', note: null },
   });
   await cleared.close();
+  const reports = openReportStore({ path: join(folder, 'accounts', 'label-reports.mdb') }, deps);
+  await reports.file({
+    ...{
+      accountId: 'acc0',
+      chain: 'ETH',
+      address: `0x${'1'.repeat(40)}`,
+      source: null,
+      reason: 'not theirs',
+    },
+  });
+  await reports.close();
   const cases = openCaseStore({ path: join(folder, 'cases.mdb') }, deps);
   const records = { alert: () => null, wallet: () => null, screening: () => null };
   await createCases({ fourEyes: false }, { ...deps, store: cases, records }).create(
@@ -288,7 +300,7 @@ describe.runIf(hasRedis)('a Redis that is filled', () => {
       },
     });
     expect(report.stores.map(({ name }) => name)).toEqual(SHARED_STORES.map(({ name }) => name));
-    for (const store of ['cleared', 'cases', 'screenings', 'log', 'receipts'])
+    for (const store of ['cleared', 'label-reports', 'cases', 'screenings', 'log', 'receipts'])
       expect(report.stores.find(({ name }) => name === store)?.records, store).toBeGreaterThan(0);
     await withNode(redis, async (access) => {
       expect(await askAll(access)).toEqual(lone.asked);

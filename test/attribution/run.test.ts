@@ -12,6 +12,7 @@ import { parseSubject } from '../../src/screening/subject.ts';
 import { simulateExchanges } from './simulated-exchange.ts';
 import { type AttributionWorld, createAttributionWorld, labelsOfExchanges } from './world.ts';
 
+const noDisputes = { of: () => null };
 const open: AttributionWorld[] = [];
 afterEach(async () => {
   for (const world of open.splice(0)) await world.close();
@@ -43,6 +44,7 @@ describe('a run of the rules over a chain', () => {
       clock: systemClock,
       logs: null,
       contracts: [],
+      disputes: noDisputes,
     };
     const first = await attributeChain(options, deps);
     expect(first.deposits?.swept).toBe('no result yet');
@@ -59,7 +61,12 @@ describe('a run of the rules over a chain', () => {
         ({ kind, forwardings }) => kind === 'deposit' && forwardings >= 3,
       );
       const subject = parseSubject('ETH', deposit?.address ?? '');
-      const answer = explainAddress(subject, { transfers, labels: built.current, store: world.store });
+      const answer = explainAddress(subject, {
+        transfers,
+        labels: built.current,
+        store: world.store,
+        disputes: noDisputes,
+      });
       expect(answer.labels.map(({ source }) => source)).toEqual(['deposits']);
       expect(answer.labels[0]?.class).toBe('structural');
       expect(answer.labels[0]?.derivation?.rule).toBe('exchange-deposit');
@@ -78,7 +85,7 @@ describe('a run of the rules over a chain', () => {
         ]);
       }
       const nobody = explainAddress(parseSubject('ETH', `0x${'9'.repeat(40)}`), {
-        ...{ transfers, labels: built.current, store: world.store },
+        ...{ transfers, labels: built.current, store: world.store, disputes: noDisputes },
       });
       expect([nobody.labels, nobody.findings]).toEqual([[], []]);
     } finally {

@@ -48,7 +48,7 @@ describe.skipIf(!hasAnvil)('a server that follows a chain with derived labels', 
     }
   };
   /** A key may make 30 requests a minute. */
-  const later = (): Promise<Explained> => sleep(2_000).then(explained);
+  const later = (): Promise<Explained> => sleep(2_000).then(() => explained());
   const untilCount = (count: number): Promise<void> =>
     until(async () => ((await later()).findings[0]?.count ?? 0) === count);
   const untilConfidence = (confidence: number): Promise<void> =>
@@ -141,5 +141,37 @@ describe.skipIf(!hasAnvil)('a server that follows a chain with derived labels', 
     await server.stop();
     const { out } = await world.run(['attribute', 'explain', 'ETH', deposit(), '--json'], { environment });
     expect((JSON.parse(out) as Explained).findings).toMatchObject([{ count: 4, status: 'LABELLED' }]);
+  });
+
+  it('loses a disputed label, also after new blocks, and has it again once the dispute is withdrawn', async () => {
+    const reason = 'a donation wallet, whose owner answered us';
+    const command = async (...args: string[]): Promise<string> => {
+      const { code, out, err } = await world.run(args, { environment });
+      expect([code, err.match(/^assay: .*/m)?.[0]]).toEqual([0, undefined]);
+      return out;
+    };
+    await command('labels', 'dispute', 'ETH', deposit(), '--reason', reason, '--category', 'DONATION');
+    await command('index', 'build');
+    server = await world.serve(environment);
+    expect(await explained()).toMatchObject({ labels: [], dispute: { reason, category: 'DONATION' } });
+    const own = await ask(server, key, `/api/v1/address/ETH/${deposit()}/labels`);
+    expect(own.body.data).toMatchObject({
+      labels: [{ source: 'own', category: 'DONATION', tags: ['disputed', `reason: ${reason}`] }],
+    });
+    await forward(35);
+    await until(async () => (await later()).findings[0]?.count === 5);
+    // The run that publishes has other news to wait for: the address itself gets no label.
+    await forward(36);
+    await until(async () => (await later()).findings[0]?.count === 6);
+    expect(await explained()).toMatchObject({ labels: [], findings: [{ status: 'DISPUTED' }] });
+    await server.stop();
+    await command('labels', 'undispute', 'ETH', deposit(), '--reason', 'they were wrong');
+    await command('attribute', 'ETH', '--no-logs');
+    await command('index', 'build');
+    const after = JSON.parse(await command('attribute', 'explain', 'ETH', deposit(), '--json')) as Explained;
+    expect(after).toMatchObject({ labels: [{ source: 'deposits' }], dispute: null });
+    const audit = await command('audit', 'show');
+    expect(audit).toContain('label.dispute');
+    expect(audit).toContain('label.undispute');
   });
 });

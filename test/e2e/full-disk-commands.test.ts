@@ -71,6 +71,10 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
     'writes only if an invoice exists, and then like an event of Stripe: full-disk.test.ts',
   'billing keys': 'needs a configured key, and reads like billing invoices',
   'attribute explain': 'reads the labels of attribute run',
+  'labels undispute': 'needs a dispute, and writes like labels dispute',
+  'labels disputes': 'reads a small file of labels dispute',
+  'labels reports': 'reads the store of labels report',
+  'labels decide': 'needs a report, and writes like labels report',
   'billing refund': 'needs a paid invoice, and writes like billing import camt053',
   'billing release': 'needs a payment that is held, and writes like billing import camt053',
   'billing refuse': 'needs a payment that is held, and writes like billing import camt053',
@@ -339,6 +343,17 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
       state: ['stats', '--json'],
       spares: [0],
       leaves: /^store\/attribution\//,
+    },
+    'labels dispute': {
+      args: () => ['labels', 'dispute', 'ETH', UNI, '--reason', 'the token of a DEX', '--name', 'Uniswap'],
+      state: ['index', 'stats', '--json'],
+      spares: [0],
+      leaves: /^store\/attribution\//,
+    },
+    'labels report': {
+      args: () => ['labels', 'report', 'ETH', LAZARUS, '--reason', 'not theirs'],
+      state: ['index', 'stats', '--json'],
+      spares: [0],
     },
     cluster: {
       args: () => ['cluster', 'BTC'],

@@ -8,7 +8,7 @@ import { operatorImports, operatorStatus } from './world-operator.ts';
 
 const PASSWORD = 'correct horse battery';
 const cheap: DeriveKey = async ({ password, salt, bytes }) => scryptSync(password, salt, bytes, { N: 2 });
-const PATHS = ['/operator/status', '/operator/imports'] as const;
+const PATHS = ['/operator/status', '/operator/imports', '/operator/label-reports'] as const;
 
 describe.each(['uws', 'node'] as const)('operators over HTTP on %s', (backend) => {
   let world: World;

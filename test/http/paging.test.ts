@@ -17,6 +17,8 @@ const LISTS = {
   listKeys: 'keys',
   usage: 'history',
   clearedList: 'cleared',
+  labelReports: 'reports',
+  operatorLabelReports: 'reports',
   listWallets: 'wallets',
   listAlerts: 'alerts',
   walletAlerts: 'alerts',

@@ -48,6 +48,7 @@ import { backendHere } from '../setup/backend.ts';
 import { sleep } from '../support/wait.ts';
 import { worldNames } from './world-names.ts';
 import { worldOperator } from './world-operator.ts';
+import { worldReports } from './world-reports.ts';
 
 export const EXCHANGE = '0x28c6c06298d514db089934071355e5743bf21d60';
 export const SANCTIONED = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
@@ -351,7 +352,14 @@ const treeFacts = (chain: ChainId): OracleRoot => ({
 
 /** What rules found about an address: one forwarding, which is too little for a label. */
 const foundBy = (chain: string, address: string): AttributionAnswer => ({
-  ...{ address, chain: chain.toUpperCase(), labels: [], judgedAt: READ.asOf, dataVersion: DATA_VERSION },
+  ...{
+    address,
+    chain: chain.toUpperCase(),
+    labels: [],
+    dispute: null,
+    judgedAt: READ.asOf,
+    dataVersion: DATA_VERSION,
+  },
   findings: [
     {
       ...{ rule: 'exchange-deposit', version: 1, precision: 0.99, recall: 0.95 },
@@ -371,6 +379,7 @@ const foundBy = (chain: string, address: string): AttributionAnswer => ({
 export function worldUseCases(): UseCases {
   return {
     attribution: foundBy,
+    labelReports: worldReports(),
     monitoring: () => {
       throw new Error('This world watches nothing.');
     },

@@ -170,6 +170,17 @@ describe('every operation of the document', () => {
       operatorStatus: async () => expect((await (await operator()).operator.status()).nodes).toHaveLength(1),
       operatorImports: async () =>
         expect((await (await operator()).operator.imports()).runs[0]?.state).toBe('FAILED'),
+      operatorLabelReports: async ({ assay }) => {
+        await assay.labels.report({ ...query, reason: 'seen by operators' });
+        const { reports, open } = await (await operator()).operator.labelReports({ state: 'OPEN' });
+        expect([reports[0]?.chain, open]).toEqual(['ETH', 1]);
+      },
+      reportLabel: async ({ assay }) =>
+        expect((await assay.labels.report({ ...query, reason: 'not theirs' })).report.state).toBe('OPEN'),
+      labelReports: async ({ assay }) => {
+        await assay.labels.report({ ...query, reason: 'not theirs' });
+        expect((await assay.labels.listReports({ limit: 5 })).reports).toHaveLength(1);
+      },
       openapi: async ({ assay }) => expect(await assay.service.openapi()).toHaveProperty('openapi', '3.1.0'),
       docs: async ({ assay }) => expect(await assay.service.docs()).toContain('<html'),
       entity: async ({ assay }) =>

@@ -82,6 +82,11 @@ def check_reads(client):
     refused(assay.NotModified, client.labels.list, "ETH", LAZARUS, if_none_match=tag)
     derived = client.labels.attribution("ETH", LAZARUS)
     assert (derived.findings, derived.judged_at) == ([], None), "no rule ran here"
+    filed = client.labels.report("ETH", BINANCE, reason="Our own wallet.", source="seed")
+    assert filed.is_new and filed.report.state == "OPEN", filed
+    assert not client.labels.report("ETH", BINANCE, reason="Again.", source="seed").is_new
+    assert [one.id for one in client.labels.list_reports(limit=5)] == [filed.report.id]
+    refused(assay.NotFoundError, client.labels.report, "ETH", BINANCE, reason="No such label.", source="deposits")
     assert client.labels.screen(address=BINANCE, chain="ETH").labels
     bulk = client.labels.screen_bulk(addresses=[BINANCE, {"address": "wrong", "chain": "BTC"}], chain="ETH", verdict=True)
     assert isinstance(bulk.results[0], assay.BulkItem) and bulk.results[0].verdict in ("safe", "warning")
@@ -374,6 +379,7 @@ def check_operator(url):
     operator.api_key = None
     assert [node.here for node in operator.operator.status().nodes] == [True]
     assert [run.kind for run in operator.operator.imports().runs] == ["IMPORT"]
+    assert all(one.account_id for one in operator.operator.label_reports(state="OPEN"))
 
 
 def main():

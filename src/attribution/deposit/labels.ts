@@ -45,6 +45,8 @@ export interface DepositLabelsDeps {
   readonly graph: TransferGraph;
   readonly labels: LabelReader;
   readonly importing: ImportDeps;
+  /** Returns whether an operator disputes the labels of an address. */
+  readonly isDisputed: (key: Uint8Array) => boolean;
 }
 
 export interface DepositLabelsReport {
@@ -53,6 +55,8 @@ export interface DepositLabelsReport {
   readonly waiting: number;
   /** Accounts that other sources label: the rule adds no label to theirs. */
   readonly labelledOtherwise: number;
+  /** Accounts whose labels an operator disputes. */
+  readonly disputed: number;
   readonly dataset: DatasetReport;
 }
 
@@ -62,14 +66,15 @@ const dayOf = (ms: number): number => dayFromIso(new Date(ms).toISOString());
 
 function eachLabel(
   chain: ChainId,
-  { store, graph, labels }: DepositLabelsDeps,
+  { store, graph, labels, isDisputed }: DepositLabelsDeps,
   add: Add,
   signal?: AbortSignal,
 ): Omit<DepositLabelsReport, 'dataset' | 'labels'> {
   const state = store.depositState();
   let waiting = 0;
   let labelledOtherwise = 0;
-  if (state === null) return { waiting, labelledOtherwise };
+  let disputed = 0;
+  if (state === null) return { waiting, labelledOtherwise, disputed };
   /** Equal labels share one object, so that the writer recognises them without comparing texts. */
   const shared = new Map<string, LabelTemplate>();
   for (const [node, record] of store.deposits()) {
@@ -80,6 +85,10 @@ function eachLabel(
       continue;
     }
     const key = graph.keyOf(node);
+    if (isDisputed(key)) {
+      disputed++;
+      continue;
+    }
     const handle = labels.find(key, 0, key.length);
     if (
       handle !== NOT_LABELLED &&
@@ -93,7 +102,7 @@ function eachLabel(
     shared.set(name, same);
     add(key, same, dayOf(record.firstMs), dayOf(record.forwardings.at(-1)?.timestampMs ?? record.firstMs));
   }
-  return { waiting, labelledOtherwise };
+  return { waiting, labelledOtherwise, disputed };
 }
 
 /**

@@ -129,13 +129,17 @@ export async function importFactLabels(
   chain: ChainId,
   store: AttributionStore,
   importing: ImportDeps,
-  signal?: AbortSignal,
+  {
+    isDisputed,
+    signal,
+  }: { readonly isDisputed: (key: Uint8Array) => boolean; readonly signal?: AbortSignal },
 ): Promise<readonly { readonly source: string; readonly labels: number; readonly dataset: DatasetReport }[]> {
   const reports = [];
   for (const source of [FACTORY_SOURCE, FREEZE_SOURCE]) {
     function* rows(): Generator<Row> {
       for (const [key, facts] of store.allFacts()) {
         signal?.throwIfAborted();
+        if (isDisputed(key)) continue;
         for (const { template, sinceMs } of labelsOfFacts(chain, facts))
           if (template.source === source)
             yield [key, template, sinceMs === null ? 0 : dayFromIso(new Date(sinceMs).toISOString())];

@@ -55,6 +55,7 @@ import { jobLine } from './job-line.ts';
 import { jobResult } from './job-result.ts';
 import { jwks } from './jwks.ts';
 import { kyt } from './kyt.ts';
+import { labelReports } from './label-reports.ts';
 import { labels } from './labels.ts';
 import { listAlerts } from './list-alerts.ts';
 import { listAuthorizations } from './list-authorizations.ts';
@@ -85,6 +86,7 @@ import { oneScreening } from './one-screening.ts';
 import { oneWallet } from './one-wallet.ts';
 import { openapi } from './openapi.ts';
 import { operatorImports } from './operator-imports.ts';
+import { operatorLabelReports } from './operator-label-reports.ts';
 import { operatorStatus } from './operator-status.ts';
 import { oracle } from './oracle.ts';
 import { oracleProof } from './oracle-proof.ts';
@@ -98,6 +100,7 @@ import { removePerson } from './remove-person.ts';
 import { removeWallet } from './remove-wallet.ts';
 import { renewRecoveryCodes } from './renew-recovery-codes.ts';
 import { replayDelivery } from './replay-delivery.ts';
+import { reportLabel } from './report-label.ts';
 import { resendConfirmation } from './resend-confirmation.ts';
 import { resetPassword } from './reset-password.ts';
 import { revokeKey } from './revoke-key.ts';
@@ -125,6 +128,7 @@ export const OPERATIONS: readonly Operation[] = [
   ready,
   operatorStatus,
   operatorImports,
+  operatorLabelReports,
   metrics,
   guide,
   guidePage,
@@ -137,6 +141,8 @@ export const OPERATIONS: readonly Operation[] = [
   exchangeStatus,
   labels,
   attribution,
+  reportLabel,
+  labelReports,
   screen,
   screenBulk,
   sanctionsCheck,

@@ -1,14 +1,20 @@
 /** Schemas of the evidence of derived labels. */
 import { Type } from 'typebox';
+import { ATTRIBUTION_LIMITS } from '../../attribution/limits.ts';
+import { REPORT_STATES } from '../../attribution/reports.ts';
 import {
+  CategorySchema,
   ChainIdSchema,
   count,
   DataVersion,
   DerivationSchema,
+  flag,
   Label,
   listOf,
   nullable,
   oneOf,
+  pageFields,
+  ThreatLevelSchema,
   text,
 } from './common.ts';
 
@@ -33,8 +39,8 @@ const AttributionFinding = Type.Object(
     ...DerivationSchema.properties,
     source: text('Source of the labels of the rule.'),
     status: oneOf(
-      ['LABELLED', 'INSUFFICIENT', 'ENDED'],
-      'LABELLED: enough for a label, which the next index has. INSUFFICIENT: not enough. ENDED: taken back on chain.',
+      ['LABELLED', 'INSUFFICIENT', 'ENDED', 'DISPUTED'],
+      'LABELLED: enough for a label, which the next index has. INSUFFICIENT: not enough. ENDED: taken back on chain. DISPUTED: enough, but the operator disputes the labels of the address.',
     ),
     entityId: nullable(Type.String()),
     entityName: nullable(Type.String()),
@@ -46,12 +52,92 @@ const AttributionFinding = Type.Object(
   { title: 'AttributionFinding', description: 'What one rule found about the address.' },
 );
 
+const LabelDispute = Type.Object(
+  {
+    reason: text('Why the labels are wrong.'),
+    disputedAt: text('ISO time.'),
+    entityId: text('Entity of the own label that holds instead.'),
+    name: text(),
+    category: CategorySchema,
+    threatLevel: ThreatLevelSchema,
+  },
+  {
+    title: 'LabelDispute',
+    description:
+      'A decision of the operator that the labels of the address are wrong. An own label comes first, and the rules give the address none.',
+  },
+);
+
+const LabelReportSchema = Type.Object(
+  {
+    id: text('Id of the report.'),
+    chain: ChainIdSchema,
+    address: text(),
+    source: nullable(Type.String(), 'Source of the reported labels; null: all labels of the address.'),
+    reason: text(),
+    state: oneOf(REPORT_STATES, 'OPEN until the operator has decided.'),
+    filedAt: text('ISO time.'),
+    decidedAt: nullable(Type.String(), 'ISO time; null while the report is open.'),
+    note: nullable(Type.String(), 'The operator’s words for the decision.'),
+  },
+  { title: 'LabelReport', description: 'What an account says is wrong with the labels of an address.' },
+);
+
+export const LabelReportBody = Type.Object(
+  {
+    reason: Type.String({
+      minLength: 1,
+      maxLength: ATTRIBUTION_LIMITS.reasonCharsMax,
+      description: 'What is wrong with the labels, without control characters.',
+      examples: ['The address is the donation wallet of our foundation, not a deposit address.'],
+    }),
+    source: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 40,
+        description: 'Source of the labels that are wrong. Default: all labels of the address.',
+      }),
+    ),
+  },
+  { title: 'LabelReportBody' },
+);
+
+export const OneLabelReport = Type.Object(
+  {
+    report: LabelReportSchema,
+    isNew: flag('False: the account has an open report on the same labels, which is returned.'),
+  },
+  { title: 'OneLabelReport' },
+);
+
+export const LabelReportList = Type.Object(
+  { reports: listOf(LabelReportSchema), ...pageFields },
+  { title: 'LabelReportList', description: 'Newest first.' },
+);
+
+export const OperatorLabelReports = Type.Object(
+  {
+    reports: listOf(
+      Type.Object(
+        { ...LabelReportSchema.properties, accountId: text('The account that filed it.') },
+        { title: 'OperatorLabelReport' },
+      ),
+    ),
+    open: count('Open reports of all accounts.'),
+    ...pageFields,
+  },
+  { title: 'OperatorLabelReports', description: 'Newest first.' },
+);
+
+export const ReportStateSchema = oneOf(REPORT_STATES, 'Only reports in this state.');
+
 export const Attribution = Type.Object(
   {
     address: text(),
     chain: ChainIdSchema,
     labels: listOf(Label),
     findings: listOf(AttributionFinding),
+    dispute: nullable(LabelDispute, 'Null if the operator does not dispute the labels of the address.'),
     judgedAt: nullable(
       Type.String(),
       'ISO time up to which transfers were judged; null if the rules never ran on the chain.',

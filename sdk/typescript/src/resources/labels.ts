@@ -82,6 +82,27 @@ export class Labels extends Resource {
     return this.connection.json({ method: 'GET', path, options });
   }
 
+  /**
+   * Reports a wrong label to the operators of the service. While the account has an open report on the same labels, that one is returned.
+   *
+   * @param params - the chain, the address, what is wrong, and the source of the labels if not all are meant
+   * @throws NotFoundError if the address has no such label
+   * @example
+   * const { report } = await assay.labels.report({ chain: 'ETH', address, reason: 'This is our donation wallet.' });
+   */
+  report(
+    { chain, address, ...body }: PathOf<'reportLabel'> & Body<'reportLabel'>,
+    options?: CallOptions,
+  ): ApiPromise<Data<'reportLabel'>> {
+    const path = `/address/${segment(chain)}/${segment(address)}/reports`;
+    return this.connection.json({ method: 'POST', path, body, options, retry: 'safe' });
+  }
+
+  /** Returns the reports of the account, newest first, with the decisions of the operators. */
+  listReports(query: QueryOf<'labelReports'> = {}, options?: CallOptions): ApiPromise<Data<'labelReports'>> {
+    return this.connection.json({ method: 'GET', path: '/label-reports', query, options });
+  }
+
   /** Returns all labels of an address, given in the body. */
   screen(body: Body<'screen'>, options?: CallOptions): ApiPromise<Data<'screen'>> {
     return this.connection.json({ method: 'POST', path: '/screen', body, options, retry: 'safe' });

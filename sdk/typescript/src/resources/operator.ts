@@ -2,7 +2,7 @@
 import type { ApiPromise } from '../core/api-promise.ts';
 import type { CallOptions } from '../core/connection.ts';
 import { Resource } from '../core/resource.ts';
-import type { Data } from '../types.ts';
+import type { Data, QueryOf } from '../types.ts';
 
 export class Operator extends Resource {
   /**
@@ -21,5 +21,24 @@ export class Operator extends Resource {
    */
   imports(options?: CallOptions): ApiPromise<Data<'operatorImports'>> {
     return this.connection.json({ method: 'GET', path: '/operator/imports', options, auth: 'session' });
+  }
+
+  /**
+   * Returns the reports of all accounts on labels, newest first.
+   *
+   * @param query - only reports in a state; the part of the list
+   * @throws PermissionError if the account is not an operator account
+   */
+  labelReports(
+    query: QueryOf<'operatorLabelReports'> = {},
+    options?: CallOptions,
+  ): ApiPromise<Data<'operatorLabelReports'>> {
+    return this.connection.json({
+      method: 'GET',
+      path: '/operator/label-reports',
+      query,
+      options,
+      auth: 'session',
+    });
   }
 }

@@ -1,0 +1,26 @@
+/** `GET /label-reports`. */
+import { Type } from 'typebox';
+import { ATTRIBUTION_LIMITS } from '../../attribution/limits.ts';
+import { accountOf, operation, principalOf } from '../operation.ts';
+import { LabelReportList, ReportStateSchema } from '../schemas/attribution.ts';
+import { pageQuery } from '../schemas/common.ts';
+import { reportView } from './support/label-reports.ts';
+import { pageEnd } from './support/paging.ts';
+
+export const labelReports = operation({
+  id: 'labelReports',
+  tag: 'Labels',
+  method: 'GET',
+  path: '/label-reports',
+  permission: 'intel',
+  principal: 'session or key',
+  rateClass: 'intel',
+  query: { state: Type.Optional(ReportStateSchema), ...pageQuery(ATTRIBUTION_LIMITS.reportsPageMax) },
+  response: LabelReportList,
+  summary: 'Reports on labels by the account',
+  description: 'Newest first, with the decisions of the operators.',
+  run({ services, call, query }) {
+    const page = services.useCases.labelReports.list(accountOf(principalOf(call)), query);
+    return { reports: page.reports.map(reportView), ...pageEnd(query, page) };
+  },
+});

@@ -1,0 +1,26 @@
+/** `GET /operator/label-reports`. */
+import { Type } from 'typebox';
+import { ATTRIBUTION_LIMITS } from '../../attribution/limits.ts';
+import { operation } from '../operation.ts';
+import { OperatorLabelReports, ReportStateSchema } from '../schemas/attribution.ts';
+import { pageQuery } from '../schemas/common.ts';
+import { OPERATOR_ONLY, requireOperator } from './support/operator.ts';
+import { pageEnd } from './support/paging.ts';
+
+export const operatorLabelReports = operation({
+  ...OPERATOR_ONLY,
+  id: 'operatorLabelReports',
+  method: 'GET',
+  path: '/operator/label-reports',
+  query: { state: Type.Optional(ReportStateSchema), ...pageQuery(ATTRIBUTION_LIMITS.reportsPageMax) },
+  response: OperatorLabelReports,
+  summary: 'Reports on labels by all accounts',
+  description:
+    'Newest first. `assay labels decide` decides a report, and `assay labels dispute` corrects the labels. For owners and analysts of an operator account.',
+  run({ services, call, query }) {
+    requireOperator(call);
+    const { labelReports } = services.useCases;
+    const page = labelReports.list(null, query);
+    return { reports: page.reports, open: labelReports.openCount(), ...pageEnd(query, page) };
+  },
+});

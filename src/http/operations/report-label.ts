@@ -1,0 +1,39 @@
+/** `POST /address/{chain}/{address}/reports`. */
+import { accountOf, operation, principalOf } from '../operation.ts';
+import { LabelReportBody, OneLabelReport } from '../schemas/attribution.ts';
+import { addressText, chainText, ErrorBody } from '../schemas/common.ts';
+import { reportView } from './support/label-reports.ts';
+
+export const reportLabel = operation({
+  id: 'reportLabel',
+  tag: 'Labels',
+  method: 'POST',
+  path: '/address/{chain}/{address}/reports',
+  permission: 'intel',
+  principal: 'session or key',
+  rateClass: 'intel',
+  pathParameters: { chain: chainText('Chain of the address.'), address: addressText('The address.') },
+  body: LabelReportBody,
+  response: OneLabelReport,
+  statuses: { 404: { description: 'The address has no label of the source.', schema: ErrorBody } },
+  summary: 'Report a wrong label',
+  description:
+    'Files a report for the operators of the service, who decide it. It changes no label. While the account has an open report on the same labels, that one is returned.',
+  async run({ services, call, path, body }) {
+    const principal = principalOf(call);
+    const { reason, source = null } = body;
+    const accountId = accountOf(principal);
+    const { report, isNew } = await services.useCases.labelReports.file({
+      ...{ accountId, chain: path.chain, address: path.address, source, reason },
+    });
+    if (isNew)
+      await services.access.audit().write({
+        ...principal.actor,
+        action: 'label.report',
+        accountId,
+        subject: report.id,
+        detail: `${report.chain} ${report.address} ${report.source ?? 'all sources'}`,
+      });
+    return { report: reportView(report), isNew };
+  },
+});
