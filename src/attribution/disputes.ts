@@ -29,7 +29,7 @@ export interface Dispute {
   readonly reason: string;
   /** ISO time. */
   readonly disputedAt: string;
-  /** What the own label says instead. */
+  /** Content of the own label. */
   readonly entityId: string;
   readonly name: string;
   readonly category: Category;

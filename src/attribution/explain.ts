@@ -11,8 +11,8 @@ import { type LabelJson, labelToJson } from '../labels/label-json.ts';
 import { DEPOSIT_SOURCE, depositTemplate } from './deposit/labels.ts';
 import type { Dispute, Disputes } from './disputes.ts';
 import { ATTRIBUTION_LIMITS } from './limits.ts';
-import { FACTORY_SOURCE, FREEZE_SOURCE, labelsOfFacts } from './logs/labels.ts';
-import { FREEZE_RULE } from './logs/read.ts';
+import { FACTORY_SOURCE, labelsOfFacts, SOURCE_OF_RULE } from './logs/labels.ts';
+import { FREEZE_RULE, STAKE_RULE } from './logs/read.ts';
 import { type AttributionStore, type DepositRecord, type Fact, forwardingsOf } from './store.ts';
 
 /** The part that a transaction has in the evidence. */
@@ -23,7 +23,8 @@ export type EvidenceRole =
   | 'CREATED'
   | 'FROZEN'
   | 'UNFROZEN'
-  | 'DESTROYED';
+  | 'DESTROYED'
+  | 'STAKED';
 
 export interface EvidenceTransaction {
   readonly role: EvidenceRole;
@@ -150,6 +151,7 @@ const ROLES: Readonly<Record<string, EvidenceRole>> = {
   frozen: 'FROZEN',
   unfrozen: 'UNFROZEN',
   destroyed: 'DESTROYED',
+  stake: 'STAKED',
 };
 
 const factEvidence = ({
@@ -166,7 +168,7 @@ const factEvidence = ({
   blockNumber,
   timestamp: timestampMs === null ? null : isoTime(timestampMs),
   logIndex,
-  asset: kind === 'destroyed' ? (by.split(' ')[1] ?? null) : null,
+  asset: kind === 'destroyed' ? (by.split(' ')[1] ?? null) : kind === 'stake' ? 'ETH' : null,
   amount: values.amount ?? null,
 });
 
@@ -175,8 +177,9 @@ function factFindings(subject: ParsedAddress, facts: readonly Fact[]): Attributi
   const groups = new Map<string, Fact[]>();
   for (const fact of facts) groups.set(fact.by, [...(groups.get(fact.by) ?? []), fact]);
   return [...groups].map(([by, own]): AttributionFinding => {
-    const isFreeze = own[0]?.rule === FREEZE_RULE;
-    const source = isFreeze ? FREEZE_SOURCE : FACTORY_SOURCE;
+    const rule = own[0]?.rule ?? '';
+    const isFreeze = rule === FREEZE_RULE;
+    const source = SOURCE_OF_RULE[rule] ?? FACTORY_SOURCE;
     const label = labels.find(
       ({ template }) =>
         template.source === source && template.tags.some((tag) => tag.endsWith(by.split(' ')[1] ?? by)),
@@ -190,7 +193,9 @@ function factFindings(subject: ParsedAddress, facts: readonly Fact[]): Attributi
       confidence: label?.template.confidence ?? null,
       summary: isFreeze
         ? `${own.length} events of ${by} froze the address or ended the freeze.`
-        : `The factory ${by} logged that it created the contract.`,
+        : rule === STAKE_RULE
+          ? `${own.length} deposits of 32 coins or more to ${by} name the address for withdrawals.`
+          : `The factory ${by} logged that it created the contract.`,
       count: own.length,
       evidence: own.slice(-ATTRIBUTION_LIMITS.evidenceListed).map(factEvidence),
     };

@@ -47,7 +47,7 @@ export class ChainFollower {
   readonly #deps: ChainFollowerDeps;
   /** The collecting wallets, and the labels and stored result for which they were read. */
   #anchors: { readonly of: Anchors; readonly dataVersion: string; readonly stored: string } | null = null;
-  /** What the last call had read. */
+  /** Position of the log at the last call. */
   #seen = '';
 
   constructor(chain: ChainId, deps: ChainFollowerDeps) {
@@ -101,7 +101,7 @@ export class ChainFollower {
     if (position === this.#seen) return { outcome: 'CURRENT' };
     try {
       const report = await withLock(depositLockOf(folder, chain), { waitMs: 0 }, async () => {
-        // What was read before the lock may be older than what the last holder wrote.
+        // Values read before the lock may be older than those that the last holder wrote.
         endReading();
         return sweepReason(store.depositState(), log, anchors) === null
           ? new DepositFollower(chain, anchors, { transfers, store, clock }).follow()

@@ -86,7 +86,7 @@ export class AttributionKeeper {
     if (wanted === null || clock.monotonic() < of.notBeforeMs) return;
     if ([...this.#chains.values()].some(({ isRunning }) => isRunning)) return;
     of.isRunning = true;
-    // What changes from now on may come too late for this run.
+    // A change from now on may come too late for this run.
     of.wanted = null;
     const began = clock.monotonic();
     run(chain)

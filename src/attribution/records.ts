@@ -144,7 +144,10 @@ const ORIGIN_BYTES = 2;
 const INDEX_BYTES = 4;
 
 /** Names that values of facts have; the number in a record is the place here plus one. Append only. */
-const NAMES: readonly string[] = ['token0', 'token1', 'fee', 'singleton', 'factory', 'amount'];
+const NAMES: readonly string[] = [
+  ...['token0', 'token1', 'fee', 'singleton', 'factory', 'amount'],
+  ...['remoteToken', 'owner'],
+];
 
 const TEXT = 0;
 const ADDRESS = 1;

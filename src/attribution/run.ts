@@ -186,7 +186,7 @@ export async function attributeChain(
   const before = deps.importing.store.revision();
   const waiting = { waitMs: LOCK_WAIT_MS, signal };
   const deposits = await withLock(depositLockOf(folder, chain), waiting, () => {
-    // What was read before the lock may be older than what its last holder wrote.
+    // Values read before the lock may be older than those that its last holder wrote.
     endReading();
     return runDeposits(options, deps);
   });

@@ -60,6 +60,8 @@ export interface LogCursor {
   /** Hash of the block before it, if it can still be reverted; null if it is final or unknown. */
   readonly hash: string | null;
   readonly facts: number;
+  /** Facts of blocks from this one on can be removed without reading all facts; absent in positions of earlier releases. */
+  readonly indexedFrom?: number;
 }
 
 /** Returns how many forwardings a record has. */
@@ -90,10 +92,19 @@ export interface AttributionStore {
   removeBlock(height: number): void;
   /** Returns the facts about an address, oldest first. */
   facts(key: Uint8Array): readonly Fact[];
-  /** Adds a fact; the same log again is a no-op. Returns true if it was new. */
-  addFact(key: Uint8Array, fact: Fact): boolean;
-  /** Removes the facts of `by` from blocks of `fromBlock` on. Returns how many. */
+  /**
+   * Adds a fact; the same log again is a no-op. Returns true if it was new.
+   *
+   * @param isRevertible - whether it is also listed by its block, for `removeFacts`; a bulk of old logs is not
+   */
+  addFact(key: Uint8Array, fact: Fact, isRevertible?: boolean): boolean;
+  /**
+   * Removes the facts of `by` from blocks of `fromBlock` on. If the position of `by` says that they are listed by block, nothing else is
+   * read; otherwise all facts are. Returns how many were removed.
+   */
   removeFacts(by: string, fromBlock: number): number;
+  /** Forgets the blocks of facts of `by` before a block, which are final. */
+  settleFacts(by: string, below: number): void;
   /** All facts, in the order of addresses; those of one address oldest first. */
   allFacts(): IterableIterator<readonly [key: Buffer, facts: readonly Fact[]]>;
   cursor(by: string): LogCursor | null;
@@ -149,6 +160,18 @@ export function openAttributionStore(
   return new LmdbAttributions(root, meta);
 }
 
+/** Before the key of a fact in the list by block: number of the origin, and the block. */
+const BLOCK_PREFIX_BYTES = 6;
+const BLOCK_MAX = 0xffff_ffff;
+const NOTHING = Buffer.alloc(1);
+
+function blockPrefix(origin: number, block: number): Buffer {
+  const bytes = Buffer.allocUnsafe(BLOCK_PREFIX_BYTES);
+  bytes.writeUInt16BE(origin, 0);
+  bytes.writeUInt32BE(Math.min(block, BLOCK_MAX), 2);
+  return bytes;
+}
+
 const oldestFirst = (a: Fact, b: Fact): number => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex;
 
 const originName = ({ rule, by, kind }: Origin): string => `${rule}\n${by}\n${kind}`;
@@ -164,6 +187,8 @@ class LmdbAttributions implements AttributionStore {
   readonly #blocks: Database<Buffer, number>;
   readonly #facts: Database<Buffer, Uint8Array>;
   readonly #origins: Database<Origin, number>;
+  /** Facts that can be reverted, by origin and block. Opened at the first write: readers do not use it. */
+  #recent: Database<Buffer, Uint8Array> | null = null;
   /** Origins of facts by number and by name, as far as they were read. */
   readonly #originOf = new Map<number, Origin>();
   readonly #originNumber = new Map<string, number>();
@@ -289,13 +314,50 @@ class LmdbAttributions implements AttributionStore {
     return facts.sort(oldestFirst);
   }
 
-  addFact(key: Uint8Array, fact: Fact): boolean {
-    const at = packFactKey(key, this.#numberOf(fact), fact);
+  #byBlock(): Database<Buffer, Uint8Array> {
+    this.#recent ??= this.#root.openDB({ name: 'recent', encoding: 'binary', keyEncoding: 'binary' });
+    return this.#recent;
+  }
+
+  addFact(key: Uint8Array, fact: Fact, isRevertible = false): boolean {
+    const origin = this.#numberOf(fact);
+    const at = packFactKey(key, origin, fact);
     // The library returns whether it wrote, but its types lack that.
-    return this.#facts.putSync(at, packFact(fact), { noOverwrite: true }) as unknown as boolean;
+    const isNew = this.#facts.putSync(at, packFact(fact), { noOverwrite: true }) as unknown as boolean;
+    if (isRevertible)
+      this.#byBlock().putSync(Buffer.concat([blockPrefix(origin, fact.blockNumber), at]), NOTHING);
+    return isNew;
+  }
+
+  #originsOf(by: string): number[] {
+    return [...this.#origins.getRange({})].flatMap(({ key, value }) => (value.by === by ? [key] : []));
+  }
+
+  /** The entries by block of an origin, from one block to before another. */
+  #listed(origin: number, from: number, end: number): Buffer[] {
+    const range = { start: blockPrefix(origin, from), end: blockPrefix(origin, end) };
+    return [...this.#byBlock().getKeys(range)].map((key) => Buffer.from(key));
+  }
+
+  settleFacts(by: string, below: number): void {
+    for (const origin of this.#originsOf(by))
+      for (const entry of this.#listed(origin, 0, Math.max(0, below))) this.#byBlock().removeSync(entry);
   }
 
   removeFacts(by: string, fromBlock: number): number {
+    const indexedFrom = this.cursor(by)?.indexedFrom ?? Number.POSITIVE_INFINITY;
+    if (fromBlock < indexedFrom) return this.#removeBySearch(by, fromBlock);
+    let removed = 0;
+    for (const origin of this.#originsOf(by))
+      for (const entry of this.#listed(origin, fromBlock, BLOCK_MAX)) {
+        this.#byBlock().removeSync(entry);
+        if (this.#facts.removeSync(entry.subarray(BLOCK_PREFIX_BYTES)) as unknown as boolean) removed++;
+      }
+    return removed;
+  }
+
+  /** Reads all facts: for positions of earlier releases, and blocks that were final when they were read. */
+  #removeBySearch(by: string, fromBlock: number): number {
     const gone: Uint8Array[] = [];
     for (const { key, value } of this.#facts.getRange({})) {
       const own = Buffer.from(key);

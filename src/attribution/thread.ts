@@ -79,7 +79,7 @@ export function runAttributionThread(job: AttributionThreadJob): void {
   const run = (chain: ChainId): Promise<void> =>
     new Promise((resolve, reject) => {
       const [command, ...args] = job.runCommand as [string, ...string[]];
-      // The channel tells the child that this process is gone, so that it does not go on alone.
+      // The channel lets the child detect that this process has exited, so that it does not continue alone.
       const started = spawn(command, [...args, chain], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
       child = started;
       // Requests have priority.

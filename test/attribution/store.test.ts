@@ -93,6 +93,31 @@ describe('the store of attributions', () => {
     expect(store.facts(key('1')).map(({ blockNumber }) => blockNumber)).toEqual([10, 40]);
   });
 
+  it('removes facts that are listed by block without reading the others', () => {
+    const other = { ...FACT, by: 'tether 0x2' };
+    store.write(() => {
+      // Facts of old blocks that are not listed: a removal that reads all facts would find the last one.
+      for (let at = 0; at < 3; at++)
+        store.addFact(key('3'), { ...FACT, blockNumber: 1_000 + at, logIndex: at }, false);
+      for (const blockNumber of [900, 1_000, 1_010, 1_020])
+        store.addFact(key('1'), { ...FACT, blockNumber, logIndex: blockNumber }, true);
+      store.addFact(key('2'), { ...other, blockNumber: 1_020 }, true);
+      store.setCursor(FACT.by, { nextBlock: 1_021, hash: null, facts: 7, indexedFrom: 900 });
+    });
+    expect(store.write(() => store.removeFacts(FACT.by, 1_010))).toBe(2);
+    expect(store.facts(key('1')).map(({ blockNumber }) => blockNumber)).toEqual([900, 1_000]);
+    expect([store.facts(key('2')).length, store.facts(key('3')).length]).toEqual([1, 3]);
+    store.write(() => {
+      store.settleFacts(FACT.by, 1_000);
+      store.setCursor(FACT.by, { nextBlock: 1_021, hash: null, facts: 5, indexedFrom: 1_000 });
+    });
+    expect(store.write(() => store.removeFacts(FACT.by, 1_000))).toBe(1);
+    // Before the listed blocks all facts are read.
+    expect(store.write(() => store.removeFacts(FACT.by, 899))).toBe(4);
+    expect([store.facts(key('1')), store.facts(key('3'))]).toEqual([[], []]);
+    expect(store.facts(key('2')).length).toBe(1);
+  });
+
   it('assigns no number of a transaction that failed', () => {
     const failing = (): void =>
       store.write(() => {

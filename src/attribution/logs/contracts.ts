@@ -13,6 +13,9 @@ export const LOG_KINDS = [
   'erc4337-accounts',
   'tether-freezes',
   'circle-freezes',
+  'bridged-tokens',
+  'eigen-pods',
+  'validator-deposits',
 ] as const;
 
 export type LogKind = (typeof LOG_KINDS)[number];

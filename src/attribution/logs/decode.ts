@@ -10,7 +10,7 @@ import type { LogContract, LogKind } from './contracts.ts';
 export interface DecodedLog {
   /** 0x and 40 hex digits in lower case. */
   readonly subject: string;
-  /** `pool`, `safe`, `account`, `frozen`, `unfrozen` or `destroyed`. */
+  /** `pool`, `safe`, `account`, `token`, `pod`, `stake`, `frozen`, `unfrozen` or `destroyed`. */
   readonly kind: string;
   readonly values: Readonly<Record<string, string>>;
 }
@@ -31,6 +31,9 @@ const REMOVED_BLACK_LIST = id('RemovedBlackList(address)');
 const DESTROYED_BLACK_FUNDS = id('DestroyedBlackFunds(address,uint256)');
 const BLACKLISTED = id('Blacklisted(address)');
 const UN_BLACKLISTED = id('UnBlacklisted(address)');
+const MINTABLE_CREATED = id('OptimismMintableERC20Created(address,address,address)');
+const POD_DEPLOYED = id('PodDeployed(address,address)');
+const DEPOSITED = id('DepositEvent(bytes,bytes,bytes,bytes,bytes)');
 
 /** The first topics of each layout. */
 export const TOPICS: Readonly<Record<LogKind, readonly string[]>> = {
@@ -40,15 +43,27 @@ export const TOPICS: Readonly<Record<LogKind, readonly string[]>> = {
   'erc4337-accounts': [ACCOUNT_DEPLOYED],
   'tether-freezes': [ADDED_BLACK_LIST, REMOVED_BLACK_LIST, DESTROYED_BLACK_FUNDS],
   'circle-freezes': [BLACKLISTED, UN_BLACKLISTED],
+  'bridged-tokens': [MINTABLE_CREATED],
+  'eigen-pods': [POD_DEPLOYED],
+  'validator-deposits': [DEPOSITED],
 };
 
+const UNISWAP_V3_POOL = '0xe34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54';
 /**
  * Hashes of the creation code of pools, by the id of their factory: the address of a pool follows from them (CREATE2). Published in the
- * factories' own libraries (UniswapV2Library.pairFor, PoolAddress.POOL_INIT_CODE_HASH).
+ * factories' own libraries (UniswapV2Library.pairFor, PoolAddress.POOL_INIT_CODE_HASH; of SushiSwap in @sushiswap/v3-sdk, of PancakeSwap
+ * in pancake-v3-contracts).
  */
 const INIT_CODE_HASHES: Readonly<Record<string, string>> = {
   'uniswap-v2': '0x96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c3e7da348845f',
-  'uniswap-v3': '0xe34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54',
+  'uniswap-v3': UNISWAP_V3_POOL,
+  'sushiswap-v3': UNISWAP_V3_POOL,
+  'pancakeswap-v3': '0x6ce8eb472fa82df5469c6ab6d485f17c3ad13c8cd7af59b3d4a8026c5ce0f7e2',
+};
+
+/** Contracts that create the pools of a factory, by its id, if it is another one: PancakeV3PoolDeployer. */
+const POOL_DEPLOYERS: Readonly<Record<string, string>> = {
+  'pancakeswap-v3': '0x41ff9AA7e16B8B1a8a8dc4f0eFacd93D02d071c9',
 };
 
 const WORD = 64;
@@ -133,7 +148,12 @@ export function isExpectedPool(contract: LogContract, { values, subject }: Decod
   const { token0, token1, fee } = values;
   if (hash === undefined || token0 === undefined || token1 === undefined) return null;
   return (
-    poolAddress(contract.address, [token0, token1], fee === undefined ? null : Number(fee), hash) === subject
+    poolAddress(
+      POOL_DEPLOYERS[contract.id] ?? contract.address,
+      [token0, token1],
+      fee === undefined ? null : Number(fee),
+      hash,
+    ) === subject
   );
 }
 
@@ -185,6 +205,67 @@ function decodeFreeze({ topics, data }: LogEntry): DecodedLog | null {
   return { subject, kind, values: { amount: BigInt(`0x${data.slice(2 + (words - 1) * WORD)}`).toString() } };
 }
 
+/** Reads an event with two indexed addresses, of which the first is the created contract, and `words` words of data. */
+function decodeCreated(
+  { topics, data }: LogEntry,
+  kind: 'token' | 'pod',
+  second: 'remoteToken' | 'owner',
+  words: number,
+): DecodedLog | null {
+  const subject = topicAddress(topics[1]);
+  const other = topicAddress(topics[2]);
+  if (topics.length !== 3 || data.length !== 2 + words * WORD || subject === null || other === null)
+    return null;
+  return { subject, kind, values: { [second]: other } };
+}
+
+/**
+ * Words of a deposit to Ethereum's deposit contract that are the same in each: offsets and lengths of a public key, credentials, an amount,
+ * a signature and an index (EIP-6110, "Deposit").
+ */
+const DEPOSIT_LAYOUT: readonly (readonly [word: number, value: number])[] = [
+  ...([
+    [0, 160],
+    [1, 256],
+    [2, 320],
+    [3, 384],
+    [4, 512],
+  ] as const),
+  ...([
+    [5, 48],
+    [8, 32],
+    [10, 8],
+    [12, 96],
+    [16, 8],
+  ] as const),
+];
+const DEPOSIT_WORDS = 18;
+const CREDENTIALS_WORD = 9;
+const AMOUNT_WORD = 11;
+/** Credentials that name an account: of a withdrawal address (0x01), and of one whose validator compounds (0x02, EIP-7251). */
+const ACCOUNT_CREDENTIALS = /^0[12]0{22}/;
+/** Stake of a validator. A smaller deposit may be a first part, or a top-up of another validator, whose credentials do not change. */
+const VALIDATOR_GWEI = 32_000_000_000n;
+const WEI_OF_GWEI = 1_000_000_000n;
+
+/** Reads the account that gets the withdrawals of a validator; null for credentials of a key. */
+function decodeDeposit({ topics, data }: LogEntry): DecodedLog | null {
+  if (topics.length !== 1 || data.length !== 2 + DEPOSIT_WORDS * WORD) return null;
+  const wordAt = (word: number): string => data.slice(2 + word * WORD, 2 + (word + 1) * WORD);
+  if (DEPOSIT_LAYOUT.some(([word, value]) => wordAt(word) !== value.toString(16).padStart(WORD, '0')))
+    return null;
+  const credentials = wordAt(CREDENTIALS_WORD);
+  if (!ACCOUNT_CREDENTIALS.test(credentials)) return null;
+  // The amount is little-endian, in the first eight bytes of its word.
+  const gwei = Buffer.from(wordAt(AMOUNT_WORD).slice(0, 16), 'hex').readBigUInt64LE();
+  if (gwei < VALIDATOR_GWEI) return null;
+  return {
+    subject: `0x${credentials.slice(24)}`,
+    kind: 'stake',
+    values: { amount: (gwei * WEI_OF_GWEI).toString() },
+  };
+}
+
 /** Decodes a log of a contract; null if it proves nothing. */
 export function decodeLog(contract: Pick<LogContract, 'kind'>, log: LogEntry): DecodedLog | null {
   if (!TOPICS[contract.kind].includes(log.topics[0] ?? '')) return null;
@@ -197,6 +278,12 @@ export function decodeLog(contract: Pick<LogContract, 'kind'>, log: LogEntry): D
       return decodeSafe(log);
     case 'erc4337-accounts':
       return decodeAccount(log);
+    case 'bridged-tokens':
+      return decodeCreated(log, 'token', 'remoteToken', 1);
+    case 'eigen-pods':
+      return decodeCreated(log, 'pod', 'owner', 0);
+    case 'validator-deposits':
+      return decodeDeposit(log);
     case 'tether-freezes':
     case 'circle-freezes':
       return decodeFreeze(log);

@@ -7,18 +7,30 @@ import { dayFromIso } from '../../labels/index/days.ts';
 import { createSegmentWriter } from '../../labels/index/segment.ts';
 import type { Entity, LabelTemplate } from '../../labels/label.ts';
 import type { AttributionStore, Fact } from '../store.ts';
-import { FACTORY_RULE, FREEZE_RULE } from './read.ts';
+import { FACTORY_RULE, FREEZE_RULE, STAKE_RULE } from './read.ts';
 
 /** Sources of the labels (data/sources.json). */
 export const FACTORY_SOURCE = 'factories';
 export const FREEZE_SOURCE = 'freezes';
+export const STAKE_SOURCE = 'validators';
+
+/** The source of the labels of a rule. */
+export const SOURCE_OF_RULE: Readonly<Record<string, string>> = {
+  [FACTORY_RULE]: FACTORY_SOURCE,
+  [FREEZE_RULE]: FREEZE_SOURCE,
+  [STAKE_RULE]: STAKE_SOURCE,
+};
 
 /** A factory's log is exact, but which project owns the factory rests on a published address. */
 const FACTORY_CONFIDENCE = 0.95;
 /** A freeze is certain; that its reason is a crime is not, because issuers give none. */
 const FREEZE_CONFIDENCE = 0.5;
+/** A deposit of 32 coins names the account; the signature that makes it valid is checked on the consensus layer only. */
+const STAKE_CONFIDENCE = 0.9;
 
 const ISSUERS: Readonly<Record<string, string>> = { tether: 'Tether', circle: 'Circle' };
+
+const BRIDGES: Readonly<Record<string, string>> = { 'op-standard-bridge': 'OP Standard Bridge token' };
 
 const titled = (slug: string): string => `${slug.charAt(0).toUpperCase()}${slug.slice(1)}`;
 
@@ -58,6 +70,14 @@ function createdTemplate(chain: ChainId, { by, kind }: Fact): LabelTemplate | nu
       tags: ['safe wallet', factory],
     };
   }
+  if (kind === 'token') {
+    const entity = entityOf(id, BRIDGES[id] ?? titled(id), 'TOKEN');
+    return { ...common, entity, category: 'TOKEN', threatLevel: 'LOW', tags: ['bridged token', factory] };
+  }
+  if (kind === 'pod') {
+    const entity = entityOf('eigenlayer', 'EigenLayer', 'STAKING');
+    return { ...common, entity, category: 'STAKING', threatLevel: 'LOW', tags: ['eigenpod', factory] };
+  }
   if (kind !== 'account') return null;
   const entity = entityOf('erc-4337-account', 'ERC-4337 account', 'SMART_CONTRACT');
   return {
@@ -95,6 +115,15 @@ function frozenTemplate(chain: ChainId, by: string): LabelTemplate {
   };
 }
 
+function stakeTemplate(chain: ChainId, { by }: Fact): LabelTemplate {
+  const entity = entityOf('ethereum-validator', 'Withdrawal address of a validator', 'VALIDATOR');
+  return {
+    ...{ ...COMMON, entity, scope: chain, category: 'VALIDATOR', threatLevel: 'LOW' },
+    ...{ source: STAKE_SOURCE, tags: ['withdrawal address', `deposit contract ${addressOf(by)}`] },
+    confidence: STAKE_CONFIDENCE,
+  };
+}
+
 export interface FactLabel {
   readonly template: LabelTemplate;
   /** Milliseconds since the epoch; null if not known. */
@@ -113,6 +142,9 @@ export function labelsOfFacts(chain: ChainId, facts: readonly Fact[]): readonly 
     if (template === null || labels.length > 0) continue;
     labels.push({ template, sinceMs: fact.timestampMs, rule: FACTORY_RULE });
   }
+  const stake = facts.find(({ rule }) => rule === STAKE_RULE);
+  if (stake !== undefined)
+    labels.push({ template: stakeTemplate(chain, stake), sinceMs: stake.timestampMs, rule: STAKE_RULE });
   for (const { by, since } of frozenBy(facts))
     labels.push({ template: frozenTemplate(chain, by), sinceMs: since.timestampMs, rule: FREEZE_RULE });
   return labels;
@@ -135,7 +167,7 @@ export async function importFactLabels(
   }: { readonly isDisputed: (key: Uint8Array) => boolean; readonly signal?: AbortSignal },
 ): Promise<readonly { readonly source: string; readonly labels: number; readonly dataset: DatasetReport }[]> {
   const reports = [];
-  for (const source of [FACTORY_SOURCE, FREEZE_SOURCE]) {
+  for (const source of Object.values(SOURCE_OF_RULE)) {
     function* rows(): Generator<Row> {
       for (const [key, facts] of store.allFacts()) {
         signal?.throwIfAborted();

@@ -14,9 +14,12 @@ import { decodeLog, isExpectedPool, TOPICS } from './decode.ts';
 /** Ids of the rules (data/sources.json). */
 export const FACTORY_RULE = 'contract-factory';
 export const FREEZE_RULE = 'issuer-freeze';
+export const STAKE_RULE = 'validator-withdrawal';
 
 /** Blocks that are read again if the chain replaced the newest one that was read: the deepest reorg that following accepts. */
 const REORG_BLOCKS = 512;
+/** Blocks behind the head whose facts are listed by block: twice as many, so that a run that began earlier is covered, too. */
+const LISTED_BLOCKS = 2 * REORG_BLOCKS;
 
 export type LogReader = Required<Pick<ChainAdapter, 'logs' | 'header'>> & Pick<ChainAdapter, 'head'>;
 
@@ -40,7 +43,10 @@ export interface ReadLogsReport {
   readonly nextBlock: number;
 }
 
-const ruleOf = ({ kind }: LogContract): string => (kind.endsWith('freezes') ? FREEZE_RULE : FACTORY_RULE);
+function ruleOf({ kind }: LogContract): string {
+  if (kind === 'validator-deposits') return STAKE_RULE;
+  return kind.endsWith('freezes') ? FREEZE_RULE : FACTORY_RULE;
+}
 
 const keyBytes = new Uint8Array(maxKeyBytes);
 
@@ -55,12 +61,14 @@ function keyOf({ chain }: LogContract, subject: string): Uint8Array {
  * Converts logs to facts and stores them in one transaction.
  *
  * @param timeOf - returns the time of a block in milliseconds, or null if it is not known
+ * @param revertibleFrom - facts of blocks from this one on are listed by block, so that removing them reads nothing else
  */
 export function storeLogs(
   contract: LogContract,
   logs: readonly LogEntry[],
   store: AttributionStore,
   timeOf: (block: number) => number | null = () => null,
+  revertibleFrom: number = Number.POSITIVE_INFINITY,
 ): { readonly facts: number; readonly ignored: number } {
   const by = nameOfContract(contract);
   const rule = ruleOf(contract);
@@ -85,7 +93,7 @@ export function storeLogs(
         timestampMs: timeOf(log.blockNumber),
         values: decoded.values,
       };
-      if (store.addFact(key, fact)) facts++;
+      if (store.addFact(key, fact, log.blockNumber >= revertibleFrom)) facts++;
     }
   }, 'later');
   return { facts, ignored };
@@ -113,12 +121,13 @@ export async function readContractLogs(
       const from = next;
       reverted = store.write(() => {
         const removed = store.removeFacts(name, from);
-        store.setCursor(name, { nextBlock: from, hash: null, facts: cursor.facts - removed });
+        store.setCursor(name, { ...cursor, nextBlock: from, hash: null, facts: cursor.facts - removed });
         return removed;
       });
     }
   }
   const head = await adapter.head(call);
+  const revertibleFrom = Math.max(0, head.height - LISTED_BLOCKS);
   const total = { logs: 0, facts: 0, ignored: 0 };
   let width: number = ATTRIBUTION_LIMITS.logBlocksMax;
   while (next <= head.height) {
@@ -131,16 +140,26 @@ export async function readContractLogs(
       continue;
     }
     const times = await timesOf(contract, logs, adapter, call);
-    const { facts, ignored } = storeLogs(contract, logs, store, (block) => times.get(block) ?? null);
+    const timeOf = (block: number): number | null => times.get(block) ?? null;
+    const { facts, ignored } = storeLogs(contract, logs, store, timeOf, revertibleFrom);
     const header = last === head.height ? head : await adapter.header(last, call);
     total.logs += logs.length;
     total.facts += facts;
     total.ignored += ignored;
+    const before = next;
     next = last + 1;
-    const position = { nextBlock: next, hash: header?.hash ?? null };
-    store.write(() =>
-      store.setCursor(name, { ...position, facts: (store.cursor(name)?.facts ?? 0) + facts }),
-    );
+    store.write(() => {
+      const known = store.cursor(name);
+      // Facts of old blocks in between are not listed.
+      const listed = revertibleFrom > before ? revertibleFrom : (known?.indexedFrom ?? before);
+      const indexedFrom = Math.max(listed, revertibleFrom);
+      if (known?.indexedFrom !== undefined && indexedFrom > known.indexedFrom)
+        store.settleFacts(name, indexedFrom);
+      store.setCursor(name, {
+        ...{ nextBlock: next, hash: header?.hash ?? null, indexedFrom },
+        facts: (known?.facts ?? 0) + facts,
+      });
+    });
     onProgress?.(last, head.height);
     width = Math.min(ATTRIBUTION_LIMITS.logBlocksMax, width * 2);
   }
