@@ -1,6 +1,9 @@
 /** Connects the rules that derive labels with the stores and nodes of this machine. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { COINBASE_CHAIN } from '../attribution/chains.ts';
+import type { BlockReader } from '../attribution/coinbase/read.ts';
+import { loadPoolTags } from '../attribution/coinbase/tags.ts';
 import { Disputes } from '../attribution/disputes.ts';
 import { explainAddress } from '../attribution/explain.ts';
 import { ChainFollower } from '../attribution/follow-chain.ts';
@@ -79,6 +82,11 @@ async function logReaderOf(chain: ChainId, { chains }: AttributionParts): Promis
   return { logs, header, head: (call) => adapter.head(call) };
 }
 
+async function blockReaderOf(chain: ChainId, { chains }: AttributionParts): Promise<BlockReader | null> {
+  if (chain !== COINBASE_CHAIN || !chains.chainAdapters.isConfigured(chain, 'rpc')) return null;
+  return chains.adapters().of(chain);
+}
+
 /** @throws NOT_FOUND if the address has no label, or none of the source */
 function requireLabelled({ key, chain, shown }: Subject, source: string | null, labels: LabelReader): void {
   if (labels.lookup(key, chain).some((label) => source === null || label.source === source)) return;
@@ -136,7 +144,7 @@ export function createAttributionServices(parts: AttributionParts): AttributionS
           transfersFolder: transfersFolderOf(config.dataDir),
           intervalMs: config.attributeMinutes * MINUTE_MS,
           logChains: CHAINS.map(({ id }) => id).filter(
-            (id) => isEvm(id) && chains.chainAdapters.isConfigured(id, 'rpc'),
+            (id) => (isEvm(id) || id === COINBASE_CHAIN) && chains.chainAdapters.isConfigured(id, 'rpc'),
           ),
           logLevel: config.logLevel,
           runCommand: [process.execPath, join(projectRoot, 'dist', 'src', 'main.js'), ...RUN_COMMAND],
@@ -162,6 +170,8 @@ export function createAttributionServices(parts: AttributionParts): AttributionS
             logs: logs === 'none' ? null : await logReaderOf(chain, parts),
             contracts: loadLogContracts(),
             disputes,
+            blocks: logs === 'none' ? null : await blockReaderOf(chain, parts),
+            pools: loadPoolTags,
           },
         );
       } finally {

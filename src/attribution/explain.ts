@@ -8,6 +8,7 @@ import { derivationOf } from '../labels/derivation.ts';
 import { isDerived } from '../labels/evidence-class.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import { type LabelJson, labelToJson } from '../labels/label-json.ts';
+import { COINBASE_RULE } from './coinbase/read.ts';
 import { DEPOSIT_SOURCE, depositTemplate } from './deposit/labels.ts';
 import type { Dispute, Disputes } from './disputes.ts';
 import { ATTRIBUTION_LIMITS } from './limits.ts';
@@ -24,7 +25,8 @@ export type EvidenceRole =
   | 'FROZEN'
   | 'UNFROZEN'
   | 'DESTROYED'
-  | 'STAKED';
+  | 'STAKED'
+  | 'MINED';
 
 export interface EvidenceTransaction {
   readonly role: EvidenceRole;
@@ -154,7 +156,14 @@ const ROLES: Readonly<Record<string, EvidenceRole>> = {
   stake: 'STAKED',
 };
 
+function assetOf({ rule, kind, by }: Pick<Fact, 'rule' | 'kind' | 'by'>): string | null {
+  if (rule === COINBASE_RULE) return 'BTC';
+  if (kind === 'stake') return 'ETH';
+  return kind === 'destroyed' ? (by.split(' ')[1] ?? null) : null;
+}
+
 const factEvidence = ({
+  rule,
   kind,
   txHash,
   blockNumber,
@@ -163,12 +172,12 @@ const factEvidence = ({
   by,
   values,
 }: Fact): EvidenceTransaction => ({
-  role: ROLES[kind] ?? 'CREATED',
+  role: rule === COINBASE_RULE ? 'MINED' : (ROLES[kind] ?? 'CREATED'),
   txHash,
   blockNumber,
   timestamp: timestampMs === null ? null : isoTime(timestampMs),
-  logIndex,
-  asset: kind === 'destroyed' ? (by.split(' ')[1] ?? null) : kind === 'stake' ? 'ETH' : null,
+  logIndex: rule === COINBASE_RULE ? null : logIndex,
+  asset: assetOf({ rule, kind, by }),
   amount: values.amount ?? null,
 });
 
@@ -182,7 +191,8 @@ function factFindings(subject: ParsedAddress, facts: readonly Fact[]): Attributi
     const source = SOURCE_OF_RULE[rule] ?? FACTORY_SOURCE;
     const label = labels.find(
       ({ template }) =>
-        template.source === source && template.tags.some((tag) => tag.endsWith(by.split(' ')[1] ?? by)),
+        template.source === source &&
+        (rule === COINBASE_RULE || template.tags.some((tag) => tag.endsWith(by.split(' ')[1] ?? by))),
     );
     return {
       ...derivationFor(source),
@@ -193,9 +203,11 @@ function factFindings(subject: ParsedAddress, facts: readonly Fact[]): Attributi
       confidence: label?.template.confidence ?? null,
       summary: isFreeze
         ? `${own.length} events of ${by} froze the address or ended the freeze.`
-        : rule === STAKE_RULE
-          ? `${own.length} deposits of 32 coins or more to ${by} name the address for withdrawals.`
-          : `The factory ${by} logged that it created the contract.`,
+        : rule === COINBASE_RULE
+          ? `${own.length} blocks with the tag of ${[...new Set(own.map(({ kind }) => kind))].join(', ')} pay only the address.`
+          : rule === STAKE_RULE
+            ? `${own.length} deposits of 32 coins or more to ${by} name the address for withdrawals.`
+            : `The factory ${by} logged that it created the contract.`,
       count: own.length,
       evidence: own.slice(-ATTRIBUTION_LIMITS.evidenceListed).map(factEvidence),
     };

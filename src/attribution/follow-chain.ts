@@ -10,6 +10,7 @@ import type { ChainId } from '../chains/registry.ts';
 import type { TransferStore } from '../graph/store.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import { withLock } from '../labels/store-lock.ts';
+import { hasAccounts } from './chains.ts';
 import { type Anchors, readAnchors } from './deposit/anchors.ts';
 import { DepositFollower, type FollowReport, type SweepReason, sweepReason } from './deposit/follow.ts';
 import type { AttributionStore } from './store.ts';
@@ -90,6 +91,7 @@ export class ChainFollower {
   async follow(): Promise<ChainFollowed> {
     const { transfers, store, clock, folder } = this.#deps;
     const chain = this.#chain;
+    if (!hasAccounts(chain)) return { outcome: 'CURRENT' };
     const position = this.#position();
     const log = transfers.logPosition(chain);
     if (log === null || log.transfers === 0) return { outcome: 'CURRENT' };

@@ -41,6 +41,12 @@ export const ATTRIBUTION_LIMITS = {
   storeBatch: 20_000,
   /** Transactions that an explanation lists: a person reads them all. */
   evidenceListed: 24,
+  /** Newest blocks whose coinbases the first run reads, unless it names a first block: a month of Bitcoin, an hour of a node's time. */
+  coinbaseBlocksFirst: 4_320,
+  /** Blocks that a pool mined for an address, at least, to label it: the tag of one block may be a prank. */
+  coinbaseBlocksMin: 2,
+  /** Blocks from which the label is believed more. */
+  coinbaseBlocksSure: 10,
   /** Characters of a reason or note: a paragraph. It is shown whole in lists and in the audit log of the operator. */
   reasonCharsMax: 1_000,
   /** Open reports of one account: a person checks each. */

@@ -6,11 +6,14 @@ import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { endReading } from '../base/reading.ts';
-import { type ChainId, chainOf, isEvm } from '../chains/registry.ts';
+import type { ChainId } from '../chains/registry.ts';
 import type { TransferStore } from '../graph/store.ts';
 import type { ImportDeps } from '../labels/import-report.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import { withLock } from '../labels/store-lock.ts';
+import { COINBASE_CHAIN, hasAccounts } from './chains.ts';
+import { type BlockReader, COINBASES, type ReadCoinbasesReport, readCoinbases } from './coinbase/read.ts';
+import type { PoolTags } from './coinbase/tags.ts';
 import { type Anchors, readAnchors } from './deposit/anchors.ts';
 import { DepositFollower, type FollowReport, type SweepReason, sweepReason } from './deposit/follow.ts';
 import { type DepositLabelsReport, importDepositLabels } from './deposit/labels.ts';
@@ -42,6 +45,9 @@ export interface AttributeDeps {
   readonly clock: Clock;
   /** The node of the chain; null if none is configured. */
   readonly logs: LogReader | null;
+  /** The node of Bitcoin; null if none is configured, or for another chain. */
+  readonly blocks: BlockReader | null;
+  readonly pools: () => PoolTags;
   readonly contracts: readonly LogContract[];
   /** Addresses whose labels an operator disputes get none. */
   readonly disputes: Pick<Disputes, 'of'>;
@@ -63,6 +69,8 @@ export interface AttributeReport {
   /** Null if no transfer of the chain is stored. */
   readonly deposits: DepositRun | null;
   readonly logs: readonly ReadLogsReport[];
+  /** Null on other chains than Bitcoin, and without its node. */
+  readonly coinbases: ReadCoinbasesReport | null;
   /** Labels by source. */
   readonly facts: readonly { readonly source: string; readonly labels: number }[];
   /** Whether a dataset of labels changed, so that an index has to be built. */
@@ -81,10 +89,10 @@ const LOGS_MS = 30_000;
  * @throws INVALID_REQUEST naming the chains that have deposit addresses
  */
 export function requireAttributable(chain: ChainId): void {
-  if (isEvm(chain) || chainOf(chain).family === 'tron') return;
+  if (hasAccounts(chain) || chain === COINBASE_CHAIN) return;
   throw new AssayError(
     'INVALID_REQUEST',
-    `chain: the rules apply to EVM chains and TRON, where each customer has an account (got "${chain}"). Use \`assay cluster\` for chains of outputs.`,
+    `chain: the rules apply to EVM chains and TRON, where each customer has an account, and to coinbases of BTC (got "${chain}"). Use \`assay cluster\` for chains of outputs.`,
     { field: 'chain' },
   );
 }
@@ -115,6 +123,7 @@ export async function importDerivedLabels(
 async function runDeposits(options: AttributeOptions, deps: AttributeDeps): Promise<DepositRun | null> {
   const { chain, folder, signal, onProgress } = options;
   const { transfers, labels, store, clock, importing } = deps;
+  if (!hasAccounts(chain)) return null;
   const graph = transfers.graph(chain);
   const position = transfers.logPosition(chain);
   if (graph === null || position === null || position.transfers === 0) return null;
@@ -171,6 +180,25 @@ async function runLogs(options: AttributeOptions, deps: AttributeDeps): Promise<
   return reports;
 }
 
+async function runCoinbases(
+  options: AttributeOptions,
+  deps: AttributeDeps,
+): Promise<ReadCoinbasesReport | null> {
+  const { chain, signal, fromBlock, onlyKnownLogs = false, onProgress } = options;
+  const { blocks, store, pools } = deps;
+  if (blocks === null || chain !== COINBASE_CHAIN) return null;
+  if (onlyKnownLogs && store.cursor(COINBASES) === null) return null;
+  return readCoinbases(
+    {
+      chain,
+      ...(fromBlock === undefined ? {} : { fromBlock }),
+      call: { signal, budgetMs: LOGS_MS },
+      onProgress: (block, head) => onProgress?.('coinbases', block, head, 'blocks'),
+    },
+    { adapter: blocks, store, pools: pools() },
+  );
+}
+
 /**
  * Runs all rules over a chain.
  *
@@ -192,6 +220,10 @@ export async function attributeChain(
   });
   const logs =
     deps.logs === null ? [] : await withLock(logLockOf(folder, chain), waiting, () => runLogs(options, deps));
+  const coinbases =
+    deps.blocks === null
+      ? null
+      : await withLock(logLockOf(folder, chain), waiting, () => runCoinbases(options, deps));
   const facts = await importFactLabels(chain, deps.store, deps.importing, {
     isDisputed: disputedOn(chain, deps),
     signal,
@@ -201,6 +233,7 @@ export async function attributeChain(
     chain,
     deposits,
     logs,
+    coinbases,
     facts: facts.map(({ source, labels }) => ({ source, labels })),
     changed: deps.importing.store.revision() !== before,
   };

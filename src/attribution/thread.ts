@@ -14,8 +14,10 @@ import type { ChainId } from '../chains/registry.ts';
 import { openTransferStore, type TransferStore } from '../graph/store.ts';
 import type { SnapshotSet } from '../labels/index/reader.ts';
 import { openSnapshotSet } from '../labels/index/snapshot-set.ts';
+import { hasAccounts } from './chains.ts';
 import { ChainFollower } from './follow-chain.ts';
 import { AttributionKeeper, TICK_MS } from './keeper.ts';
+
 import { type AttributionStore, attributionFileOf, openAttributionStore } from './store.ts';
 
 export interface AttributionThreadJob {
@@ -49,7 +51,9 @@ class Followers {
     if (known !== undefined) return known;
     const { folder, transfersFolder } = this.#job;
     if (!existsSync(attributionFileOf(folder, chain))) return null;
-    if (!existsSync(join(transfersFolder, `${chain.toLowerCase()}.mdb`))) return null;
+    // Coinbases are read from the node, so that Bitcoin needs no transfers.
+    const hasTransfers = existsSync(join(transfersFolder, `${chain.toLowerCase()}.mdb`));
+    if (!hasTransfers && hasAccounts(chain)) return null;
     const store = openAttributionStore(folder, chain, false);
     if (store === null) return null;
     this.#transfers ??= openTransferStore({ path: transfersFolder, readOnly: true });

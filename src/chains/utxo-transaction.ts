@@ -41,6 +41,8 @@ export interface UtxoTransaction {
   /** Time of the block, milliseconds since the epoch. */
   readonly timestampMs: number;
   readonly isCoinbase: boolean;
+  /** Script of a coinbase in hex, if the source has it. */
+  readonly coinbaseScript?: string;
   /** Empty for a coinbase. */
   readonly inputs: readonly UtxoInput[];
   readonly outputs: readonly UtxoOutput[];

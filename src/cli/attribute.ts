@@ -1,5 +1,7 @@
 /** `assay attribute <chain>` and `assay attribute explain <chain> <address>`: labels derived from the chain, and their evidence. */
 import { type Command, Option } from 'commander';
+import { hasAccounts } from '../attribution/chains.ts';
+import type { ReadCoinbasesReport } from '../attribution/coinbase/read.ts';
 import type { AnsweredDispute, AttributionAnswer, EvidenceTransaction } from '../attribution/explain.ts';
 import type { AttributeReport } from '../attribution/run.ts';
 import { parseChainId } from '../chains/registry.ts';
@@ -10,6 +12,7 @@ import { createProgress, type Progress } from './progress.ts';
 import type { Services } from './services.ts';
 
 function depositLines({ deposits, chain }: AttributeReport): readonly string[] {
+  if (!hasAccounts(chain)) return [];
   if (deposits === null) return [`No transfer of ${chain} is stored: deposit addresses were not searched.`];
   const { wallets, entities, swept, followed, accounts, labels } = deposits;
   return [
@@ -29,9 +32,14 @@ const logLine = ({ contract, logs, facts, reverted, ignored }: AttributeReport['
   `${contract}: ${logs} logs, ${facts} new facts` +
   `${reverted === 0 ? '' : `, ${reverted} reverted`}${ignored === 0 ? '' : `, ${ignored} ignored`}.`;
 
+const coinbaseLine = ({ blocks, facts, reverted, unread }: ReadCoinbasesReport): string =>
+  `${blocks} blocks: ${facts} with a known tag pay one address` +
+  `${reverted === 0 ? '' : `, ${reverted} reverted`}${unread === 0 ? '' : `, ${unread} without a script`}.`;
+
 const reportLines = (report: AttributeReport, isPublished: boolean): readonly string[] => [
   ...depositLines(report),
   ...report.logs.map(logLine),
+  ...(report.coinbases === null ? [] : [coinbaseLine(report.coinbases)]),
   ...report.facts.map(({ source, labels }) => `${labels} labels of the source ${source}.`),
   isPublished
     ? 'The labels are in force.'
@@ -42,7 +50,7 @@ const reportLines = (report: AttributeReport, isPublished: boolean): readonly st
 
 interface RunFlags {
   readonly logs: 'all' | 'known' | false;
-  readonly fromBlock: string;
+  readonly fromBlock?: string;
   readonly publish?: boolean;
   readonly json?: boolean;
 }
@@ -122,7 +130,7 @@ export function addAttributeCommand(program: Command, terminal: Terminal, servic
   attribute
     .command('run', { isDefault: true })
     .description('apply the rules to a chain')
-    .argument('<chain>', 'an EVM chain or TRON')
+    .argument('<chain>', 'an EVM chain, TRON or BTC')
     .addOption(
       new Option(
         '--logs <which>',
@@ -132,19 +140,25 @@ export function addAttributeCommand(program: Command, terminal: Terminal, servic
         .default('all'),
     )
     .option('--no-logs', 'do not read logs of factories and issuers from a node')
-    .option('--from-block <n>', 'first block of the logs of a contract that was never read', '0')
+    .option(
+      '--from-block <n>',
+      'first block of the logs of a contract that was never read (default: 0), and of coinbases (default: a month ago)',
+    )
     .option('--publish', 'build the index afterwards, so that the labels come into force')
     .option('--json', 'answer as JSON')
     .action(async (name: string, options: RunFlags) => {
       const chain = parseChainId(name, 'chain');
-      const fromBlock = wholeNumber('--from-block', options.fromBlock, 0, Number.MAX_SAFE_INTEGER);
+      const fromBlock =
+        options.fromBlock === undefined
+          ? undefined
+          : wholeNumber('--from-block', options.fromBlock, 0, Number.MAX_SAFE_INTEGER);
       const progress = createProgress(terminal);
       try {
         const opened = services();
         const report = await opened.attribution.run(chain, {
           signal: terminal.signal,
           logs: options.logs === false ? 'none' : options.logs,
-          fromBlock,
+          ...(fromBlock === undefined ? {} : { fromBlock }),
           onProgress: (step, done, total, unit) => progress.update(`${chain} ${step}`, done, total, unit),
         });
         const isPublished =

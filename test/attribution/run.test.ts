@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { loadPoolTags } from '../../src/attribution/coinbase/tags.ts';
 import { explainAddress } from '../../src/attribution/explain.ts';
 import { attributeChain, requireAttributable } from '../../src/attribution/run.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -45,6 +46,8 @@ describe('a run of the rules over a chain', () => {
       logs: null,
       contracts: [],
       disputes: noDisputes,
+      blocks: null,
+      pools: loadPoolTags,
     };
     const first = await attributeChain(options, deps);
     expect(first.deposits?.swept).toBe('no result yet');
@@ -94,7 +97,7 @@ describe('a run of the rules over a chain', () => {
   });
 
   it('is refused for chains of outputs', () => {
-    expect(() => requireAttributable('BTC')).toThrow(/assay cluster/);
-    for (const chain of ['ETH', 'BASE', 'TRON'] as const) requireAttributable(chain);
+    expect(() => requireAttributable('LTC')).toThrow(/assay cluster/);
+    for (const chain of ['ETH', 'BASE', 'TRON', 'BTC'] as const) requireAttributable(chain);
   });
 });

@@ -40,6 +40,8 @@ const SIGHASH_ALL_FORKID = 0x41;
 
 export interface Bcoin extends BitcoinNode {
   mine(blocks?: number): Promise<void>;
+  /** Adds an empty block with a coinbase of the caller's. */
+  mineTagged(tag: string, outputs: Mined['outputs']): Promise<void>;
   /** Replaces the newest blocks with empty ones, and adds one: these nodes reorganise only to a longer branch. */
   reorg(depth: number): Promise<void>;
   /** Spends the coinbase of a block that pays the tests' key, returns the rest minus a fee to that key, and returns the transaction id. */
@@ -49,20 +51,27 @@ export interface Bcoin extends BitcoinNode {
   ): Promise<string>;
 }
 
+/** Content of a coinbase: the bytes behind the height, and the payees. */
+interface Mined {
+  readonly tag: Uint8Array;
+  readonly outputs: readonly { readonly script: Uint8Array; readonly value: bigint }[];
+}
+
 /** Makes an empty block on another one, with the small proof of work of regtest. `branch` makes it differ from all others. */
 function emptyBlock(
   parent: { readonly hash: string; readonly time: number; readonly bits: number },
   height: number,
   branch: number,
+  { tag = Buffer.alloc(60, branch), outputs = [{ script: ownScript, value: 1_000n }] }: Partial<Mined> = {},
 ): RawBlock {
   const coinbase = new RawTransaction();
   coinbase.addInput(
     Buffer.alloc(32),
     0xffff_ffff,
     0xffff_ffff,
-    script.compile([script.number.encode(height), Buffer.alloc(60, branch)]),
+    script.compile([script.number.encode(height), tag]),
   );
-  coinbase.addOutput(ownScript, 1_000n);
+  for (const output of outputs) coinbase.addOutput(output.script, output.value);
   const block = new RawBlock();
   block.version = 0x2000_0000;
   block.prevHash = Buffer.from(parent.hash, 'hex').reverse();
@@ -91,6 +100,17 @@ export async function startBcoin(name: 'bcoin' | 'bcash'): Promise<Bcoin> {
     rpc,
     async mine(blocks = 1) {
       await rpc('generatetoaddress', blocks, address);
+    },
+    async mineTagged(tag, outputs) {
+      const height = await rpc<number>('getblockcount');
+      const parent = await rpc<{ hash: string; time: number; bits: number }>(
+        'getblock',
+        await rpc('getblockhash', height),
+        true,
+      );
+      const block = emptyBlock(parent, height + 1, 0, { tag: Buffer.from(tag, 'utf8'), outputs });
+      const refusal = await rpc<string | null>('submitblock', block.toHex());
+      if (refusal !== null) throw new Error(`A block was refused: ${refusal}`);
     },
     async reorg(depth) {
       const height = await rpc<number>('getblockcount');

@@ -1,11 +1,15 @@
 /** Labels from the facts of logs: contracts that a factory created, and addresses that an issuer froze. */
 import { createHash } from 'node:crypto';
+import { isoTime } from '../../base/clock.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { DatasetReport, ImportDeps } from '../../labels/import-report.ts';
 import { importSegment } from '../../labels/import-segment.ts';
 import { dayFromIso } from '../../labels/index/days.ts';
 import { createSegmentWriter } from '../../labels/index/segment.ts';
 import type { Entity, LabelTemplate } from '../../labels/label.ts';
+import { COINBASE_RULE } from '../coinbase/read.ts';
+import { loadPoolTags, type PoolTags } from '../coinbase/tags.ts';
+import { ATTRIBUTION_LIMITS } from '../limits.ts';
 import type { AttributionStore, Fact } from '../store.ts';
 import { FACTORY_RULE, FREEZE_RULE, STAKE_RULE } from './read.ts';
 
@@ -13,12 +17,14 @@ import { FACTORY_RULE, FREEZE_RULE, STAKE_RULE } from './read.ts';
 export const FACTORY_SOURCE = 'factories';
 export const FREEZE_SOURCE = 'freezes';
 export const STAKE_SOURCE = 'validators';
+export const COINBASE_SOURCE = 'coinbases';
 
 /** The source of the labels of a rule. */
 export const SOURCE_OF_RULE: Readonly<Record<string, string>> = {
   [FACTORY_RULE]: FACTORY_SOURCE,
   [FREEZE_RULE]: FREEZE_SOURCE,
   [STAKE_RULE]: STAKE_SOURCE,
+  [COINBASE_RULE]: COINBASE_SOURCE,
 };
 
 /** A factory's log is exact, but which project owns the factory rests on a published address. */
@@ -27,6 +33,9 @@ const FACTORY_CONFIDENCE = 0.95;
 const FREEZE_CONFIDENCE = 0.5;
 /** A deposit of 32 coins names the account; the signature that makes it valid is checked on the consensus layer only. */
 const STAKE_CONFIDENCE = 0.9;
+/** Anyone who mines a block can write any tag into it. */
+const COINBASE_CONFIDENCE = 0.7;
+const COINBASE_SURE_CONFIDENCE = 0.85;
 
 const ISSUERS: Readonly<Record<string, string>> = { tether: 'Tether', circle: 'Circle' };
 
@@ -124,6 +133,45 @@ function stakeTemplate(chain: ChainId, { by }: Fact): LabelTemplate {
   };
 }
 
+let pools: PoolTags | null = null;
+
+function minedTemplate(chain: ChainId, id: string, confidence: number): LabelTemplate {
+  pools ??= loadPoolTags();
+  const entity = entityOf(id, pools.byId(id)?.name ?? titled(id), 'MINING_POOL');
+  return {
+    ...{ ...COMMON, entity, scope: chain, category: 'MINING_POOL', threatLevel: 'LOW' },
+    ...{ source: COINBASE_SOURCE, tags: ['paid by coinbases'], confidence },
+  };
+}
+
+/** Returns the label of an address for which one pool mined enough blocks; null if there are few, or several pools. */
+function minedLabel(chain: ChainId, facts: readonly Fact[]): FactLabel | null {
+  const mined = facts.filter(({ rule }) => rule === COINBASE_RULE);
+  const [first] = mined;
+  const blocks = new Set(mined.map(({ txHash }) => txHash)).size;
+  if (first === undefined || blocks < ATTRIBUTION_LIMITS.coinbaseBlocksMin) return null;
+  if (mined.some(({ kind }) => kind !== first.kind)) return null;
+  const isSure = blocks >= ATTRIBUTION_LIMITS.coinbaseBlocksSure;
+  const confidence = isSure ? COINBASE_SURE_CONFIDENCE : COINBASE_CONFIDENCE;
+  const template = shared(chain, { ...first, by: `${first.by} ${confidence}` }, () =>
+    minedTemplate(chain, first.kind, confidence),
+  );
+  return template === null ? null : { template, sinceMs: first.timestampMs, rule: COINBASE_RULE };
+}
+
+/** Templates by chain, rule, source and kind of fact: as many as contracts are read, and equal labels share one object. */
+const templates = new Map<string, LabelTemplate | null>();
+
+function shared(chain: ChainId, fact: Fact, make: () => LabelTemplate | null): LabelTemplate | null {
+  const name = `${chain} ${fact.rule} ${fact.by} ${fact.kind}`;
+  let template = templates.get(name);
+  if (template === undefined) {
+    template = make();
+    templates.set(name, template);
+  }
+  return template;
+}
+
 export interface FactLabel {
   readonly template: LabelTemplate;
   /** Milliseconds since the epoch; null if not known. */
@@ -137,20 +185,70 @@ export function labelsOfFacts(chain: ChainId, facts: readonly Fact[]): readonly 
   const labels: FactLabel[] = [];
   for (const fact of facts) {
     if (fact.rule !== FACTORY_RULE) continue;
-    const template = createdTemplate(chain, fact);
+    const template = shared(chain, fact, () => createdTemplate(chain, fact));
     // A contract is created once; of an account that was deployed through several entry points the first counts.
     if (template === null || labels.length > 0) continue;
     labels.push({ template, sinceMs: fact.timestampMs, rule: FACTORY_RULE });
   }
   const stake = facts.find(({ rule }) => rule === STAKE_RULE);
-  if (stake !== undefined)
-    labels.push({ template: stakeTemplate(chain, stake), sinceMs: stake.timestampMs, rule: STAKE_RULE });
+  const staker = stake === undefined ? null : shared(chain, stake, () => stakeTemplate(chain, stake));
+  if (stake !== undefined && staker !== null)
+    labels.push({ template: staker, sinceMs: stake.timestampMs, rule: STAKE_RULE });
+  const mined = minedLabel(chain, facts);
+  if (mined !== null) labels.push(mined);
   for (const { by, since } of frozenBy(facts))
-    labels.push({ template: frozenTemplate(chain, by), sinceMs: since.timestampMs, rule: FREEZE_RULE });
+    labels.push({
+      template: shared(chain, since, () => frozenTemplate(chain, by)) as LabelTemplate,
+      sinceMs: since.timestampMs,
+      rule: FREEZE_RULE,
+    });
   return labels;
 }
 
 type Row = readonly [key: Uint8Array, template: LabelTemplate, day: number];
+
+interface FactLabelOptions {
+  /** Returns whether an operator disputes the labels of an address. */
+  readonly isDisputed: (key: Uint8Array) => boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** Yields the labels of all facts, in the order of addresses. */
+function* rowsOf(
+  chain: ChainId,
+  store: AttributionStore,
+  { isDisputed, signal }: FactLabelOptions,
+): Generator<Row> {
+  for (const [key, facts] of store.allFacts()) {
+    signal?.throwIfAborted();
+    if (isDisputed(key)) continue;
+    for (const { template, sinceMs } of labelsOfFacts(chain, facts))
+      yield [key, template, sinceMs === null ? 0 : dayFromIso(isoTime(sinceMs))];
+  }
+}
+
+/** Counts and hashes the labels of each source in one pass: millions of facts take seconds. */
+function summaryOf(chain: ChainId, rows: Iterable<Row>) {
+  const texts = new Map<LabelTemplate, string>();
+  const sources = new Map(
+    Object.values(SOURCE_OF_RULE).map((source) => [
+      source,
+      { labels: 0, content: createHash('sha256').update(`${source} ${chain} 1\n`) },
+    ]),
+  );
+  for (const [key, template, day] of rows) {
+    const of = sources.get(template.source);
+    if (of === undefined) continue;
+    let text = texts.get(template);
+    if (text === undefined) {
+      text = JSON.stringify(template);
+      texts.set(template, text);
+    }
+    of.labels++;
+    of.content.update(key).update(`${text} ${day}\n`);
+  }
+  return sources;
+}
 
 /**
  * Stores the labels of all facts as the datasets of the chain, one for each source, in place of the former ones.
@@ -161,28 +259,10 @@ export async function importFactLabels(
   chain: ChainId,
   store: AttributionStore,
   importing: ImportDeps,
-  {
-    isDisputed,
-    signal,
-  }: { readonly isDisputed: (key: Uint8Array) => boolean; readonly signal?: AbortSignal },
+  options: FactLabelOptions,
 ): Promise<readonly { readonly source: string; readonly labels: number; readonly dataset: DatasetReport }[]> {
   const reports = [];
-  for (const source of Object.values(SOURCE_OF_RULE)) {
-    function* rows(): Generator<Row> {
-      for (const [key, facts] of store.allFacts()) {
-        signal?.throwIfAborted();
-        if (isDisputed(key)) continue;
-        for (const { template, sinceMs } of labelsOfFacts(chain, facts))
-          if (template.source === source)
-            yield [key, template, sinceMs === null ? 0 : dayFromIso(new Date(sinceMs).toISOString())];
-      }
-    }
-    const content = createHash('sha256').update(`${source} ${chain} 1\n`);
-    let labels = 0;
-    for (const [key, template, day] of rows()) {
-      labels++;
-      content.update(key).update(`${JSON.stringify(template)} ${day}\n`);
-    }
+  for (const [source, { labels, content }] of summaryOf(chain, rowsOf(chain, store, options))) {
     const known = importing.store
       .catalogue()
       .datasets.some((row) => row.source === source && row.dataset === chain.toLowerCase());
@@ -190,17 +270,14 @@ export async function importFactLabels(
     if (labels === 0 && !known) continue;
     const dataset = await importSegment(
       {
-        source,
-        dataset: chain,
-        layout: 'ATTRIBUTION',
+        ...{ source, dataset: chain, layout: 'ATTRIBUTION', files: [], publishedAt: null },
         contentHash: content.digest('hex'),
-        files: [],
-        publishedAt: null,
         write: async (path) => {
           const segment = createSegmentWriter(path);
           try {
-            for (const [key, template, day] of rows())
-              segment.add(key, 0, key.length, segment.template(template), day, 0);
+            for (const [key, template, day] of rowsOf(chain, store, options))
+              if (template.source === source)
+                segment.add(key, 0, key.length, segment.template(template), day, 0);
           } catch (error) {
             segment.abort();
             throw error;

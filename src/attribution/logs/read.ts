@@ -17,7 +17,7 @@ export const FREEZE_RULE = 'issuer-freeze';
 export const STAKE_RULE = 'validator-withdrawal';
 
 /** Blocks that are read again if the chain replaced the newest one that was read: the deepest reorg that following accepts. */
-const REORG_BLOCKS = 512;
+export const REORG_BLOCKS = 512;
 /** Blocks behind the head whose facts are listed by block: twice as many, so that a run that began earlier is covered, too. */
 const LISTED_BLOCKS = 2 * REORG_BLOCKS;
 

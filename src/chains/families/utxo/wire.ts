@@ -30,7 +30,7 @@ const U32_MAX = 0xffff_ffff;
 /** The fields of a transaction that do not depend on its position in the chain. */
 export type TransactionBody = Pick<
   UtxoTransaction,
-  'txid' | 'isCoinbase' | 'inputs' | 'outputs' | 'shielded'
+  'txid' | 'isCoinbase' | 'coinbaseScript' | 'inputs' | 'outputs' | 'shielded'
 >;
 
 /** Parses a hash in display form: 64 hex digits, converted to lower case. */
@@ -164,11 +164,15 @@ export function readNodeTransaction(chain: ChainId, scripts: ScriptReader, value
     .map((row) => asObject(row, 'vout'))
     .filter((row) => !isHidden(row))
     .map((row) => readOutput(chain, scripts, row));
-  const isCoinbase = inputs[0]?.coinbase !== undefined;
+  const coinbase = inputs[0]?.coinbase;
+  const isCoinbase = coinbase !== undefined;
   const shielded = poolMoves(chain, fields, outputs);
   return {
     txid: asHash(fields.txid, 'txid'),
     isCoinbase,
+    ...(typeof coinbase === 'string'
+      ? { coinbaseScript: asBytes(coinbase, 'vin.coinbase').toString('hex') }
+      : {}),
     inputs: isCoinbase ? [] : inputs.map((row) => readInput(chain, scripts, row)),
     outputs,
     ...(shielded === null ? {} : { shielded }),
@@ -185,6 +189,9 @@ function bodyOf(scripts: ScriptReader, raw: RawTransaction): TransactionBody {
   return {
     txid: raw.getId(),
     isCoinbase,
+    ...(isCoinbase && raw.ins[0] !== undefined
+      ? { coinbaseScript: bytesOf(raw.ins[0].script).toString('hex') }
+      : {}),
     inputs: isCoinbase
       ? []
       : raw.ins.map(({ hash, index }) => ({ txid: shown(hash), vout: index, address: null, value: null })),
