@@ -48,7 +48,7 @@ export const ATTRIBUTION_LIMITS = {
   /** Blocks from which the label is believed more. */
   coinbaseBlocksSure: 10,
   /** Characters of a reason or note: a paragraph. It is shown whole in lists and in the audit log of the operator. */
-  reasonCharsMax: 1_000,
+  reportReasonCharsMax: 1_000,
   /** Open reports of one account: a person checks each. */
   openReportsPerAccountMax: 100,
   /** Reports of an installation: 1.5 KB each, 30 MB. The ones decided first make room for new ones. */

@@ -10,11 +10,11 @@ import { ATTRIBUTION_LIMITS } from './limits.ts';
  */
 export function checkedReason(field: string, text: string): string {
   const trimmed = text.trim();
-  if (trimmed !== '' && trimmed.length <= ATTRIBUTION_LIMITS.reasonCharsMax && !/\p{C}/u.test(trimmed))
+  if (trimmed !== '' && trimmed.length <= ATTRIBUTION_LIMITS.reportReasonCharsMax && !/\p{C}/u.test(trimmed))
     return trimmed;
   throw new AssayError(
     'INVALID_REQUEST',
-    `${field}: must have 1 to ${ATTRIBUTION_LIMITS.reasonCharsMax} characters and no control characters.`,
+    `${field}: must have 1 to ${ATTRIBUTION_LIMITS.reportReasonCharsMax} characters and no control characters.`,
     { field },
   );
 }

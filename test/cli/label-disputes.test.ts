@@ -7,7 +7,7 @@ import { runCommand } from './run-command.ts';
 const BINANCE = '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';
 const LAZARUS = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
 
-const LONG = 'x'.repeat(ATTRIBUTION_LIMITS.reasonCharsMax + 1);
+const LONG = 'x'.repeat(ATTRIBUTION_LIMITS.reportReasonCharsMax + 1);
 
 describe('disputes and reports', () => {
   let folder: TempFolder;

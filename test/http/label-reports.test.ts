@@ -87,7 +87,7 @@ describe('reports on labels over HTTP', () => {
     [{ reason: '  ' }, /^reason: /],
     [{ reason: 'a\u0000b' }, /^reason: /],
     [{ reason: 'a\u202eb' }, /^reason: /],
-    [{ reason: 'x'.repeat(ATTRIBUTION_LIMITS.reasonCharsMax + 1) }, /^reason: /],
+    [{ reason: 'x'.repeat(ATTRIBUTION_LIMITS.reportReasonCharsMax + 1) }, /^reason: /],
     [{ reason: 7 }, /^reason: /],
     [{ reason: 'x', source: '' }, /^source: /],
   ])('are refused without a usable field, case %#', async (body, message) => {

@@ -62,6 +62,10 @@ export interface DepositLabelsReport {
 
 type Add = (key: Uint8Array, template: LabelTemplate, firstDay: number, lastDay: number) => void;
 
+/** Whether an own label is that of a dispute. Of an address without one, it is of a dispute that was withdrawn since the index was built. */
+const isOfDispute = ({ source, tags }: Pick<LabelTemplate, 'source' | 'tags'>): boolean =>
+  source === 'own' && tags[0] === 'disputed' && tags[1]?.startsWith('reason: ') === true;
+
 const dayOf = (ms: number): number => dayFromIso(new Date(ms).toISOString());
 
 function eachLabel(
@@ -92,7 +96,7 @@ function eachLabel(
     const handle = labels.find(key, 0, key.length);
     if (
       handle !== NOT_LABELLED &&
-      labels.labels(handle, chain).some(({ source }) => source !== DEPOSIT_SOURCE)
+      labels.labels(handle, chain).some((label) => label.source !== DEPOSIT_SOURCE && !isOfDispute(label))
     ) {
       labelledOtherwise++;
       continue;

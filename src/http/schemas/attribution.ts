@@ -87,7 +87,7 @@ export const LabelReportBody = Type.Object(
   {
     reason: Type.String({
       minLength: 1,
-      maxLength: ATTRIBUTION_LIMITS.reasonCharsMax,
+      maxLength: ATTRIBUTION_LIMITS.reportReasonCharsMax,
       description: 'What is wrong with the labels, without control characters.',
       examples: ['The address is the donation wallet of our foundation, not a deposit address.'],
     }),
