@@ -17,7 +17,8 @@ describe('the source table', () => {
       expect(independenceGroup, id).not.toBe('');
     }
     for (const id of ['ofac', 'un', 'eu', 'uk', 'ch']) expect(sources.classOf(id)).toBe('list');
-    expect(sources.classOf('cluster')).toBe('structural');
+    for (const id of ['cluster', 'deposits', 'factories', 'freezes', 'validators', 'coinbases'])
+      expect(sources.classOf(id), id).toBe('structural');
     expect(sources.classOf('a source that nobody described')).toBe('inferred');
   });
 
