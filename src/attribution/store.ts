@@ -364,6 +364,9 @@ class LmdbAttributions implements AttributionStore {
       if (blockOfFact(value) >= fromBlock && this.#origin(originOfFact(own)).by === by) gone.push(own);
     }
     for (const key of gone) this.#facts.removeSync(key);
+    // An entry that stays would remove the same log once it is in an earlier block.
+    for (const origin of this.#originsOf(by))
+      for (const entry of this.#listed(origin, fromBlock, BLOCK_MAX)) this.#byBlock().removeSync(entry);
     return gone.length;
   }
 

@@ -116,6 +116,15 @@ describe('the store of attributions', () => {
     expect(store.write(() => store.removeFacts(FACT.by, 899))).toBe(4);
     expect([store.facts(key('1')), store.facts(key('3'))]).toEqual([[], []]);
     expect(store.facts(key('2')).length).toBe(1);
+    // The same log in an earlier block, after all facts were read: nothing of its later block is left.
+    store.write(() => {
+      store.addFact(key('4'), { ...FACT, blockNumber: 500 }, true);
+      store.removeFacts(FACT.by, 400);
+      store.addFact(key('4'), { ...FACT, blockNumber: 450 }, true);
+      store.setCursor(FACT.by, { nextBlock: 501, hash: null, facts: 1, indexedFrom: 400 });
+    });
+    expect(store.write(() => store.removeFacts(FACT.by, 480))).toBe(0);
+    expect(store.facts(key('4')).length).toBe(1);
   });
 
   it('assigns no number of a transaction that failed', () => {
