@@ -2,6 +2,7 @@
 import { distance } from 'fastest-levenshtein';
 import { isOneEdit, leastEdits, weighedEdits } from './edits.ts';
 import type { NamePart } from './parse.ts';
+import { isJapaneseName } from './readings/japanese.ts';
 import { foreignReadingOf, readingOf } from './readings/pattern.ts';
 import { fold, letterSet } from './sound.ts';
 
@@ -191,8 +192,23 @@ export function segmentReadings(origin: string): readonly ReturnType<typeof read
       readings.push(readingOf(chars.slice(1).join('')), readingOf(chars.slice(0, 2).join('')));
     if (chars.length > 3) readings.push(readingOf(chars.slice(2).join('')));
   }
+  if (!isForeign && chars.length > 3) readings.push(...japaneseReadingsOf(chars));
   return readings;
 }
+
+/** A surname of the dictionary before a given name of up to four characters (`長谷川誠`, `小泉純一郎`). */
+function japaneseReadingsOf(chars: readonly string[]): ReturnType<typeof readingOf>[] {
+  const readings = [];
+  for (let at = Math.max(1, chars.length - RUN_MAX); at <= SURNAME_MAX && at < chars.length; at++) {
+    const surname = chars.slice(0, at).join('');
+    if (!isJapaneseName(surname)) continue;
+    readings.push(readingOf(surname), readingOf(chars.slice(at).join('')));
+  }
+  return readings;
+}
+
+/** Maximum number of characters of a Japanese surname (`勅使河原`). */
+const SURNAME_MAX = 4;
 
 /** Maximum similarity of words one edit apart, unless they sound the same. */
 export const ONE_EDIT = 0.9;

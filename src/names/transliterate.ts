@@ -7,6 +7,7 @@
 import anyAscii from 'any-ascii';
 import { pinyinOf, simplifiedOf } from './readings/han.ts';
 import { hangulPlain, isHangul } from './readings/hangul.ts';
+import { repeated } from './readings/japanese.ts';
 
 export type NameScript = 'latin' | 'abjad' | 'syllabic';
 
@@ -192,7 +193,7 @@ function abjad(word: string): readonly LatinWord[] {
 /** Han characters and Hangul syllables are words of their own; kana are one word. */
 function syllables(word: string): readonly LatinWord[] {
   const words: LatinWord[] = [];
-  for (const [text] of word.matchAll(SYLLABLES)) {
+  for (const [text] of repeated(word).matchAll(SYLLABLES)) {
     if (/^[a-z0-9]/.test(text)) words.push({ text, script: 'latin', origin: '' });
     else if (isHangul(text)) words.push({ text: hangulPlain(text), script: 'syllabic', origin: text });
     else {

@@ -1,6 +1,7 @@
 /** Readings of Han characters: the table of `data/names/han.json`, and the usual Latin spellings of one character in each language. */
 import { readShipped } from '../shipped.ts';
 import { hangulSpellings } from './hangul.ts';
+import { charReadings } from './japanese.ts';
 import { wadeSyllable } from './wade.ts';
 
 interface HanRow {
@@ -70,6 +71,8 @@ export function hanSpellings(char: string, language: HanLanguage): readonly stri
   const known = spellings.get(key);
   if (known) return known;
   const found = new Set<string>();
+  if (language === 'japanese')
+    for (const each of charReadings(char)) for (const one of longVowels(each)) found.add(one);
   for (const form of formsOf(char)) {
     const row = rowOf(form);
     if (row === null) continue;
@@ -159,13 +162,12 @@ function stemsOf(reading: string): string[] {
 
 /** Long vowels are usually written short (`Taro`, `Sato`, `Yuko`). */
 function japaneseSpellings(reading: string): string[] {
-  const out: string[] = [];
-  for (const each of [reading, ...stemsOf(reading)]) {
-    const short = each.replace(/ou|oo/g, 'o').replace(/uu/g, 'u');
-    out.push(short);
-    if (short !== each) out.push(each, each.replace(/ou/g, 'oh'));
-  }
-  return out;
+  return [reading, ...stemsOf(reading)].flatMap(longVowels);
+}
+
+function longVowels(reading: string): string[] {
+  const short = reading.replace(/ou|oo/g, 'o').replace(/uu/g, 'u');
+  return short === reading ? [short] : [short, reading, reading.replace(/ou/g, 'oh')];
 }
 
 /** A first consonant that is voiced inside a compound (`Yama` + `ta` is `Yamada`). */

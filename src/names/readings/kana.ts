@@ -115,8 +115,11 @@ const LOANS: Readonly<Record<string, readonly [spelled: string, classes: string]
 const hiragana = (text: string): string =>
   text.replace(/[\u30a1-\u30f6]/g, (char) => String.fromCharCode(char.charCodeAt(0) - 0x60));
 
-/** Splits kana into romaji of one consonant and one vowel. */
-function moras(word: string): string[] {
+/**
+ * Splits kana into romaji of one consonant and one vowel (`タロウ` is `ta`, `ro`, `u`). Characters that are no kana, doubled consonants and long marks
+ * are left out.
+ */
+export function morasOf(word: string): string[] {
   const out: string[] = [];
   for (const char of hiragana(word)) {
     const plain = ROWS[char];
@@ -140,7 +143,7 @@ export function kanaUnits(word: string): {
   readonly loan: readonly SoundUnit[];
   readonly isLoan: boolean;
 } {
-  const all = moras(word);
+  const all = morasOf(word);
   const text = all.join('');
   const short = text.replace(/ou|oo/g, 'o').replace(/uu/g, 'u');
   const pattern = short

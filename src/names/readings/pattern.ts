@@ -6,7 +6,8 @@ import { jaroWinkler } from '../edits.ts';
 import { fold, letterSet, skeleton, unvocalised } from '../sound.ts';
 import { HAN_LANGUAGES, hanSpellings, pinyinOf, RENDAKU } from './han.ts';
 import { hangulSpellings, isHangul } from './hangul.ts';
-import { kanaUnits } from './kana.ts';
+import { japaneseReadings, plainRomaji, romajiSpellings } from './japanese.ts';
+import { kanaUnits, morasOf } from './kana.ts';
 import { abjadUnits, classesOf, type SoundUnit } from './letters.ts';
 import { areForeign, foreignUnits } from './mandarin-foreign.ts';
 import { spellingsOf } from './spellings.ts';
@@ -57,6 +58,7 @@ export class Heard {
   readonly #latin: string;
   #consonants: string | null = null;
   #skeleton: string | null = null;
+  #romaji: string | null = null;
   #letters = -1;
 
   constructor(latin: string) {
@@ -73,6 +75,12 @@ export class Heard {
   get letters(): number {
     if (this.#letters < 0) this.#letters = letterSet(this.consonants);
     return this.#letters;
+  }
+
+  /** The word as one spelling of a Japanese word. */
+  get romaji(): string {
+    this.#romaji ??= plainRomaji(this.#latin);
+    return this.#romaji;
   }
 
   get skeleton(): string {
@@ -184,10 +192,16 @@ const charSpellingsOf = (all: readonly string[]): CharSpellings => {
 
 /** Returns the spellings of a Han character or Hangul syllable in a language, as printed. */
 function spellingsIn(char: string, language: (typeof HAN_LANGUAGES)[number], isFirst: boolean): string[] {
-  const spelled = isHangul(char) ? hangulSpellings(char) : hanSpellings(char, language);
+  const spelled = isHangul(char) ? hangulSpellings(char) : hanOrKana(char, language);
   if (language !== 'japanese' || isFirst) return [...spelled];
   const voiced = spelled.map((text) => (RENDAKU[text[0] as string] ?? text[0]) + text.slice(1));
   return [...new Set([...spelled, ...voiced])];
+}
+
+/** Kana between kanji are written as they sound. */
+function hanOrKana(char: string, language: (typeof HAN_LANGUAGES)[number]): readonly string[] {
+  const moras = language === 'japanese' ? morasOf(char) : [];
+  return moras.length > 0 ? moras : hanSpellings(char, language);
 }
 
 const charSpellings = new Map<string, readonly CharSpellings[]>();
@@ -228,10 +242,14 @@ function syllabicReading(origin: string): Reading {
   const all = chars.map((char, at) => spellingsOfChar(char, at === 0));
   const strength = chars.length === 1 ? ONE_SYLLABLE : MORE_SYLLABLES;
   // Korean words have the same spellings in all languages.
-  const languages = chars.every(isHangul) ? 1 : HAN_LANGUAGES.length;
+  const isKorean = chars.every(isHangul);
+  const languages = isKorean ? 1 : HAN_LANGUAGES.length;
+  const japanese = isKorean ? [] : japaneseReadings(origin);
+  const romaji = japanese.length === 0 ? null : new Set(japanese.map(plainRomaji));
   let keys: readonly string[] | null = null;
   return {
     matches: (latin, heard = heardOf(latin)) => {
+      if (romaji?.has(heard.romaji)) return MORE_SYLLABLES;
       const bare = heard.single;
       for (let language = 0; language < languages; language++) {
         if (isSpelled(bare, all, language) || (bare !== latin && isSpelled(latin, all, language)))
@@ -240,7 +258,12 @@ function syllabicReading(origin: string): Reading {
       return 0;
     },
     get keys() {
-      keys ??= syllabicKeys(chars);
+      keys ??= [
+        ...new Set([
+          ...japanese.flatMap(romajiSpellings).map((text) => `:${fold(text)}`),
+          ...syllabicKeys(chars),
+        ]),
+      ];
       return keys;
     },
   };
