@@ -83,9 +83,10 @@ const LETTERS_AND_DIGITS = /\d+|[a-z]+/g;
 const ABD = 'abd';
 const ABD_ALONE = /^abd(?:[aeou]l|oul|u|u[rsntzd])?$/;
 /** Matches `abdulaziz`, `abdurrahman`, `abdessalam`, but not `abdullah`. */
-const ABD_GLUED = /^(?!abd[aeiou]?l+[aeou]h?i?$)abd(?:[aeiou]l|oul|[aeou]([rsntzd])(?=\1))(?=[a-z]{4,}$)/;
+const ABD_GLUED =
+  /^(?!abd[aeiou]?l+[aeou]h?i?$)abd(?:[aeiou]l|oul|[aeou]([rsntzd])(?=\1))(?=[a-z]{4,}$|ha[iyq]$)/;
 /** The same in Arabic consonants: `abd` with the article, before a name. */
-const ABD_GLUED_ABJAD = /^bdl(?!lh)(?=[a-z]{3})/;
+const ABD_GLUED_ABJAD = /^bdl(?!lh)(?=[a-z]{3}|h[yq]$)/;
 const DIN_GLUED_ABJAD = /(?<=[a-z]{2})ldyn$/;
 /** The last letters of every spelling of `din`. */
 const DIN_ENDS = /[en]$/;
@@ -296,7 +297,7 @@ function splitArabic(words: readonly Written[], vocab: Vocabulary): Written[] {
 }
 
 /** `عبد` alone or before an article, and `الدين` at the end, in letters with unified forms. */
-const ORIGIN_ABD = /^عبدال(?!له)(?=\p{L}{3})|^عبد(?=\p{L}{4})/u;
+const ORIGIN_ABD = /^عبدال(?!له)(?=\p{L}{3}|ح[قی]$)|^عبد(?=\p{L}{4})/u;
 const ORIGIN_DIN = /(?<=\p{L}{2})الدین$/u;
 
 function splitAbjad(word: Written, out: Written[]): void {

@@ -106,15 +106,18 @@ export function skeleton(folded: string): string {
  * Hebrew has one letter for b and v; so are velar ones, because Arabic q is spoken and written g in many countries.
  */
 export function unvocalised(text: string): string {
-  const spelled = text.includes('h')
+  let spelled = text.includes('h')
     ? text
         .replace(/ph/g, 'f')
         .replace(/kh/g, 'h')
         .replace(/gh/g, 'g')
         .replace(/th/g, 't')
         .replace(/dh/g, 'd')
-        .replace(/sh|ch/g, 's')
+        .replace(/zh/g, 'z')
+        .replace(/t?[sc]h/g, 's')
     : text;
+  if (spelled.includes('dj')) spelled = spelled.replace(/dj/g, 'j');
+  if (spelled.includes('c')) spelled = spelled.replace(/c(?=[eiy])/g, 's');
   let out = '';
   let last = '';
   for (let at = 0; at < spelled.length; at++) {

@@ -142,7 +142,7 @@ const GREEK: readonly (readonly [RegExp, string])[] = [
   [/η/g, 'i'],
 ];
 /** The Arabic article, which Latin spelling separates or omits. */
-const ARABIC_ARTICLE = /^ال(?=\p{L}{3})/u;
+const ARABIC_ARTICLE = /^ال(?=\p{L}{3}|ح[قيی]$)/u;
 const MARKS = /\p{M}+/gu;
 const NOT_LATIN = /[^a-z0-9]+/g;
 

@@ -1,6 +1,6 @@
 /** The keys by which a word is found: the word itself, its sound, its consonants, its group, and the word without one letter. */
 import type { NamePart } from '../parse.ts';
-import { readingOf } from '../readings/pattern.ts';
+import { ARTICLE, readingOf } from '../readings/pattern.ts';
 import { segmentReadings } from '../similarity.ts';
 import { addKeyHashes, keyHash } from './format.ts';
 
@@ -42,8 +42,11 @@ export function queryHashesOf(part: NamePart): number[] {
     if (text !== folded && script === 'latin') addKeyHashes(':', text, text.length >= DELETION_LEAST, hashes);
     if (skeleton.length >= SKELETON_LEAST)
       addKeyHashes('~', skeleton, skeleton.length > SKELETON_LEAST + 1, hashes);
-    if (consonants.length >= CONSONANTS_LEAST && script !== 'syllabic')
+    if (consonants.length >= CONSONANTS_LEAST && script !== 'syllabic') {
       hashes.push(keyHash(OWN_CONSONANTS + consonants));
+      if (consonants.length > CONSONANTS_LEAST && ARTICLE.test(text))
+        hashes.push(keyHash(OWN_CONSONANTS + consonants.slice(1)));
+    }
   }
   return hashes;
 }
@@ -69,8 +72,11 @@ function keysOf(part: NamePart): string[] {
       for (const shorter of without(part.skeleton)) keys.push(`~${shorter}`);
     }
   }
-  if (part.consonants.length >= CONSONANTS_LEAST && part.script !== 'syllabic')
+  if (part.consonants.length >= CONSONANTS_LEAST && part.script !== 'syllabic') {
     keys.push(LATIN_CONSONANTS + part.consonants);
+    if (part.consonants.length > CONSONANTS_LEAST && ARTICLE.test(part.text))
+      keys.push(LATIN_CONSONANTS + part.consonants.slice(1));
+  }
   return [...new Set(keys)];
 }
 

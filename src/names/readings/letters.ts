@@ -28,7 +28,7 @@ const CONSONANTS: Readonly<Record<string, string>> = {
   ح: 'h|kh h',
   خ: 'kh|h|k|x hk',
   د: 'd|dh|t d',
-  ذ: 'dh|d|z|th ds',
+  ذ: 'dh|d|z|th dst',
   ر: 'r r',
   ز: 'z|s|zh s',
   ژ: 'zh|j|z s',
@@ -37,7 +37,7 @@ const CONSONANTS: Readonly<Record<string, string>> = {
   ص: 's|c s',
   ض: 'd|dh|z|dz ds',
   ط: 't|th t',
-  ظ: 'z|dh|d|th|zh sd',
+  ظ: 'z|dh|d|th|zh sdt',
   غ: 'gh|g|kh|q|k|h kh',
   ف: 'f|v|ph|p b',
   ق: 'q|k|g|gh|c|kh k',
@@ -209,16 +209,27 @@ function newConsonant(row: string, isLast: boolean, optional: boolean): SoundUni
 const GLIDES: ReadonlySet<string> = new Set('ویي');
 const WAWS: ReadonlySet<string> = new Set('وו');
 
+/**
+ * Returns whether a vowel letter inside a word may be silent: an alif beside `ع`, which is the same vowel (`ساعاتي`), or of the article after a
+ * long u (`ذوالقدر`), and the letter w of `خوا` (`Khah`).
+ */
+function isSilent(letters: readonly string[], at: number): boolean {
+  const [before, letter, next] = [letters[at - 1], letters[at], letters[at + 1]];
+  if (letter === 'ا') return before === 'ع' || next === 'ع' || (before === 'و' && next === 'ل');
+  return letter === 'و' && before === 'خ' && next === 'ا';
+}
+
 /** Returns the units of a word in Arabic, Hebrew or Thai letters. */
 export function abjadUnits(word: string): SoundUnit[] {
   if (IS_THAI.test(word)) return thaiUnits(word);
   const letters = [...word];
   const isAllah = word.endsWith(ALLAH);
-  const units: SoundUnit[] = [{ pattern: /\p{Script=Arabic}/u.test(word) ? '(?:[aeu]l)?' : '', classes: [] }];
+  // The article, of which the l may be written as the next letter (`Essaadi`).
+  const units: SoundUnit[] = [{ pattern: /\p{Script=Arabic}/u.test(word) ? '(?:[aeu]l?)?' : '', classes: [] }];
   for (const [at, letter] of letters.entries()) {
     const row = CONSONANTS[letter];
     // Doubled Latin letters count once, so the second of two equal letters may be unwritten in Latin.
-    if (isAllah && at === letters.length - 1) units.push({ pattern: 'a?h', classes: ['h', ''] });
+    if (isAllah && at === letters.length - 1) units.push({ pattern: '(?:a?h|a)', classes: ['h', ''] });
     else if (row !== undefined)
       units.push(consonant(row, at === letters.length - 1, at > 0 && letters[at - 1] === letter));
     else {
@@ -226,12 +237,13 @@ export function abjadUnits(word: string): SoundUnit[] {
       const isLast = at === letters.length - 1;
       const vowel = letter === 'ا' && at > 0 ? LONG_A : letter === 'ی' && isLast ? FINAL_YA : VOWELS[letter];
       if (vowel === undefined) continue;
+      const spelled = isSilent(letters, at) ? `(?:${vowel})?` : vowel;
       // A vowel letter that is written is spoken, unless it is the last or the first.
       const isEnd = at === letters.length - 1;
       const after = isEnd ? 'h?' : GLIDES.has(letter) ? SHORT : '';
       // A Hebrew yod is also written j, which sounds like z in other names.
       const classes = WAWS.has(letter) ? ['', 'b'] : letter === 'י' && !isEnd ? ['', 's'] : [];
-      units.push({ pattern: vowel + after, classes });
+      units.push({ pattern: spelled + after, classes });
     }
   }
   return units;

@@ -116,6 +116,19 @@ function combinations(parts: readonly (readonly string[])[]): string[] {
   return all;
 }
 
+/** The article at the beginning of a word in Latin letters (`Alhassan`). */
+export const ARTICLE = /^[aeu]l(?=[^aeiou])/;
+
+/**
+ * Returns consonants as `unvocalised` writes those of a Latin word, in which two letters may be read as one (`Fathi` has t and h) and which
+ * leaves out an h at the end (`Saleh`).
+ */
+function asUnvocalised(consonants: string): string[] {
+  const forms = [consonants];
+  if (/[tdsk]h/.test(consonants)) forms.push(consonants.replace(/([tds])h/g, '$1').replace(/kh/g, 'h'));
+  return forms.map((form) => (form.endsWith('h') ? form.slice(0, -1) : form));
+}
+
 /** By the number of consonants: many names share one or two. */
 const BY_CONSONANTS = [0, 0.6, 0.86, 0.94, 0.97];
 
@@ -127,17 +140,20 @@ function unitReading(units: readonly SoundUnit[], keyKind: 'consonants' | 'skele
   const strength = BY_CONSONANTS[
     Math.min(4, consonants.length + (units.length > consonants.length ? 1 : 0))
   ] as number;
-  const all = combinations(optional.map((unit) => unit.classes)).map(single);
+  const combined = combinations(optional.map((unit) => unit.classes)).map(single);
+  const all = keyKind === 'consonants' ? combined.flatMap(asUnvocalised) : combined;
   // Most words differ in their consonants, which costs less to compare than the spellings.
   const known = new Set(all);
-  const isWhole = all.length < KEYS_MOST;
+  const isWhole = combined.length < KEYS_MOST;
   const firsts = new Set(optional.flatMap((unit, at) => (at < 2 ? unit.classes : [])));
   const mark = keyKind === 'consonants' ? "'" : '~';
   let keys: readonly string[] | null = null;
   return {
     matches: (latin, heard = heardOf(latin)) => {
       const own = keyKind === 'consonants' ? heard.consonants : heard.skeleton;
-      if (isWhole ? !known.has(own) : !firsts.has(own.slice(0, 1))) return 0;
+      const bare = ARTICLE.test(latin) ? own.slice(1) : own;
+      if (isWhole ? !known.has(own) && !known.has(bare) : !firsts.has(own[0] ?? '') && !firsts.has(bare[0] ?? ''))
+        return 0;
       spells ??= spellingsOf(units.map((unit) => unit.pattern));
       return spells(heard.single) ? strength : 0;
     },
@@ -162,11 +178,14 @@ export function mayRead(origin: string, heard: Heard): boolean {
     const isDoubled = at > 0 && origin.charCodeAt(at) === origin.charCodeAt(at - 1);
     // A letter may be silent if it is doubled, or if it is the last.
     combined *= known.count + (isDoubled || at === origin.length - 1 ? 1 : 0);
-    if (known.letters !== 0 && !isDoubled && (known.letters & heard.letters) === 0) isMissing = true;
+    // An h at the end is not among the letters that are heard.
+    if (known.letters !== 0 && !isDoubled && (known.letters & (heard.letters | LETTER_H)) === 0) isMissing = true;
   }
   // The consonants of a reading with more combinations are not compared whole.
   return !isMissing || combined >= KEYS_MOST;
 }
+
+const LETTER_H = letterSet('h');
 
 /** Maximum similarity of a foreign name in katakana. */
 const LOANED = 0.93;
