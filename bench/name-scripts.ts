@@ -104,6 +104,38 @@ function nearMiss(
   return others[Math.floor(random() * others.length)]?.text ?? null;
 }
 
+/** How many names of people in one script match a Latin name of their own party at 0.7. */
+export interface OwnScript {
+  readonly names: number;
+  readonly found: number;
+}
+
+/**
+ * Compares every strong name of a person in another script with the Latin names of the same party, as the lists have them: with their errors, and
+ * with names that are no spellings of each other.
+ *
+ * @param score - Returns the confidence of two names.
+ */
+export function ownScriptRecall(
+  entities: readonly NameEntity[],
+  score: (own: string, latin: string) => number,
+): Readonly<Record<string, OwnScript>> {
+  const found: Record<string, { names: number; found: number }> = {};
+  for (const { schema, names } of entities) {
+    const latin = names.filter(({ text, weak }) => !weak && LATIN.test(text) && scriptOf(text) === null);
+    if (schema !== 'Person' || latin.length === 0) continue;
+    for (const { text, weak } of names) {
+      const script = scriptOf(text);
+      if (weak || script === null || LATIN.test(text)) continue;
+      const row = found[script] ?? { names: 0, found: 0 };
+      row.names++;
+      if (latin.some((each) => score(text, each.text) >= 0.7)) row.found++;
+      found[script] = row;
+    }
+  }
+  return found;
+}
+
 function japanesePairs(random: () => number): ScriptPair[] {
   const { family, given, source } = JSON.parse(
     readFileSync(join(projectRoot, 'bench', 'name-japanese.json'), 'utf8'),

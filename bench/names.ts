@@ -15,6 +15,7 @@ import type { NameEntity, NameIndex } from '../src/names/name.ts';
 import { type BenchReport, type BenchRow, publish, report, row } from './harness.ts';
 import { frequentNames, ordinaryNames, readRealNames, seeded } from './name-lists.ts';
 import {
+  confidenceOf,
   heldOutQuality,
   hitRate,
   ofacCorrelation,
@@ -23,7 +24,7 @@ import {
   scriptQuality,
   swappedF1,
 } from './name-quality.ts';
-import { crossScriptPairs } from './name-scripts.ts';
+import { crossScriptPairs, ownScriptRecall } from './name-scripts.ts';
 
 const SELF = fileURLToPath(import.meta.url);
 const ORDINARY = 10_000;
@@ -75,6 +76,14 @@ export async function benchNames(options: NameBenchOptions): Promise<BenchReport
     );
     for (const [script, each] of Object.entries(scripts.byScript))
       rows.push(row(`… ${script}, of ${each.pairs}`, each.right / each.pairs, ''));
+    for (const [script, each] of Object.entries(ownScriptRecall(entities, confidenceOf)))
+      rows.push(
+        row(
+          `names in ${script} that match a Latin name of their party, of ${each.names}`,
+          each.found / each.names,
+          '',
+        ),
+      );
     const real = await measureIndex('real lists', entities, join(work, 'real'), rows, {
       rate: 5_000,
       p99: 20,

@@ -131,7 +131,9 @@ const written = {
   date,
   licence: 'BSD-3-Clause',
   notice: NOTICE,
-  names: [...words].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, all]) => `${name} ${[...all].join(',')}`),
+  names: [...words]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, all]) => `${name} ${[...all].join(',')}`),
   characters,
 };
 const path = shippedData('names', 'japanese.json');

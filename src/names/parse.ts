@@ -5,7 +5,7 @@ import { koreanInCyrillic } from './readings/kontsevich.ts';
 import { type Heard, heardOf, type Reading, readingOf } from './readings/pattern.ts';
 import { wadeOf } from './readings/wade.ts';
 import { fold, letterSet, skeleton, unvocalised } from './sound.ts';
-import { type LatinWord, type NameScript, transliterateWord } from './transliterate.ts';
+import { isSerbian, type LatinWord, type NameScript, transliterateWord } from './transliterate.ts';
 import { type Vocabulary, vocabulary } from './vocabulary.ts';
 
 export type NamePartKind =
@@ -81,18 +81,18 @@ const MIXED = /^[a-z]+\d+[a-z]+$|^\d[a-z]{3,}$/;
 const LEET: Readonly<Record<string, string>> = { 0: 'o', 1: 'i', 3: 'e', 4: 'a', 5: 's', 7: 't' };
 const LETTERS_AND_DIGITS = /\d+|[a-z]+/g;
 const ABD = 'abd';
+/** With these letters begin the words that are split by `abd` and `abu`. */
+const AB = 'ab';
+const ALLAH = /^all?ah?$/;
 const ABD_ALONE = /^abd(?:[aeou]l|oul|u|u[rsntzd])?$/;
 /** Matches `abdulaziz`, `abdurrahman`, `abdessalam`, but not `abdullah`. */
 const ABD_GLUED =
-  /^(?!abd[aeiou]?l+[aeou]h?i?$)abd(?:[aeiou]l|oul|[aeou]([rsntzd])(?=\1))(?=[a-z]{4,}$|ha[iyq]$)/;
-/** The same in Arabic consonants: `abd` with the article, before a name. */
-const ABD_GLUED_ABJAD = /^bdl(?!lh)(?=[a-z]{3}|h[yq]$)/;
-const DIN_GLUED_ABJAD = /(?<=[a-z]{2})ldyn$/;
+  /^(?!abd[aeiou]?l+[aeou]h?i?$|abd[aeiou]?ll[aeou]h)abd(?:[aeiou]l|oul|[aeou]([rsntzd])(?=\1))(?=[a-z]{4,}$|ha[iyq]$)/;
 /** The last letters of every spelling of `din`. */
 const DIN_ENDS = /[en]$/;
 const DIN_WORD = 'din';
 const DIN = /^(?:[aeu]l|[aeiou]d)?dd?(?:ine?|een|ien)$/;
-const DIN_GLUED = /(?<=[a-z]{3})(?:[aeiou]dd(?:ine?|een)|ud(?:in|een)|[aeu]ldin)$/;
+const DIN_GLUED = /(?<=[a-z]{3})(?:[aeiou]dd(?:ine?|een)|ud(?:in|een)|edine|[aeu]ldin)$/;
 
 /** A word of a name with what its writing says about it. */
 interface Written extends LatinWord {
@@ -166,6 +166,7 @@ function latinWords(name: string): Written[] {
     !isPlain && HAS_CYRILLIC.test(plain)
       ? koreanInCyrillic(tokens.map((token) => token.toLowerCase()))
       : null;
+  const serbian = !isPlain && HAS_CYRILLIC.test(plain) && isSerbian(plain.toLowerCase());
   for (const token of tokens) {
     const at = plain.indexOf(token, from);
     from = at + token.length;
@@ -193,7 +194,9 @@ function latinWords(name: string): Written[] {
     }
     const spelled = korean?.[word - 1];
     const latin: readonly LatinWord[] =
-      spelled === undefined ? transliterateWord(lower) : [{ text: spelled, script: 'latin', origin: '' }];
+      spelled === undefined
+        ? transliterateWord(lower, serbian)
+        : [{ text: spelled, script: 'latin', origin: '' }];
     for (const each of latin) {
       const raw = each.script === 'syllabic' ? each.origin : written;
       const text = each.text.slice(0, WORD_MAX);
@@ -258,7 +261,28 @@ const ABJAD_WORDS: ReadonlyMap<string, string> = new Map([
   ['ابو', 'abu'],
   ['ابی', 'abi'],
   ['ام', 'umm'],
+  // Titles: in Latin letters they have many spellings.
+  ['سید', 'sayyid'],
+  ['شیخ', 'sheikh'],
+  ['حاج', 'haj'],
+  ['حاجی', 'haji'],
+  ['دکتر', 'dr'],
+  ['دکتور', 'dr'],
+  ['ملا', 'mullah'],
+  ['مولوی', 'maulavi'],
 ]);
+/** Given names that Persian writes as one word with the next one (`علیرضا`), which Latin spelling joins or not; and those that come second. */
+const JOINED_FIRST = /^(?:محمد|علی|احمد|امیر|عباس|غلام|حسین|حسن|حمید|سید|نور|میر)/u;
+const JOINED_SECOND: ReadonlySet<string> = new Set(
+  (
+    'رضا علی حسین حسن مهدی جواد تقی نقی باقر کاظم صادق منصور اکبر اصغر امین قاسم عباس محمد احمد ابراهیم سعید جعفر هادی حسام طاهر رسول نبی ' +
+    'حیدر یونس یوسف الله ناصر کریم حمید مسعود مجید محسن مصطفی مرتضی کمال جمال فاضل عارف'
+  ).split(' '),
+);
+/** Ends of Persian surnames that Latin spelling joins or not (`Abedzadeh`, `Saleh Nejad`). */
+const SURNAME_END = /(?<=\p{L}{3})(?:نژاد|زاده|پور|خواه|آبادی)$/u;
+const ABU_JOINED = /^ابوال(?=\p{L}{3})|^ابو(?=بکر$)/u;
+const ABU_GLUED = /^ab(?:ou|oo|ua|[ou])(?:l(?=[b-df-hj-np-tv-z][a-z]{3,}$)|(?=ba[kc]k?[aei]?r$))/;
 
 /**
  * Splits Arabic compounds: `Abd al-Rahman`, `Abdul Rahman` and `Abdurrahman` become the words abd and rahman, `Nur al-Din` and
@@ -276,8 +300,11 @@ function splitArabic(words: readonly Written[], vocab: Vocabulary): Written[] {
       at++;
     } else if (script === 'abjad') splitAbjad(word, out);
     else if (script !== 'latin') out.push(word);
-    else if (!text.startsWith(ABD) && !DIN_ENDS.test(text) && !vocab.joining.has(text)) out.push(word);
-    else if (ABD_ALONE.test(text)) {
+    else if (!text.startsWith(AB) && !DIN_ENDS.test(text) && !vocab.joining.has(text)) out.push(word);
+    else if (ABD_ALONE.test(text) && next !== undefined && ALLAH.test(next.text)) {
+      out.push(latin(word, 'abdallah'));
+      at++;
+    } else if (ABD_ALONE.test(text)) {
       out.push(latin(word, ABD));
       // The article between the halves belongs to neither.
       if (next && vocab.joining.has(next.text) && at + 2 < words.length) at++;
@@ -286,8 +313,8 @@ function splitArabic(words: readonly Written[], vocab: Vocabulary): Written[] {
       at++;
     } else if (DIN.test(text)) out.push(latin(word, DIN_WORD));
     else {
-      const rest = text.replace(ABD_GLUED, '');
-      if (rest !== text) out.push(latin(word, ABD));
+      const rest = text.replace(ABD_GLUED, '').replace(ABU_GLUED, '');
+      if (rest !== text) out.push(latin(word, text.startsWith(ABD) ? ABD : 'abu'));
       const before = rest.replace(DIN_GLUED, '');
       out.push({ ...word, text: before });
       if (before !== rest) out.push(latin(word, DIN_WORD));
@@ -297,8 +324,20 @@ function splitArabic(words: readonly Written[], vocab: Vocabulary): Written[] {
 }
 
 /** `عبد` alone or before an article, and `الدين` at the end, in letters with unified forms. */
-const ORIGIN_ABD = /^عبدال(?!له)(?=\p{L}{3}|ح[قی]$)|^عبد(?=\p{L}{4})/u;
+const ORIGIN_ABD = /^عبدال(?!ل?ه)(?=\p{L}{3}|ح[قی]$)|^عبد(?!ال|لل)(?=\p{L}{4})/u;
 const ORIGIN_DIN = /(?<=\p{L}{2})الدین$/u;
+const ORIGIN_ABD_ALONE = 'عبد';
+const ORIGIN_DIN_ALONE = 'دین';
+
+/** Returns the words that Arabic or Persian writes as one; null if it is one. */
+function joinedIn(origin: string): readonly string[] | null {
+  if (ABU_JOINED.test(origin)) return ['ابو', origin.replace(ABU_JOINED, '')];
+  const first = JOINED_FIRST.exec(origin)?.[0];
+  if (first !== undefined && JOINED_SECOND.has(origin.slice(first.length)))
+    return [first, origin.slice(first.length)];
+  const end = SURNAME_END.exec(origin)?.[0];
+  return end === undefined ? null : [origin.slice(0, -end.length), end];
+}
 
 function splitAbjad(word: Written, out: Written[]): void {
   const { text, origin } = word;
@@ -308,15 +347,23 @@ function splitAbjad(word: Written, out: Written[]): void {
     out.push(latin(known));
     return;
   }
-  const rest = text.replace(ABD_GLUED_ABJAD, '');
-  if (rest !== text || text === 'bd') out.push(latin(ABD));
-  if (text === 'bd') return;
-  const before = rest.replace(DIN_GLUED_ABJAD, '');
-  const own = rest === text ? origin : origin.replace(ORIGIN_ABD, '');
-  if (rest !== 'dyn')
-    out.push({ ...word, text: before, origin: before === rest ? own : own.replace(ORIGIN_DIN, '') });
-  if (rest === 'dyn' || before !== rest) out.push(latin(DIN_WORD));
+  const joined = joinedIn(origin);
+  if (joined !== null) {
+    for (const each of joined) splitAbjad({ ...word, text: abjadText(each, text), origin: each }, out);
+    return;
+  }
+  const isAbd = origin === ORIGIN_ABD_ALONE || ORIGIN_ABD.test(origin);
+  if (isAbd) out.push(latin(ABD));
+  if (origin === ORIGIN_ABD_ALONE) return;
+  const own = origin.replace(ORIGIN_ABD, '');
+  const before = own.replace(ORIGIN_DIN, '');
+  if (before !== ORIGIN_DIN_ALONE)
+    out.push(before === origin ? word : { ...word, text: abjadText(before, text), origin: before });
+  if (before === ORIGIN_DIN_ALONE || before !== own) out.push(latin(DIN_WORD));
 }
+
+/** Returns the Latin letters of a part of a word. */
+const abjadText = (origin: string, whole: string): string => transliterateWord(origin)[0]?.text ?? whole;
 
 function classify(words: readonly Written[], vocab: Vocabulary, isForeign: boolean): ParsedName {
   const parts: NamePart[] = [];

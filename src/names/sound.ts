@@ -6,6 +6,14 @@
  */
 const FOLDS: readonly (readonly [RegExp, string, string, string])[] = [
   [/eddine?$|uddine?$|addin$|aldin$|iddin$|eldin$/, 'udin', 'din', ''],
+  // The Cyrillic letter yo is written e in passports (`Solovyov`, `Solovev`; `Fyodor`, `Fedor`).
+  [/(?<=[bcdfghklmnprstvz])[iy]ov(?=a?$)/, 'ev', 'ov', 'iy'],
+  [
+    /(?<=^f)[iy]o(?=dor)|(?<=^sem)[iy]o(?=n)|(?<=^art)[iy]o(?=m)|(?<=^p)[iy]o(?=tr)|(?<=^al)[iy]o(?=na)/,
+    'e',
+    'o',
+    'iy',
+  ],
   [/tsch|tch|cz/g, 'ch', 'c', 'tz'],
   [/shch/g, 'sh', 'shc', ''],
   [/sch/g, 'sh', 'sch', ''],

@@ -83,6 +83,18 @@ const CYRILLIC: Readonly<Record<string, string>> = {
   я: 'ya',
 };
 
+/** Serbian in Latin letters has diacritics, which lists leave out (`Šešelj`, `Seselj`). */
+const SERBIAN: Readonly<Record<string, string>> = { ж: 'z', ч: 'c', ш: 's' };
+const SERBIAN_ONLY = /[ђјљњћџ]/;
+/** Macedonian shares some of these letters, and is written with `sh` and `zh` in passports. */
+const MACEDONIAN_ONLY = /[ѓќѕ]/;
+
+/** Returns whether a lower-case name has letters of Serbian Cyrillic that no other language with `sh` and `zh` in passports has. */
+export const isSerbian = (name: string): boolean => SERBIAN_ONLY.test(name) && !MACEDONIAN_ONLY.test(name);
+
+/** In passports `ё` after a consonant is `e`; at the beginning, after a vowel or a sign it is heard as `yo`. */
+const YO_AFTER_CONSONANT = /(?<=[бвгджзклмнпрстфхцчшщ])ё/g;
+
 /** A Devanagari consonant that is not followed by a vowel sign has an unwritten `a`, except at the end of a word. */
 const INHERENT_VOWEL = /([\u0915-\u0939\u0958-\u095f]\u093c?)(?=[\u0904-\u0939\u0958-\u095f\u0902\u0903])/g;
 const HAS_DEVANAGARI = /\p{Script=Devanagari}/u;
@@ -143,11 +155,17 @@ const GREEK: readonly (readonly [RegExp, string])[] = [
 ];
 /** The Arabic article, which Latin spelling separates or omits. */
 const ARABIC_ARTICLE = /^ال(?=\p{L}{3}|ح[قيی]$)/u;
+/** `Amr` has a letter w that tells it from `Umar`, and is not spoken. */
+const AMR = /^عمرو$/u;
 const MARKS = /\p{M}+/gu;
 const NOT_LATIN = /[^a-z0-9]+/g;
 
-/** Transliterates one lower-case word without spaces. Han and Hangul give several words; unreadable characters give none. */
-export function transliterateWord(word: string): readonly LatinWord[] {
+/**
+ * Transliterates one lower-case word without spaces. Han and Hangul give several words; unreadable characters give none.
+ *
+ * @param serbian Whether the word is of a Serbian name.
+ */
+export function transliterateWord(word: string, serbian = false): readonly LatinWord[] {
   if (ASCII_WORD.test(word)) return [{ text: word, script: 'latin', origin: '' }];
   if (HAS_SYLLABLES.test(word)) return syllables(word);
   if (HAS_ABJAD.test(word)) return abjad(word);
@@ -159,9 +177,11 @@ export function transliterateWord(word: string): readonly LatinWord[] {
   if (HAS_ARMENIAN.test(word)) return latin(anyAscii(word.replace(/ու/g, 'u').replace(/և/g, 'ev')), 'latin');
   if (HAS_DEVANAGARI.test(word)) return latin(anyAscii(word.replace(INHERENT_VOWEL, '$1\u0905')), 'latin');
   let out = '';
-  const composed = HAS_CYRILLIC.test(word) ? word.normalize('NFC') : word.normalize('NFD').replace(MARKS, '');
+  const composed = HAS_CYRILLIC.test(word)
+    ? word.normalize('NFC').replace(YO_AFTER_CONSONANT, 'е')
+    : word.normalize('NFD').replace(MARKS, '');
   for (const letter of composed) {
-    const known = CYRILLIC[letter] ?? LATIN[letter];
+    const known = (serbian ? SERBIAN[letter] : undefined) ?? CYRILLIC[letter] ?? LATIN[letter];
     if (known !== undefined) out += known;
     else if (letter < '\u0080') out += letter;
     else out += anyAscii(letter.normalize('NFD').replace(MARKS, '')).toLowerCase();
@@ -186,7 +206,7 @@ function abjad(word: string): readonly LatinWord[] {
   return latin(
     text,
     'abjad',
-    bare.replace(/./gu, (letter) => ARABIC_LETTERS[letter] ?? letter),
+    bare.replace(AMR, 'عمر').replace(/./gu, (letter) => ARABIC_LETTERS[letter] ?? letter),
   );
 }
 

@@ -152,7 +152,7 @@ const writtenPhrase = (form: string): string =>
     .normalize('NFKC')
     .replace(/[.'\u2019\u02bc\u02bb\u05f4]/g, '')
     .split(/[^\p{L}\p{N}\p{M}]+/u)
-    .flatMap(transliterateWord)
+    .flatMap((word) => transliterateWord(word))
     .map((word) => word.text)
     .join(' ');
 

@@ -123,7 +123,74 @@ describe('names in other scripts', () => {
   });
 
   it.each([
+    // A name of the dictionary; one that only the readings of its characters explain; kana between kanji; long vowels and official romaji.
+    ['安倍晋三', 'Shinzo Abe'],
+    ['井上, 邦雄', 'Inoue, Kunio'],
+    ['長谷川拓真', 'Takuma Hasegawa'],
+    ['太田くみ子', 'Kumiko Ota'],
+    ['佐々木小次郎', 'Sasaki Kojiro'],
+    ['小泉純一郎', 'KOIZUMI, Junichiro'],
+    ['佐藤充', 'Satoh Mituru'],
+    ['本間一郎', 'Homma Ichirou'],
+    ['渡邊恒雄', 'Tsuneo Watanabe'],
+  ])('the Japanese name %s matches %s', (a, b) => {
+    expect(confidence(a, b)).toBeGreaterThanOrEqual(0.9);
+    expect(confidence(b, a)).toBeGreaterThanOrEqual(0.9);
+  });
+
+  it.each([
+    ['صالح مسفر', 'Saleh Mesfer'],
+    ['يحيى حقاني', 'YAHYA HAQQANI'],
+    ['فتحي مراد', 'FATHI, Murad'],
+    ['كمال لكحل', 'Kamal Lakhal'],
+    ['جمال لونيسي', 'DJAMEL LOUNICI'],
+    ['محمد بلقاسم', 'Mohamed Belgacem'],
+    ['سامي الصيد', 'SAMI ELSSEID'],
+    ['خالد السكيني', 'Alskeni, Khalid'],
+    ['عمار الساعاتي', 'AL-SAATI, Ammar'],
+    ['عمرو سالم', 'Amr SALEM'],
+    ['عزالدين إسماعيل', 'Ezzedine ISMAEL'],
+    ['عبدالحي مطمئن', 'ABDULHAI MOTMAEN'],
+    ['عبد الله محمد', 'ABD ALLAH MOHAMED'],
+    ['أبو الفضل نظري', 'NAZERI, Abualfazl'],
+    ['ابوبکر جزائری', 'Abou Bakr Al Djazairi'],
+    ['ذوالقدر احمد', 'Ahmad ZULQADR'],
+    ['علیرضا بلالی', 'Ali Reza BALALI'],
+    ['محمدحسین دادرس', 'Mohammad Hossein Dadras'],
+    ['عابدزاده عبدالرضا', 'Abed Zadeh, Abdolreza'],
+    ['خدایار نژاد', 'Khodayar Nezhad'],
+    ['خیرالله خیرخواه', 'KHAIRULLAH KHAIRKHWAH'],
+    ['حبيب الله أحمد', 'AHMED, Habiballa'],
+  ])('the Arabic or Persian name %s matches %s', (a, b) => {
+    expect(confidence(a, b)).toBeGreaterThanOrEqual(0.8);
+    expect(confidence(b, a)).toBeGreaterThanOrEqual(0.8);
+  });
+
+  it('counts a title in Arabic letters as a title', () => {
+    expect(confidence('سید محمد باقر', 'Muhammad Baqir')).toBeGreaterThanOrEqual(0.85);
+    expect(confidence('شیخ محمد باقر', 'Sheikh Muhammad Baqir')).toBeGreaterThanOrEqual(0.9);
+  });
+
+  it.each([
+    ['Артём Куреев', 'Artem Kureev'],
+    ['Артём Куреев', 'Artyom Kureev'],
+    ['Фёдор Соловьёв', 'Fedor Solovyov'],
+    ['Fyodor Solovyov', 'Fedor Solovev'],
+    ['Михаил Горбачёв', 'Mikhail Gorbachev'],
+    ['Жељко Вацић', 'Zeljko Vacic'],
+    ['Милош Шешић', 'Miloš Šešić'],
+  ])('%s matches %s, whose letters are written in another way', (a, b) => {
+    expect(confidence(a, b)).toBeGreaterThanOrEqual(0.9);
+    expect(confidence(b, a)).toBeGreaterThanOrEqual(0.9);
+  });
+
+  it.each([
     ['金正恩', 'KIM, Jong Il'],
+    ['صالح مسفر', 'Salim Mesfer'],
+    ['علیرضا بلالی', 'Ali Balali Mohammad'],
+    ['安倍晋三', 'Abe Shintaro'],
+    ['小泉純一郎', 'Koizumi Shinjiro'],
+    ['Абуладзе Иван', 'Ladze Ivan'],
     ['حسن نصر الله', 'Hussein Nasrallah'],
     ['بشار الأسد', 'AL-ASSAD, Bushra'],
     ['בנימין נתניהו', 'Yonatan Netanyahu'],

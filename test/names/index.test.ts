@@ -7,7 +7,16 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fitModel, readAnsweredPairs, readScoredPairs } from '../../bench/name-fit.ts';
 import { ordinaryNames, readParties, seeded } from '../../bench/name-lists.ts';
-import { heldOutQuality, hitRate, ofacCorrelation, pairQuality, recallOf } from '../../bench/name-quality.ts';
+import {
+  confidenceOf,
+  heldOutQuality,
+  hitRate,
+  ofacCorrelation,
+  pairQuality,
+  recallOf,
+  scriptQuality,
+} from '../../bench/name-quality.ts';
+import { crossScriptPairs, ownScriptRecall } from '../../bench/name-scripts.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import { shippedData } from '../../src/base/paths.ts';
@@ -260,6 +269,33 @@ describe('an index of names', () => {
     index.close();
   });
 
+  it('finds Japanese names in kanji, and Arabic names with an article or compounds, in both directions', async () => {
+    const pairs = [
+      ['小泉純一郎', 'KOIZUMI, Junichiro'],
+      ['長谷川誠', 'Makoto Hasegawa'],
+      ['佐々木健太郎', 'SASAKI Kentaro'],
+      ['太田くみ子', 'Kumiko Ota'],
+      ['صالح الراشد', 'Saleh AL-RASHED'],
+      ['خالد السكيني', 'Alskeni, Khalid'],
+      ['علیرضا بلالی', 'Ali Reza Balali'],
+      ['يحيى حقاني', 'Yahya Haqqani'],
+    ] as const;
+    const own = await indexOf(
+      'own-letters',
+      pairs.map(([name, latin]) => entity(latin, [name])),
+    );
+    const latin = await indexOf(
+      'latin-letters',
+      pairs.map(([name, spelled]) => entity(name, [spelled])),
+    );
+    for (const [name, spelled] of pairs) {
+      expect(own.match({ name: spelled })[0]?.entityId, spelled).toBe(spelled);
+      expect(latin.match({ name })[0]?.entityId, name).toBe(name);
+    }
+    own.close();
+    latin.close();
+  });
+
   it('returns no match from an empty index, and rejects a file that is not an index', async () => {
     const empty = await indexOf('empty', []);
     expect(empty.match({ name: 'Anybody' })).toEqual([]);
@@ -324,6 +360,21 @@ describeWithSharedData('the whole list of OFAC', () => {
     ['dropped', 400, 0.85],
   ] as const)('finds names changed by %s', (change, count, least) => {
     expect(recallOf(index, parties, change, count).first).toBeGreaterThanOrEqual(least);
+  });
+
+  it('has names in other scripts that match a Latin name of their party', () => {
+    const own = ownScriptRecall(parties, confidenceOf);
+    const share = (script: string): number => (own[script]?.found ?? 0) / (own[script]?.names ?? 0);
+    expect(share('Arabic')).toBeGreaterThanOrEqual(0.94);
+    expect(share('Cyrillic')).toBeGreaterThanOrEqual(0.98);
+    expect(share('Han')).toBeGreaterThanOrEqual(0.96);
+  });
+
+  it('gives pairs across scripts of which 95 % are right at 0.7, also of names in kanji', () => {
+    const { right, byScript } = scriptQuality(crossScriptPairs(parties));
+    expect(right).toBeGreaterThanOrEqual(0.95);
+    const { Japanese } = byScript;
+    expect((Japanese?.right ?? 0) / (Japanese?.pairs ?? 0)).toBeGreaterThanOrEqual(0.92);
   });
 
   it('rarely matches ordinary names', () => {

@@ -76,6 +76,10 @@ export function plainRomaji(latin: string): string {
 /** Returns the spellings of a reading that names have in Latin letters, for keys. */
 export function romajiSpellings(reading: string): string[] {
   const short = reading.replace(/ou|oo/g, 'o').replace(/uu/g, 'u');
-  const official = short.replace(/shi/g, 'si').replace(/chi/g, 'ti').replace(/tsu/g, 'tu').replace(/fu/g, 'hu');
+  const official = short
+    .replace(/shi/g, 'si')
+    .replace(/chi/g, 'ti')
+    .replace(/tsu/g, 'tu')
+    .replace(/fu/g, 'hu');
   return [...new Set([short, reading, short.replace(/n(?=[bmp])/g, 'm'), official])];
 }

@@ -152,7 +152,11 @@ function unitReading(units: readonly SoundUnit[], keyKind: 'consonants' | 'skele
     matches: (latin, heard = heardOf(latin)) => {
       const own = keyKind === 'consonants' ? heard.consonants : heard.skeleton;
       const bare = ARTICLE.test(latin) ? own.slice(1) : own;
-      if (isWhole ? !known.has(own) && !known.has(bare) : !firsts.has(own[0] ?? '') && !firsts.has(bare[0] ?? ''))
+      if (
+        isWhole
+          ? !known.has(own) && !known.has(bare)
+          : !firsts.has(own[0] ?? '') && !firsts.has(bare[0] ?? '')
+      )
         return 0;
       spells ??= spellingsOf(units.map((unit) => unit.pattern));
       return spells(heard.single) ? strength : 0;
@@ -179,7 +183,8 @@ export function mayRead(origin: string, heard: Heard): boolean {
     // A letter may be silent if it is doubled, or if it is the last.
     combined *= known.count + (isDoubled || at === origin.length - 1 ? 1 : 0);
     // An h at the end is not among the letters that are heard.
-    if (known.letters !== 0 && !isDoubled && (known.letters & (heard.letters | LETTER_H)) === 0) isMissing = true;
+    if (known.letters !== 0 && !isDoubled && (known.letters & (heard.letters | LETTER_H)) === 0)
+      isMissing = true;
   }
   // The consonants of a reading with more combinations are not compared whole.
   return !isMissing || combined >= KEYS_MOST;
