@@ -9,10 +9,12 @@ import { amf } from './amf/source.ts';
 import { austrac } from './austrac/source.ts';
 import { bitcoinHeist } from './bitcoinheist/source.ts';
 import { cardanoTokens } from './cardano-tokens/source.ts';
+import { companiesHouse } from './companies-house/source.ts';
 import { cssf } from './cssf/source.ts';
 import { esma } from './esma/source.ts';
 import { ethereumContracts, ethereumTokens } from './ethereum-lists/source.ts';
 import { eu } from './eu/source.ts';
+import { euParliament } from './eu-parliament/source.ts';
 import { everyPolitician } from './everypolitician/source.ts';
 import { exchanges } from './exchanges/source.ts';
 import { fbiWanted } from './fbi/source.ts';
@@ -53,7 +55,9 @@ import { sourcify } from './sourcify/source.ts';
 import { tonLabels } from './ton-labels/source.ts';
 import { trustWallet } from './trustwallet/source.ts';
 import { uk } from './uk/source.ts';
+import { ukParliament } from './uk-parliament/source.ts';
 import { un } from './un/source.ts';
+import { usCongress } from './us-congress/source.ts';
 import { vara } from './vara/source.ts';
 import { worldCheck } from './world-check/source.ts';
 import { worldBank } from './worldbank/source.ts';
@@ -96,7 +100,11 @@ export const NAME_SOURCES = [
   fbiWanted,
   interpolRed,
   samExclusions,
+  companiesHouse,
   everyPolitician,
+  ukParliament,
+  euParliament,
+  usCongress,
   worldCheck,
   people,
 ] as const;

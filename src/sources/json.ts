@@ -1,4 +1,4 @@
-/** Reads JSON documents of an API: one document, or one on each line, as downloads of several pages are stored. */
+/** Reads JSON documents of an API: one document, an array of them, or one on each line, as downloads of several pages are stored. */
 import { AssayError, messageOf } from '../base/errors.ts';
 import { readWholeText } from './html.ts';
 import { partName } from './open.ts';
@@ -42,6 +42,7 @@ export async function readJsonDocuments(path: string): Promise<readonly JsonObje
   try {
     const whole: unknown = JSON.parse(text);
     if (isObject(whole)) return [whole];
+    if (Array.isArray(whole) && whole.length > 0 && whole.every(isObject)) return whole;
   } catch {
     // Not one document: one on each line, or an error that names its line.
   }

@@ -1,4 +1,4 @@
-/** Readers of lists of names in JSON documents and in tables: each source states only how one row becomes a party. */
+/** Readers of lists of names in JSON documents, in XML and in tables: each source states only how one row becomes a party. */
 import { fromThreeLetters, readCountries } from './countries.ts';
 import { readDate } from './dates.ts';
 import { type JsonObject, readJsonDocuments } from './json.ts';
@@ -8,6 +8,7 @@ import type { NamedParty, NamedReader, NamedRecord } from './named-party.ts';
 import { listParts, partName } from './open.ts';
 import type { PartyName } from './records.ts';
 import { columnsOf, readRows, type TableOptions } from './rows.ts';
+import { readXml, type XmlElement } from './xml.ts';
 
 /** The party of one row. A field that the row does not have is left out. */
 export interface NamedRow extends Pick<NamedParty, 'listType' | 'schema' | 'identifiers'> {
@@ -128,6 +129,35 @@ export const namedJsonReader = (layout: JsonLayout): NamedReader =>
         for (const row of rows) {
           see(tally, layout.changedOf?.(row) ?? '');
           yield* recordOf(layout.partyOf(row, document), file, ++number, JSON.stringify(row), tally);
+        }
+      }
+    }
+    yield { type: 'header', ...tally, layout: layout.layout };
+  };
+
+export interface XmlLayout {
+  readonly layout: string;
+  readonly root: string;
+  /** The element of one party. */
+  readonly element: string;
+  readonly partyOf: (element: XmlElement) => NamedRowResult;
+}
+
+/**
+ * Creates a reader of XML with one element for each party.
+ *
+ * @returns A reader that throws INVALID_FILE if the file is not complete, or has another root.
+ */
+export const namedXmlReader = (layout: XmlLayout): NamedReader =>
+  async function* (files) {
+    const tally: Tally = { publishedAt: null, passedOver: 0 };
+    const wanted = { roots: [layout.root], elements: new Set([layout.element]) };
+    for (const path of files) {
+      for (const part of await listParts(path)) {
+        for await (const element of readXml(part, wanted)) {
+          if (element.name !== layout.element) continue;
+          const text = element.children.map((child) => child.text).join(' ');
+          yield* recordOf(layout.partyOf(element), part.name, element.line, text, tally);
         }
       }
     }

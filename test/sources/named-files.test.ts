@@ -3,11 +3,15 @@
  * an excerpt, and no person or firm exists.
  */
 import { describe, expect, it } from 'vitest';
+import { companiesHouseReader } from '../../src/sources/companies-house/read.ts';
+import { euParliamentReader } from '../../src/sources/eu-parliament/read.ts';
 import { everyPoliticianReader } from '../../src/sources/everypolitician/read.ts';
 import { fbiReader } from '../../src/sources/fbi/read.ts';
 import { interpolReader } from '../../src/sources/interpol/read.ts';
 import type { NamedReader, NamedRecord } from '../../src/sources/named-party.ts';
 import { samReader } from '../../src/sources/sam/read.ts';
+import { ukParliamentReader } from '../../src/sources/uk-parliament/read.ts';
+import { usCongressReader } from '../../src/sources/us-congress/read.ts';
 import { worldCheckReader } from '../../src/sources/world-check/read.ts';
 import { worldBankReader } from '../../src/sources/worldbank/read.ts';
 import { temporaryFiles } from '../setup/read-source.ts';
@@ -353,5 +357,194 @@ describe('the World-Check data file', () => {
     expect(firm).toMatchObject({ schema: 'Organization', listType: 'adverse_media' });
     expect(politician).toMatchObject({ listType: 'pep', programs: ['INDIVIDUAL', 'PEP N-R', 'Minister'] });
     expect(header).toMatchObject({ publishedAt: '2026-09-30', layout: 'WORLD_CHECK_TSV' });
+  });
+});
+
+describe('the disqualified officers of Companies House', () => {
+  const natural = {
+    date_of_birth: '1968-06-04',
+    disqualifications: [
+      {
+        case_identifier: 'INV0000001',
+        company_names: ['EXAMPLE BUILDERS LIMITED'],
+        court_name: 'Example County Court',
+        disqualification_type: 'court-order',
+        disqualified_from: '2024-02-01',
+        disqualified_until: '2031-01-31',
+        reason: { act: 'company-directors-disqualification-act-1986', section: '6' },
+      },
+    ],
+    forename: 'Ana',
+    kind: 'natural-disqualification',
+    links: { self: '/disqualified-officers/natural/exampleId-1' },
+    nationality: 'British',
+    other_forenames: 'Maria',
+    surname: 'Example',
+  };
+  const corporate = {
+    company_number: '01234567',
+    country_of_registration: 'United Kingdom',
+    disqualifications: [{ disqualified_from: '2020-05-01', reason: { act: 'x-act', article: '9' } }],
+    kind: 'corporate-disqualification',
+    links: { self: '/disqualified-officers/corporate/exampleId-2' },
+    name: 'EXAMPLE NOMINEES LIMITED',
+  };
+
+  it('are read as resources of the API, with the period, the reason and the company', async () => {
+    const [person, company, header] = await read(
+      companiesHouseReader,
+      'disqualified.ndjson',
+      `${JSON.stringify(natural)}\n${JSON.stringify(corporate)}\n`,
+    );
+    expect(person).toMatchObject({
+      listType: 'adverse_media',
+      entityId: 'exampleId-1',
+      schema: 'Person',
+      birthDates: ['1968-06-04'],
+      programs: [
+        'disqualified until 2031-01-31: company directors disqualification act 1986, section 6',
+        'as an officer of EXAMPLE BUILDERS LIMITED',
+      ],
+      listedAt: '2024-02-01',
+      sourceUrl:
+        'https://find-and-update.company-information.service.gov.uk/disqualified-officers/natural/exampleId-1',
+    });
+    expect(texts(person)).toEqual(['Example, Ana Maria']);
+    expect(company).toMatchObject({
+      entityId: 'exampleId-2',
+      schema: 'Organization',
+      countries: ['GB'],
+      programs: ['disqualified: x act, article 9'],
+      identifiers: [{ kind: 'registrationNumber', value: '01234567' }],
+    });
+    expect(texts(company)).toEqual(['EXAMPLE NOMINEES LIMITED']);
+    expect(header).toMatchObject({ layout: 'COMPANIES_HOUSE_JSON', publishedAt: null });
+  });
+
+  it('are read as events of the stream, without those that were deleted', async () => {
+    const event = (id: string, type: string, at: string) => ({
+      resource_kind: 'disqualified-officer-natural',
+      resource_uri: `/disqualified-officers/natural/${id}`,
+      resource_id: id,
+      data: { ...natural, links: { self: `/disqualified-officers/natural/${id}` } },
+      event: { timepoint: 1, published_at: at, type },
+    });
+    const [person, header] = await read(
+      companiesHouseReader,
+      'stream.ndjson',
+      [event('a1', 'changed', '2026-11-20T10:00:00'), event('a2', 'deleted', '2026-11-21T10:00:00')]
+        .map((one) => JSON.stringify(one))
+        .join('\n'),
+    );
+    expect(person).toMatchObject({ entityId: 'a1', schema: 'Person' });
+    expect(header).toMatchObject({ publishedAt: '2026-11-21', passedOver: 1 });
+    await expect(read(companiesHouseReader, 'x.json', '{"items":[]}')).rejects.toThrow(/disqualifications/);
+  });
+});
+
+describe('members of parliaments', () => {
+  it('are read from pages of the UK Parliament, without former members', async () => {
+    const member = (id: number, seat: object) => ({
+      value: {
+        id,
+        nameListAs: 'Example, Ms Ana',
+        nameDisplayAs: 'Ms Ana Example',
+        nameFullTitle: 'Rt Hon Ana Example MP',
+        latestParty: { id: 1, name: 'Example Party' },
+        latestHouseMembership: { membershipFrom: 'Sample North', house: 1, ...seat },
+      },
+      links: [],
+    });
+    const page = {
+      items: [
+        member(1, {
+          membershipStartDate: '2019-12-12T00:00:00',
+          membershipEndDate: null,
+          membershipStatus: { statusIsActive: true },
+        }),
+        member(2, { membershipEndDate: '2024-05-30T00:00:00', membershipStatus: null }),
+      ],
+      totalResults: 2,
+    };
+    const [person, header] = await read(ukParliamentReader, 'members.json', JSON.stringify(page));
+    expect(person).toMatchObject({
+      listType: 'pep',
+      entityId: '1',
+      schema: 'Person',
+      countries: ['GB'],
+      programs: ['Member, House of Commons, Sample North', 'Example Party'],
+      listedAt: '2019-12-12',
+      sourceUrl: 'https://members.parliament.uk/member/1',
+    });
+    expect(texts(person)).toEqual(['Ms Ana Example', 'Example, Ms Ana']);
+    expect(header).toMatchObject({ passedOver: 1, layout: 'UK_PARLIAMENT_JSON' });
+    await expect(read(ukParliamentReader, 'x.json', '{"items":[{"id":1}]}')).rejects.toThrow(/Members API/);
+  });
+
+  it('are read from the XML of the European Parliament', async () => {
+    const [person, reject, header] = await read(
+      euParliamentReader,
+      'meps.xml',
+      '<?xml version="1.0" encoding="UTF-8"?><meps><mep><fullName>Ana María EXAMPLE</fullName><country>Finland</country>' +
+        '<politicalGroup>Group of Examples</politicalGroup><id>999001</id><nationalPoliticalGroup>Sample Party</nationalPoliticalGroup></mep>' +
+        '<mep><fullName></fullName><country>Malta</country><id>999002</id></mep></meps>',
+    );
+    expect(person).toMatchObject({
+      listType: 'pep',
+      entityId: '999001',
+      countries: ['FI'],
+      programs: ['Member of the European Parliament', 'Group of Examples', 'Sample Party'],
+      sourceUrl: 'https://www.europarl.europa.eu/meps/en/999001',
+    });
+    expect(texts(person)).toEqual(['Ana María EXAMPLE']);
+    expect(reject).toMatchObject({ type: 'reject', reason: 'The row has no name.' });
+    expect(header).toMatchObject({ layout: 'EU_PARLIAMENT_XML' });
+    await expect(read(euParliamentReader, 'x.xml', '<other></other>')).rejects.toThrow(/x\.xml/);
+    await expect(read(euParliamentReader, 'x.xml', '<meps><mep>')).rejects.toThrow(/x\.xml/);
+  });
+
+  it('are read from the array of the members of Congress, with nicknames and earlier names', async () => {
+    const members = [
+      {
+        id: { bioguide: 'E000001', govtrack: 1 },
+        name: {
+          first: 'Ana',
+          middle: 'M.',
+          last: 'Example',
+          nickname: 'Annie',
+          official_full: 'Ana M. Example',
+        },
+        other_names: [{ end: '2010-01-01', last: 'Sample' }],
+        bio: { birthday: '1960-02-03', gender: 'F' },
+        terms: [
+          {
+            type: 'rep',
+            start: '2009-01-06',
+            end: '2011-01-03',
+            state: 'WA',
+            district: 1,
+            party: 'Democrat',
+          },
+          { type: 'sen', start: '2021-01-03', end: '2027-01-03', state: 'WA', class: 1, party: 'Democrat' },
+        ],
+      },
+    ];
+    const [person, header] = await read(
+      usCongressReader,
+      'legislators-current.json',
+      JSON.stringify(members),
+    );
+    expect(person).toMatchObject({
+      listType: 'pep',
+      entityId: 'E000001',
+      birthDates: ['1960-02-03'],
+      countries: ['US'],
+      programs: ['Senator, WA', 'Democrat'],
+      listedAt: '2009-01-06',
+      sourceUrl: 'https://bioguide.congress.gov/search/bio/E000001',
+    });
+    expect(texts(person)).toEqual(['Ana M. Example', 'Example, Ana M.', 'Annie Example', 'Sample, Ana']);
+    expect(header).toMatchObject({ layout: 'CONGRESS_LEGISLATORS_JSON' });
+    await expect(read(usCongressReader, 'x.json', '[{"name":"Ana"}]')).rejects.toThrow(/terms/);
   });
 });
