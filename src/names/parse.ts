@@ -166,7 +166,7 @@ function latinWords(name: string): Written[] {
     !isPlain && HAS_CYRILLIC.test(plain)
       ? koreanInCyrillic(tokens.map((token) => token.toLowerCase()))
       : null;
-  const serbian = !isPlain && HAS_CYRILLIC.test(plain) && isSerbian(plain.toLowerCase());
+  const serbian = !isPlain && isSerbian(plain.toLowerCase());
   for (const token of tokens) {
     const at = plain.indexOf(token, from);
     from = at + token.length;

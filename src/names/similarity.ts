@@ -139,6 +139,8 @@ export function mayMatchLetters(
 /** Different characters that sound alike: another name. */
 const HOMOPHONE: Meeting = { kind: 'phonetic', similarity: 0.6 };
 
+const WORD_KINDS: ReadonlySet<NamePart['kind']> = new Set(['name', 'particle', 'honorific']);
+
 /** Compares parts of which at least one is in a script without one Latin spelling. */
 function meetOrigin(a: NamePart, b: NamePart): Meeting {
   if (a.kind === 'initial' || b.kind === 'initial') return NO_MEETING;
@@ -153,8 +155,8 @@ function meetOrigin(a: NamePart, b: NamePart): Meeting {
     return spelledAbjad(a.origin, b.origin);
   }
   const [own, latin] = a.origin === '' ? [b, a] : [a, b];
-  // `Il` and `An` are particles in other languages, and Korean syllables.
-  if ((latin.kind !== 'name' && latin.kind !== 'particle') || latin.script !== 'latin') return NO_MEETING;
+  // `Il` and `An` are particles in other languages, and `Ing` is a title: they are also Korean and Chinese syllables.
+  if (!WORD_KINDS.has(latin.kind) || latin.script !== 'latin') return NO_MEETING;
   const similarity =
     own.kind === 'segment' ? segmentMatches(own.origin, latin) : own.reading.matches(latin.text, latin.heard);
   if (similarity > 0) return { kind: 'phonetic', similarity };
@@ -179,7 +181,23 @@ function segmentMatches(origin: string, latin: NamePart): number {
 /** Maximum number of characters of a run that is one word in Latin letters, unless it is foreign. */
 const RUN_MAX = 4;
 
-export function segmentReadings(origin: string): readonly ReturnType<typeof readingOf>[] {
+type Reading = ReturnType<typeof readingOf>;
+
+const SEGMENTS_MOST = 20_000;
+const segments = new Map<string, readonly Reading[]>();
+
+/** Returns the readings of the runs of a segment that can be a word in Latin letters. They are kept: a query meets the same segments again. */
+export function segmentReadings(origin: string): readonly Reading[] {
+  let readings = segments.get(origin);
+  if (readings === undefined) {
+    if (segments.size >= SEGMENTS_MOST) segments.clear();
+    readings = runReadings(origin);
+    segments.set(origin, readings);
+  }
+  return readings;
+}
+
+function runReadings(origin: string): readonly Reading[] {
   const isForeign = origin.startsWith('·');
   const own = isForeign ? origin.slice(1) : origin;
   const chars = [...own];
@@ -197,7 +215,7 @@ export function segmentReadings(origin: string): readonly ReturnType<typeof read
 }
 
 /** A surname of the dictionary before a given name of up to four characters (`長谷川誠`, `小泉純一郎`). */
-function japaneseReadingsOf(chars: readonly string[]): ReturnType<typeof readingOf>[] {
+function japaneseReadingsOf(chars: readonly string[]): Reading[] {
   const readings = [];
   for (let at = Math.max(1, chars.length - RUN_MAX); at <= SURNAME_MAX && at < chars.length; at++) {
     const surname = chars.slice(0, at).join('');

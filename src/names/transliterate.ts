@@ -84,12 +84,12 @@ const CYRILLIC: Readonly<Record<string, string>> = {
 };
 
 /** Serbian in Latin letters has diacritics, which lists leave out (`Šešelj`, `Seselj`). */
-const SERBIAN: Readonly<Record<string, string>> = { ж: 'z', ч: 'c', ш: 's' };
-const SERBIAN_ONLY = /[ђјљњћџ]/;
+const SERBIAN: Readonly<Record<string, string>> = { đ: 'dj', ж: 'z', х: 'h', ц: 'c', ч: 'c', ш: 's' };
+const SERBIAN_ONLY = /[ђјљњћџ]|đ.*[ćčšž]|[ćčšž].*đ/;
 /** Macedonian shares some of these letters, and is written with `sh` and `zh` in passports. */
 const MACEDONIAN_ONLY = /[ѓќѕ]/;
 
-/** Returns whether a lower-case name has letters of Serbian Cyrillic that no other language with `sh` and `zh` in passports has. */
+/** Returns whether a lower-case name has letters that only Serbian (in Cyrillic) or Serbo-Croatian (in Latin letters, with `đ`) has. */
 export const isSerbian = (name: string): boolean => SERBIAN_ONLY.test(name) && !MACEDONIAN_ONLY.test(name);
 
 /** In passports `ё` after a consonant is `e`; at the beginning, after a vowel or a sign it is heard as `yo`. */

@@ -179,6 +179,9 @@ describe('names in other scripts', () => {
     ['Михаил Горбачёв', 'Mikhail Gorbachev'],
     ['Жељко Вацић', 'Zeljko Vacic'],
     ['Милош Шешић', 'Miloš Šešić'],
+    ['Đorđe Živković', 'Djordje Zivkovic'],
+    ['蔡英文', 'Tsai Ing-wen'],
+    ['林鄭月娥', 'Lam Cheng Yuet-ngor'],
   ])('%s matches %s, whose letters are written in another way', (a, b) => {
     expect(confidence(a, b)).toBeGreaterThanOrEqual(0.9);
     expect(confidence(b, a)).toBeGreaterThanOrEqual(0.9);

@@ -102,6 +102,9 @@ function mandarinSpellings(pinyin: string): string[] {
   if (/uo$/.test(wade)) out.push(wade.replace(/uo$/, 'o'));
   if (wade === 'tse') out.push('tze');
   if (pinyin === 'ze') out.push('tse');
+  // Spellings of names from Taiwan (`Tsai Ing-wen`, `Hwang`).
+  if (pinyin === 'ying') out.push('ing');
+  if (pinyin === 'huang') out.push('hwang');
   return out;
 }
 
@@ -112,6 +115,7 @@ const CANTONESE_FINALS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/eo(?=n|t)/, ['u', 'eo']],
   [/yu(?=n|t|$)/, ['u', 'yu', 'ue', 'uye']],
   [/ou$/, ['o', 'ou', 'oo', 'ow']],
+  [/o$/, ['o', 'or', 'oh']],
   [/u(?=ng|k)/, ['u', 'oo']],
   [/^([a-z]*)u$/, ['$1u', '$1oo', '$1ou']],
   [/ai$/, ['ai', 'ei', 'ay']],
