@@ -314,7 +314,9 @@ function splitArabic(words: readonly Written[], vocab: Vocabulary): Written[] {
     } else if (DIN.test(text)) out.push(latin(word, DIN_WORD));
     else {
       const rest = text.replace(ABD_GLUED, '').replace(ABU_GLUED, '');
-      if (rest !== text) out.push(latin(word, text.startsWith(ABD) ? ABD : 'abu'));
+      // `Abol` keeps its spelling, so that the halves joined are the word as written: an error in it leaves it in one word.
+      if (rest !== text)
+        out.push(latin(word, text.startsWith(ABD) ? ABD : text.slice(0, text.length - rest.length)));
       const before = rest.replace(DIN_GLUED, '');
       out.push({ ...word, text: before });
       if (before !== rest) out.push(latin(word, DIN_WORD));
