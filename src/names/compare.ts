@@ -138,6 +138,9 @@ export interface Edge {
 }
 
 export const GLUED_LEAST = 0.86;
+/** `Abolfazl` is two words, and with one wrong letter in `Abol` one: the halves joined may then be one edit away. */
+const ABU = /^ab(?:[ou]{1,2}|ua)l?$/;
+const ABU_LEAST = 0.75;
 /** Maximum number of adjacent words that are written as one, and of their letters. */
 export const JOINED_MOST = 4;
 export const JOINED_LETTERS_MOST = 30;
@@ -296,6 +299,7 @@ function glue(
     if (exactParts[at] === 1) continue;
     const first = parts[at] as NamePart;
     let { text, folded, weight, origin, letters } = first;
+    const least = text.startsWith('ab') && ABU.test(text) ? ABU_LEAST : GLUED_LEAST;
     for (let count = 2; count <= JOINED_MOST && at + count <= parts.length; count++) {
       if (exactParts[at + count - 1] === 1) break;
       const next = parts[at + count - 1] as NamePart;
@@ -319,10 +323,11 @@ function glue(
         )
           continue;
         // Most joined words have other letters, which shows without making a part of them.
-        if (origin === '' && !mayMatchLetters(text, folded.length, letters, single, GLUED_LEAST)) continue;
+        if (origin === '' && !mayMatchLetters(text, folded.length, letters, single, least)) continue;
         if (origin === '') glued ??= gluedPart(text, next.script, folded);
         const meeting = glued === null ? readAsOne(origin, single) : meet(glued, single);
-        if (meeting.similarity < GLUED_LEAST || meeting.kind === 'nickname') continue;
+        if (meeting.similarity < least || meeting.kind === 'nickname') continue;
+        if (meeting.similarity < GLUED_LEAST && !isOneEdit(text, single.text)) continue;
         const w = Math.max(weight, single.weight);
         edges.push(
           swapped

@@ -180,6 +180,9 @@ describe('names in other scripts', () => {
     ['Жељко Вацић', 'Zeljko Vacic'],
     ['Милош Шешић', 'Miloš Šešić'],
     ['Đorđe Živković', 'Djordje Zivkovic'],
+    // One wrong letter in the first half of a joined name.
+    ['JABARI, gbolfazl', 'JABARI, Abolfazl'],
+    ['Abulpatta Abunakar', 'Abulpatta Abubakar'],
     ['蔡英文', 'Tsai Ing-wen'],
     ['林鄭月娥', 'Lam Cheng Yuet-ngor'],
   ])('%s matches %s, whose letters are written in another way', (a, b) => {
