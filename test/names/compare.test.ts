@@ -195,6 +195,8 @@ describe('names in other scripts', () => {
     ['صالح مسفر', 'Salim Mesfer'],
     ['علیرضا بلالی', 'Ali Balali Mohammad'],
     ['安倍晋三', 'Abe Shintaro'],
+    // The readings of characters inside Japanese names are no words of their own.
+    ['高木康男', 'Oo, Ko Ko'],
     ['小泉純一郎', 'Koizumi Shinjiro'],
     ['Абуладзе Иван', 'Ladze Ivan'],
     ['حسن نصر الله', 'Hussein Nasrallah'],

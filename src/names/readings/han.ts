@@ -61,6 +61,7 @@ function formsOf(char: string): readonly string[] {
 }
 
 export type HanLanguage = 'mandarin' | 'cantonese' | 'korean' | 'japanese';
+/** Japanese is the last: it is left out for words of one character. */
 export const HAN_LANGUAGES: readonly HanLanguage[] = ['mandarin', 'cantonese', 'korean', 'japanese'];
 
 const spellings = new Map<string, readonly string[]>();

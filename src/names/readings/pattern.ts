@@ -259,6 +259,18 @@ function isSpelled(
   return false;
 }
 
+/**
+ * Japanese writes no word for each character: one character is a word only if the dictionary has it as a name. The other readings of a character
+ * are parts of names (`男` is the o of Yasuo).
+ */
+const languagesOf = (chars: readonly string[]): readonly (typeof HAN_LANGUAGES)[number][] =>
+  chars.length > 1 ? HAN_LANGUAGES : HAN_LANGUAGES.filter((language) => language !== 'japanese');
+
+/** Letters of the shortest Japanese name of one character: `Ko` and `Oo` are names in other languages. */
+const ONE_CHARACTER_LEAST = 3;
+const isWholeName = (chars: readonly string[], reading: string): boolean =>
+  chars.length > 1 || plainRomaji(reading).length >= ONE_CHARACTER_LEAST;
+
 function syllabicReading(origin: string): Reading {
   const chars = [...origin];
   if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(origin) && !/\p{Script=Han}/u.test(origin))
@@ -267,8 +279,8 @@ function syllabicReading(origin: string): Reading {
   const strength = chars.length === 1 ? ONE_SYLLABLE : MORE_SYLLABLES;
   // Korean words have the same spellings in all languages.
   const isKorean = chars.every(isHangul);
-  const languages = isKorean ? 1 : HAN_LANGUAGES.length;
-  const japanese = isKorean ? [] : japaneseReadings(origin);
+  const languages = isKorean ? 1 : languagesOf(chars).length;
+  const japanese = isKorean ? [] : japaneseReadings(origin).filter((reading) => isWholeName(chars, reading));
   const romaji = japanese.length === 0 ? null : new Set(japanese.map(plainRomaji));
   let keys: readonly string[] | null = null;
   return {
@@ -302,7 +314,7 @@ function syllabicKeys(chars: readonly string[]): readonly string[] {
       keys.add(`:${fold(text)}`);
     return [...keys];
   }
-  for (const language of HAN_LANGUAGES) {
+  for (const language of languagesOf(chars)) {
     const all = chars.map((char, at) => spellingsIn(char, language, at === 0));
     if (all.some((each) => each.length === 0)) continue;
     const most = chars.length === 1 ? 8 : language === 'japanese' ? 6 : 3;
