@@ -99,7 +99,8 @@ export async function importNameFiles(
   const reports: NameImportReport[] = [];
   for (const file of files) {
     const name = slugOf(
-      dataset ?? basename(file).replace(/(\.(csv|ndjson|jsonl?|ftm|txt|gz|zip|simple|targets))+$/i, ''),
+      dataset ??
+        basename(file).replace(/(\.(csv|tsv|xml|ndjson|jsonl?|ftm|txt|gz|zip|simple|targets))+$/i, ''),
     );
     const reader = await described.read({ dataset: dataset ?? basename(file) });
     reports.push(await importDataset({ ...request, name, files: [file], reader, verified: true }, deps));

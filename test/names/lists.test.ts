@@ -43,6 +43,16 @@ async function partiesOf(list: string): Promise<NameEntity[]> {
 }
 
 describe('own and published lists', () => {
+  it('are named by their files, without the ending', async () => {
+    const members = file(
+      'meps.xml',
+      '<meps><mep><fullName>Ana EXAMPLE</fullName><country>Malta</country><id>1</id></mep></meps>',
+    );
+    await importNameFiles({ source: 'eu-parliament', files: [members] }, deps);
+    expect(names.row('eu-parliament:meps:pep')).toMatchObject({ parties: 1, listType: 'pep' });
+    expect(await partiesOf('eu-parliament:meps:pep')).toMatchObject([{ entityId: '1', countries: ['MT'] }]);
+  });
+
   const own = (rows: string): string => file('watch list.csv', `name,list,id\n${rows}`);
 
   it('keeps a delisted entry as history, delisted on the date of the newer file', async () => {
