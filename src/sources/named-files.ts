@@ -106,6 +106,8 @@ export interface JsonLayout {
   /** Returns the rows of a document; null if it is not in this layout. */
   readonly rowsOf: (document: JsonObject) => readonly JsonObject[] | null;
   readonly partyOf: (row: JsonObject, document: JsonObject) => NamedRowResult;
+  /** Returns the id of a document of which a later one in the same file replaces it, as events of a stream do. Default: none is replaced. */
+  readonly idOf?: (document: JsonObject) => string;
   /** Returns when a row was last changed, as ISO date or time: the newest is the publication of the file. */
   readonly changedOf?: (row: JsonObject) => string;
 }
@@ -123,11 +125,18 @@ export const namedJsonReader = (layout: JsonLayout): NamedReader =>
       let number = 0;
       const documents = await readJsonDocuments(path);
       if (documents.length === 0) throw layoutError(file, 'the file is empty.');
-      for (const document of documents) {
+      const last = new Map(documents.map((document, at) => [layout.idOf?.(document) ?? '', at]));
+      for (const [at, document] of documents.entries()) {
         const rows = layout.rowsOf(document);
         if (rows === null) throw layoutError(file, `expected ${layout.expected}.`);
+        const id = layout.idOf?.(document) ?? '';
         for (const row of rows) {
           see(tally, layout.changedOf?.(row) ?? '');
+          if (id !== '' && last.get(id) !== at) {
+            number++;
+            tally.passedOver++;
+            continue;
+          }
           yield* recordOf(layout.partyOf(row, document), file, ++number, JSON.stringify(row), tally);
         }
       }

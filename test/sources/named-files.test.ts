@@ -432,12 +432,18 @@ describe('the disqualified officers of Companies House', () => {
     const [person, header] = await read(
       companiesHouseReader,
       'stream.ndjson',
-      [event('a1', 'changed', '2026-11-20T10:00:00'), event('a2', 'deleted', '2026-11-21T10:00:00')]
+      [
+        event('a1', 'changed', '2026-11-18T10:00:00'),
+        event('a3', 'changed', '2026-11-19T10:00:00'),
+        event('a1', 'changed', '2026-11-20T10:00:00'),
+        event('a2', 'deleted', '2026-11-21T10:00:00'),
+        event('a3', 'deleted', '2026-11-21T11:00:00'),
+      ]
         .map((one) => JSON.stringify(one))
         .join('\n'),
     );
-    expect(person).toMatchObject({ entityId: 'a1', schema: 'Person' });
-    expect(header).toMatchObject({ publishedAt: '2026-11-21', passedOver: 1 });
+    expect(person).toMatchObject({ entityId: 'a1', schema: 'Person', provenance: { line: 3 } });
+    expect(header).toMatchObject({ publishedAt: '2026-11-21', passedOver: 4 });
     await expect(read(companiesHouseReader, 'x.json', '{"items":[]}')).rejects.toThrow(/disqualifications/);
   });
 });

@@ -37,6 +37,9 @@ function periodOf(disqualification: JsonObject): string {
   return `disqualified${until === null ? '' : ` until ${until}`}${reason === '' ? '' : `: ${reason}`}`;
 }
 
+const idOf = (document: JsonObject): string =>
+  fieldText(document, 'resource_id') || (SELF.exec(selfOf(document))?.[1] ?? '');
+
 function partyOf(document: JsonObject) {
   const event = document.event;
   // The officer is no longer on the register.
@@ -55,7 +58,7 @@ function partyOf(document: JsonObject) {
   const self = selfOf(document);
   return {
     listType: 'adverse_media',
-    entityId: fieldText(document, 'resource_id') || (SELF.exec(self)?.[1] ?? ''),
+    entityId: idOf(document),
     schema: isCompany ? 'Organization' : 'Person',
     name: isCompany ? fieldText(officer, 'name') : person.join(', '),
     birthDates: [fieldText(officer, 'date_of_birth')],
@@ -80,5 +83,6 @@ export const companiesHouseReader = namedJsonReader({
   expected: 'a disqualified officer of Companies House, with disqualifications, or an event of its stream',
   rowsOf: (document) => (isEvent(document) || Array.isArray(document.disqualifications) ? [document] : null),
   partyOf,
+  idOf,
   changedOf: ({ event }) => (isObject(event) ? fieldText(event, 'published_at') : ''),
 });
