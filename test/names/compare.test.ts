@@ -194,6 +194,7 @@ describe('names in other scripts', () => {
     ['金正恩', 'KIM, Jong Il'],
     ['صالح مسفر', 'Salim Mesfer'],
     ['علیرضا بلالی', 'Ali Balali Mohammad'],
+    ['علي الشامي', 'Ali, Usama'],
     ['安倍晋三', 'Abe Shintaro'],
     // The readings of characters inside Japanese names are no words of their own.
     ['高木康男', 'Oo, Ko Ko'],

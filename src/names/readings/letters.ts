@@ -224,10 +224,7 @@ export function abjadUnits(word: string): SoundUnit[] {
   if (IS_THAI.test(word)) return thaiUnits(word);
   const letters = [...word];
   const isAllah = word.endsWith(ALLAH);
-  // The article, of which the l may be written as the next letter (`Essaadi`).
-  const units: SoundUnit[] = [
-    { pattern: /\p{Script=Arabic}/u.test(word) ? '(?:[aeu]l?)?' : '', classes: [] },
-  ];
+  const units: SoundUnit[] = [{ pattern: /\p{Script=Arabic}/u.test(word) ? '(?:[aeu]l)?' : '', classes: [] }];
   for (const [at, letter] of letters.entries()) {
     const row = CONSONANTS[letter];
     // Doubled Latin letters count once, so the second of two equal letters may be unwritten in Latin.

@@ -119,6 +119,9 @@ function combinations(parts: readonly (readonly string[])[]): string[] {
 /** The article at the beginning of a word in Latin letters (`Alhassan`). */
 export const ARTICLE = /^[aeu]l(?=[^aeiou])/;
 
+/** The article before a letter that it is spoken as (`Essaadi`): without the doubled letter, the vowel is one of the name (`Usama`). */
+const ASSIMILATED = /^[aeu](?:([sdztrn])\1|ssh|shsh)/;
+
 /**
  * Returns consonants as `unvocalised` writes those of a Latin word, in which two letters may be read as one (`Fathi` has t and h) and which
  * leaves out an h at the end (`Saleh`).
@@ -146,7 +149,8 @@ function unitReading(units: readonly SoundUnit[], keyKind: 'consonants' | 'skele
   const known = new Set(all);
   const isWhole = combined.length < KEYS_MOST;
   const firsts = new Set(optional.flatMap((unit, at) => (at < 2 ? unit.classes : [])));
-  const mark = keyKind === 'consonants' ? "'" : '~';
+  const isArabic = keyKind === 'consonants';
+  const mark = isArabic ? "'" : '~';
   let keys: readonly string[] | null = null;
   return {
     matches: (latin, heard = heardOf(latin)) => {
@@ -159,7 +163,9 @@ function unitReading(units: readonly SoundUnit[], keyKind: 'consonants' | 'skele
       )
         return 0;
       spells ??= spellingsOf(units.map((unit) => unit.pattern));
-      return spells(heard.single) ? strength : 0;
+      const isSpelled =
+        spells(heard.single) || (isArabic && ASSIMILATED.test(latin) && spells(single(latin.slice(1))));
+      return isSpelled ? strength : 0;
     },
     get keys() {
       keys ??= [...known].filter((text) => text.length > 1).map((text) => mark + text);
