@@ -162,12 +162,14 @@ export type MeetingTable = readonly Meeting[];
  * Returns all pairs of parts, single or joined, that are similar.
  *
  * @param known How the single parts compare, if the caller knows it.
+ * @param isApart Whether it is known that no adjacent words are written as one word of the other name.
  */
 export function edgesOf(
   left: ParsedName,
   right: ParsedName,
   meetings: Meetings,
   known: MeetingTable | null = null,
+  isApart = false,
 ): Edge[] {
   const edges: Edge[] = [];
   const a = left.parts;
@@ -181,7 +183,7 @@ export function edgesOf(
       edges.push(edge(i, 1, j, 1, meeting, (x.weight + y.weight) / 2, a.length, b.length));
     }
   }
-  if (!isWhole(edges, a.length, b.length)) {
+  if (!isApart && !isWhole(edges, a.length, b.length)) {
     const exactLeft = new Uint8Array(a.length);
     const exactRight = new Uint8Array(b.length);
     for (const each of edges) {

@@ -57,6 +57,7 @@ for (const [i, x] of [...LETTERS].entries()) {
     swaps[i * CODES + j] = x === y ? 0 : vowels ? 0.6 : NEAR.has(x + y) ? 0.75 : 1;
   }
 }
+const isVowel = Uint8Array.from(LETTERS, (letter) => (VOWELS.includes(letter) ? 1 : 0));
 /** Additional cost of a wrong first letter. */
 const FIRST_LETTER = 0.15;
 const TRANSPOSED = 0.8;
@@ -222,6 +223,81 @@ export function leastEdits(left: number, right: number): number {
   const ofLeft = VOWEL_COST * bitsIn(a & VOWEL_BITS) + LETTER_COST * bitsIn(a & ~VOWEL_BITS);
   const ofRight = VOWEL_COST * bitsIn(b & VOWEL_BITS) + LETTER_COST * bitsIn(b & ~VOWEL_BITS);
   return Math.max(ofLeft, ofRight);
+}
+
+/** Maximum length of a word whose letters are bits. */
+export const MASKED_MOST = 31;
+/** The least additional cost of an edit other than a vowel for a vowel. */
+const NOT_VOWELS = LETTER_COST - VOWEL_COST;
+
+/** Returns the places of each letter in a word, as bits; then the same with all vowels as one letter. */
+export function masksOf(letters: Uint8Array): Int32Array {
+  const masks = new Int32Array(CODES * 2);
+  let vowels = 0;
+  for (let at = 0; at < letters.length; at++) {
+    const code = codes[letters[at] as number] as number;
+    masks[code] = (masks[code] as number) | (1 << at);
+    masks[CODES + code] = masks[code] as number;
+    if (isVowel[code] === 1) vowels |= 1 << at;
+  }
+  for (let code = 0; code < CODES; code++) if (isVowel[code] === 1) masks[CODES + code] = vowels;
+  return masks;
+}
+
+/**
+ * Returns whether the cost of `weighedEditsOf` may be `most` or less: false is certain. An edit costs at least 0.6, and 0.7 if it is not a
+ * vowel for a vowel; the numbers of edits are counted with all letters, and with all vowels as one letter.
+ *
+ * @param masks What `masksOf` returns for the left word.
+ * @param length The length of the left word, at most `MASKED_MOST`.
+ */
+export function mayCost(
+  masks: Int32Array,
+  length: number,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  most: number,
+): boolean {
+  const edits = editsOf(masks, 0, length, bytes, from, to);
+  if (VOWEL_COST * edits > most) return false;
+  if (LETTER_COST * edits <= most) return true;
+  return VOWEL_COST * edits + NOT_VOWELS * editsOf(masks, CODES, length, bytes, from, to) <= most;
+}
+
+/**
+ * Counts the edits between two words, a transposition of adjacent letters as one.
+ *
+ * Source: H. Hyyrö, "A Bit-Vector Algorithm for Computing Levenshtein and Damerau Edit Distances", 2003.
+ */
+function editsOf(
+  masks: Int32Array,
+  first: number,
+  length: number,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): number {
+  let edits = length;
+  const last = length - 1;
+  let more = -1;
+  let less = 0;
+  let same = 0;
+  let before = 0;
+  for (let at = from; at < to; at++) {
+    const places = masks[first + (codes[bytes[at] as number] as number)] as number;
+    const turned = ((~same & places) << 1) & before;
+    same = ((((places & more) + more) | 0) ^ more) | places | less | turned;
+    let up = less | ~(same | more);
+    let down = same & more;
+    edits += ((up >>> last) & 1) - ((down >>> last) & 1);
+    up = (up << 1) | 1;
+    down <<= 1;
+    more = down | ~(same | up);
+    less = up & same;
+    before = places;
+  }
+  return edits;
 }
 
 const matchedA = new Uint8Array(ROW);

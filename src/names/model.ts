@@ -138,6 +138,7 @@ export function judge(left: ParsedName, right: ParsedName, meetings = new Meetin
  * before their parts are paired.
  *
  * @param known How the single parts compare, if the caller knows it.
+ * @param isApart Whether it is known that no adjacent words are written as one word, and that the pairs of single parts allow the log-odds.
  */
 export function judgeAbove(
   left: ParsedName,
@@ -145,11 +146,12 @@ export function judgeAbove(
   floor: number,
   meetings: Meetings,
   known: MeetingTable | null = null,
+  isApart = false,
 ): Judgement | null {
   const model = shippedModel();
   const needsNear = ranksNear(floor);
-  const edges = edgesOf(left, right, meetings, known);
-  if (!needsNear && mostLogit(bestCaseOf(left, right, edges), model) < floor) return null;
+  const edges = edgesOf(left, right, meetings, known, isApart);
+  if (!isApart && !needsNear && mostLogit(bestCaseOf(left, right, edges), model) < floor) return null;
   return judgeEdges(left, right, edges, meetings, needsNear);
 }
 

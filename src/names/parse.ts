@@ -557,17 +557,22 @@ function slippedFormAt(
   const text = (words[at] as LatinWord).text;
   const next = words[at + 1]?.text;
   if (next === undefined) {
-    const [first, last] = [text[0], text.at(-1)];
+    const first = text.charCodeAt(0);
+    const last = text.charCodeAt(text.length - 1);
     for (let length = text.length - 1; length <= text.length + 1; length++) {
-      for (const { form, kind } of vocab.longForms.get(length) ?? []) {
+      const forms = vocab.longForms.get(length);
+      if (forms === undefined) continue;
+      for (const { form, kind } of forms) {
         // One edit leaves the first or the last letter as it is.
-        if ((form[0] === first || form.at(-1) === last) && isOneEdit(text, form)) return { kind, words: 1 };
+        const isNear = form.charCodeAt(0) === first || form.charCodeAt(form.length - 1) === last;
+        if (isNear && isOneEdit(text, form)) return { kind, words: 1 };
       }
     }
     return null;
   }
   const afterNext = words[at + 2]?.text ?? '';
-  if (![text, next, afterNext].some((word) => vocab.formWords.has(word))) return null;
+  if (!vocab.formWords.has(text) && !vocab.formWords.has(next) && !vocab.formWords.has(afterNext))
+    return null;
   const most = Math.min(vocab.longestForm, words.length - at);
   for (let count = most; count >= 2; count--) {
     for (let wrong = 0; wrong < count; wrong++) {
@@ -591,11 +596,15 @@ function withGap(words: readonly LatinWord[], at: number, count: number, gap: nu
 
 const LEADING_FORMS: ReadonlySet<string> = new Set(['ao', 'pt', 'ad', 'at', 'ag']);
 
+const ALL_DIGITS = /^\d+$/;
+const isDigit = (unit: number): boolean => unit >= 48 && unit <= 57;
+
 function partOf(word: LatinWord, at: number, vocab: Vocabulary): NamePart {
   const { text, script, origin } = word;
-  const number = /^\d+$/.test(text)
-    ? Number(text.slice(0, 15))
-    : (vocab.numbers.get(text) ?? (at > 0 && !ROMAN_NAMES.has(text) ? vocab.roman.get(text) : undefined));
+  const number =
+    isDigit(text.charCodeAt(0)) && ALL_DIGITS.test(text)
+      ? Number(text.slice(0, 15))
+      : (vocab.numbers.get(text) ?? (at > 0 && !ROMAN_NAMES.has(text) ? vocab.roman.get(text) : undefined));
   if (number !== undefined && script === 'latin') return makePart(String(number), 'number', 'latin', vocab);
   if (text.length === 1 && script === 'latin') return makePart(text, 'initial', script, vocab);
   if (script !== 'latin') return makePart(text, 'name', script, vocab, origin);
@@ -627,8 +636,12 @@ const RARITY_LOSS = 0.85;
 /** Weight of a word that is half of many names. */
 const HALF_WEIGHT = 0.4;
 
-const ROOM = 200_000;
+const ROOM = 50_000;
+const LATIN_ROOM = 150_000;
 const known = new Map<string, NamePart>();
+/** The parts in Latin letters, by kind and text: nearly all of them. */
+const latinParts = new Map<NamePartKind, Map<string, NamePart>>();
+let latinKept = 0;
 
 /** Returns the part for a text and kind, cached: the same in a query and in an index. */
 export function makePart(
@@ -638,6 +651,7 @@ export function makePart(
   vocab: Vocabulary,
   origin = '',
 ): NamePart {
+  if (script === 'latin' && origin === '') return latinPart(text, kind, vocab);
   const key = `${kind}:${script}:${text}:${origin}`;
   const before = known.get(key);
   if (before) return before;
@@ -645,6 +659,25 @@ export function makePart(
   // A part that is created again is equal but not identical: `isIdentical` compares texts.
   if (known.size >= ROOM) known.clear();
   known.set(key, part);
+  return part;
+}
+
+function latinPart(text: string, kind: NamePartKind, vocab: Vocabulary): NamePart {
+  let parts = latinParts.get(kind);
+  const before = parts?.get(text);
+  if (before) return before;
+  if (latinKept >= LATIN_ROOM) {
+    latinParts.clear();
+    latinKept = 0;
+    parts = undefined;
+  }
+  if (parts === undefined) {
+    parts = new Map();
+    latinParts.set(kind, parts);
+  }
+  const part = new Word(text, kind, 'latin', foldedOf(text, kind, 'latin', vocab), vocab, '');
+  parts.set(text, part);
+  latinKept++;
   return part;
 }
 

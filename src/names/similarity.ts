@@ -42,6 +42,8 @@ const SAME_CONSONANTS: readonly Meeting[] = [0, 0, 0, 0.55, 0.72].map((similarit
   kind: 'phonetic',
   similarity,
 }));
+/** One other consonant of four or more. */
+const NEAR_CONSONANTS: Meeting = { kind: 'phonetic', similarity: 0.65 };
 const INITIAL: Meeting = { kind: 'initial', similarity: 0.75 };
 
 /** Letters of a word that an edit of cost 1 is divided by, for the similarity. */
@@ -235,8 +237,8 @@ function meetConsonants(a: NamePart, b: NamePart): Meeting {
   const shorter = Math.min(a.consonants.length, b.consonants.length);
   if (shorter < 2) return NO_MEETING;
   if (a.consonants === b.consonants) return SAME_CONSONANTS[Math.min(4, shorter)] as Meeting;
-  const edits = distance(a.consonants, b.consonants);
-  return shorter >= 4 && edits === 1 ? { kind: 'phonetic', similarity: 0.65 } : NO_MEETING;
+  if (shorter < 4 || Math.max(a.consonants.length, b.consonants.length) - shorter > 1) return NO_MEETING;
+  return distance(a.consonants, b.consonants) === 1 ? NEAR_CONSONANTS : NO_MEETING;
 }
 
 /** Weights edits by length: one letter of eight leaves 0.85, one of three 0.6; a vowel counts half. */

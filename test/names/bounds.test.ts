@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openClearedStore } from '../../src/names/cleared.ts';
 import { isOneEdit, jaroWinkler, weighedEdits } from '../../src/names/edits.ts';
-import { keyHash } from '../../src/names/index/format.ts';
+import { keyHash, POSTING_CLASS } from '../../src/names/index/format.ts';
 import { indexKeysOf, joinsOf, queryHashesOf, wholeKey } from '../../src/names/index/keys.ts';
 import { Tally } from '../../src/names/index/tally.ts';
 import { NAME_LIMITS } from '../../src/names/limits.ts';
@@ -373,8 +373,7 @@ describe('fingerprints', () => {
 });
 
 describe('the tally of a query', () => {
-  const newTally = (weights: readonly number[]): Tally =>
-    new Tally(Float32Array.from(weights), new Uint8Array(weights.length));
+  const newTally = (weights: readonly number[]): Tally => new Tally(Float32Array.from(weights));
   const bestOf = (tally: Tally, total: number, most: number, least: number, leastShare: number) =>
     tally.best({ ...{ total, most, least, leastShare }, mostBeyond: 0, bound: null }).within;
 
@@ -417,6 +416,24 @@ describe('the tally of a query', () => {
       [1, 3, 0, 2],
     ]);
     expect(best(1, 4, 0.6, 0)).toEqual([1]);
+  });
+
+  it('counts any number of names, and as many again for the next query', () => {
+    const tally = newTally(new Array<number>(100_000).fill(1));
+    for (const names of [10, 5_000, 12_000, 3]) {
+      // Numbers that lie apart, each with the class 3.
+      const postings = Int32Array.from({ length: names }, (_, at) => (3 << POSTING_CLASS) | (at * 7));
+      tally.addAll(postings, 0, names, 0.5, 1, true);
+      tally.addAll(postings.slice(0, 2), 0, 2, 0.25, 2, false);
+      expect(tally.count).toBe(names);
+      let classes = 0;
+      tally.addKnown(4, (name, words) => {
+        classes += words;
+        return name === 14 ? 0.5 : 0;
+      });
+      expect(classes).toBe(3 * names);
+      expect(bestOf(tally, 1, 4, 0, 0)).toEqual(names === 3 ? [14, 0, 7] : [14, 0, 7, 21]);
+    }
   });
 });
 

@@ -1,8 +1,8 @@
 /** The comparison of words by their bytes and letters: the same results as the comparison of decoded words. */
 import { describe, expect, it } from 'vitest';
 import { seeded } from '../../bench/name-lists.ts';
-import { isOneEdit, isOneEditOf } from '../../src/names/edits.ts';
-import { AskedWord, AskedWords } from '../../src/names/index/asked-words.ts';
+import { isOneEdit, isOneEditOf, masksOf, mayCost, weighedEdits } from '../../src/names/edits.ts';
+import { AskedWord, AskedWords, type Hits, NO_HITS } from '../../src/names/index/asked-words.ts';
 import { KINDS, keyHash, SCRIPTS } from '../../src/names/index/format.ts';
 import { FoundWords } from '../../src/names/index/found-words.ts';
 import { indexKeysOf, queryHashesOf } from '../../src/names/index/keys.ts';
@@ -13,6 +13,7 @@ import { LEAST_SIMILARITY, mayBeWade, meet } from '../../src/names/similarity.ts
 import { vocabulary } from '../../src/names/vocabulary.ts';
 
 const word = (text: string): NamePart => makePart(text, 'name', 'latin', vocabulary());
+const askedWord = (text: string): AskedWord => new AskedWord(word(text), 0);
 
 const WORDS = (
   'vladimir wladimir vladimirovich vladimirov ivanov ivanova ivanovna muhammad mohammed mohamed muhamad abdulaziz zedong tsetung xi hsi ' +
@@ -52,19 +53,20 @@ function factsOf(parts: readonly NamePart[]): WordFacts {
 describe('facts of words', () => {
   const listed = variants(1, 400).map(word);
   const facts = factsOf(listed);
-  const asked = variants(2, 200).map(word);
+  const asked = variants(2, 200).map(askedWord);
 
   it('compare words as `meet` does, or leave them to it', () => {
     let compared = 0;
-    for (const part of asked) {
+    for (const each of asked) {
+      const { part } = each;
       for (const [at, other] of listed.entries()) {
         const decoded = meet(part, other);
         const matches = decoded.similarity >= LEAST_SIMILARITY;
-        if (facts.isUnlike(part, at)) {
+        if (facts.isUnlike(each, at)) {
           expect(matches, `${part.text} ${other.text}`).toBe(false);
           continue;
         }
-        const meeting = facts.meet(part, at);
+        const meeting = facts.meet(each, at);
         if (meeting === null) continue;
         if (matches) compared++;
         expect(meeting.similarity >= LEAST_SIMILARITY, `${part.text} ${other.text}`).toBe(matches);
@@ -76,11 +78,11 @@ describe('facts of words', () => {
 
   it('compare a word that was just checked as `meet` does', () => {
     let compared = 0;
-    for (const part of asked) {
-      facts.begin(part);
+    for (const each of asked) {
+      const { part } = each;
       for (const [at, other] of listed.entries()) {
-        if (!facts.mayBeUseful(part, true, at)) continue;
-        const meeting = facts.meetChecked(part, at);
+        if (!facts.mayBeUseful(each, at)) continue;
+        const meeting = facts.meetChecked(each, at);
         if (meeting === null) continue;
         compared++;
         const decoded = meet(part, other);
@@ -144,19 +146,22 @@ describe('facts of words that a search has found by a key', () => {
   const texts = [...variants(5, 300), 'vladimir', ...longWords(6)];
   const listed = texts.map(word);
   const facts = factsOf(listed);
-  const asked = [...variants(7, 120), ...longWords(8)].map(word);
+  const asked = [...variants(7, 120), ...longWords(8)].map(askedWord);
 
   it('rule out nearly all words that are not followed, and none that is', () => {
     const lost: string[] = [];
     let [followed, kept, ruledOut] = [0, 0, 0];
-    for (const part of asked) {
-      facts.begin(part);
+    for (const each of asked) {
+      const { part } = each;
       for (const [at, other] of listed.entries()) {
-        const may = facts.mayBeUseful(part, true, at);
+        const may = facts.mayBeUseful(each, at);
         if (isFollowed(part, other)) {
           followed++;
           if (!may) lost.push(`${part.text} ${other.text}`);
-        } else if (other.groups.length > 0 || mayBeWade(part.text.charCodeAt(0), other.text.charCodeAt(0))) {
+        } else if (
+          (part.groups.length > 0 && other.groups.length > 0) ||
+          mayBeWade(part.text.charCodeAt(0), other.text.charCodeAt(0))
+        ) {
           // Their letters do not decide.
           expect(may).toBe(true);
         } else if (may) kept++;
@@ -170,11 +175,11 @@ describe('facts of words that a search has found by a key', () => {
 
   it('compare long words by all their letters', () => {
     let compared = 0;
-    for (const part of asked.slice(-48)) {
-      facts.begin(part);
+    for (const each of asked.slice(-48)) {
+      const { part } = each;
       for (const [at, other] of listed.entries()) {
-        const checked = facts.mayBeUseful(part, true, at) ? facts.meetChecked(part, at) : null;
-        for (const meeting of [checked, facts.isUnlike(part, at) ? null : facts.meet(part, at)]) {
+        const checked = facts.mayBeUseful(each, at) ? facts.meetChecked(each, at) : null;
+        for (const meeting of [checked, facts.isUnlike(each, at) ? null : facts.meet(each, at)]) {
           if (meeting === null) continue;
           const decoded = meet(part, other);
           if (decoded.similarity < LEAST_SIMILARITY && meeting.similarity < LEAST_SIMILARITY) continue;
@@ -189,7 +194,7 @@ describe('facts of words that a search has found by a key', () => {
   it('find words one edit away, as heard or as written', () => {
     let found = 0;
     const wrong: string[] = [];
-    for (const part of asked) {
+    for (const { part } of asked) {
       for (const [at, other] of listed.entries()) {
         const isOne = isOneEdit(part.folded, other.folded) || isOneEdit(part.text, other.text);
         if (isOne) found++;
@@ -200,26 +205,54 @@ describe('facts of words that a search has found by a key', () => {
     expect(found).toBeGreaterThan(100);
   });
 
-  it('meet a word once in each search', () => {
-    const part = word('vladimir');
+  it('are met once in each search', () => {
     const at = listed.findIndex(({ text }) => text === 'vladimir');
     for (let search = 0; search < 3; search++) {
-      facts.begin(part);
-      expect(facts.mayBeUseful(part, true, at)).toBe(true);
-      expect(facts.mayBeUseful(part, true, at)).toBe(false);
+      facts.begin();
+      expect([facts.isNew(at), facts.isNew(at), facts.isNew(at + 1)]).toEqual([true, false, true]);
     }
-    facts.begin(part);
-    expect(facts.mayBeUseful(part, false, at)).toBe(true);
-    expect(facts.mayBeUseful(part, false, at)).toBe(false);
   });
 
   it('rule out no word for a part whose letters do not decide', () => {
-    const part = makePart('smith', 'name', 'latin', vocabulary());
+    const part = new AskedWord(makePart('smith', 'initial', 'latin', vocabulary()), 0);
     for (const [at] of listed.entries()) {
-      facts.begin(part);
-      expect(facts.mayBeUseful(part, false, at)).toBe(true);
+      expect(facts.mayBeUseful(part, at)).toBe(true);
       expect(facts.meetChecked(part, at)).toBeNull();
     }
+  });
+});
+
+describe('facts of words of several kinds', () => {
+  const KINDS_SPELLED = ['name', 'particle', 'honorific', 'descriptive'] as const;
+  const texts =
+    'al el ben ibn van von company companies compania co trading tradings sheikh shaikh general bob robert rob ahdul abdul'.split(
+      ' ',
+    );
+  const listed = texts.flatMap((text) =>
+    KINDS_SPELLED.map((kind) => makePart(text, kind, 'latin', vocabulary())),
+  );
+  const facts = factsOf(listed);
+
+  it('compare each kind with each other as `meet` does, or leave them to it', () => {
+    let [matched, left] = [0, 0];
+    for (const part of listed) {
+      const asked = new AskedWord(part, 0);
+      for (const [at, other] of listed.entries()) {
+        const decoded = meet(part, other);
+        const meeting = facts.isUnlike(asked, at) ? null : facts.meet(asked, at);
+        const label = `${part.kind} ${part.text} ${other.kind} ${other.text}`;
+        if (facts.isUnlike(asked, at)) expect(decoded.similarity, label).toBeLessThan(LEAST_SIMILARITY);
+        else if (meeting === null) left++;
+        else if (decoded.similarity < LEAST_SIMILARITY)
+          expect(meeting.similarity, label).toBeLessThan(LEAST_SIMILARITY);
+        else {
+          matched++;
+          expect(meeting, label).toEqual(decoded);
+        }
+      }
+    }
+    expect(matched).toBeGreaterThan(300);
+    expect(left).toBeLessThan(listed.length ** 2 / 4);
   });
 });
 
@@ -227,7 +260,6 @@ describe('facts of words of which not only the spelling counts', () => {
   const parts = [
     makePart('v', 'initial', 'latin', vocabulary()),
     makePart('limited', 'form', 'latin', vocabulary()),
-    makePart('al', 'particle', 'latin', vocabulary()),
     makePart('12', 'number', 'latin', vocabulary()),
     makePart('robert', 'name', 'latin', vocabulary()),
     makePart('muhammad', 'name', 'abjad', vocabulary(), 'محمد'),
@@ -241,10 +273,11 @@ describe('facts of words of which not only the spelling counts', () => {
   );
 
   it('are never ruled out, and are left to the comparison of decoded words', () => {
-    const asked = word('xyzzyx');
-    facts.begin(asked);
+    // `robert` is left to it only for another name with a group of given names.
+    const asked = askedWord('bob');
+    expect(asked.isGrouped).toBe(true);
     for (const [at, part] of parts.entries()) {
-      expect(facts.mayBeUseful(asked, true, at), part.text).toBe(true);
+      expect(facts.mayBeUseful(asked, at), part.text).toBe(true);
       expect(facts.meetChecked(asked, at), part.text).toBeNull();
       expect(facts.isUnlike(asked, at), part.text).toBe(false);
       expect(facts.meet(asked, at), part.text).toBeNull();
@@ -252,68 +285,100 @@ describe('facts of words of which not only the spelling counts', () => {
   });
 
   it('are in Latin letters only if they do not keep letters of their own', () => {
-    expect(parts.map((_, at) => facts.isLatin(at))).toEqual([
-      true,
-      true,
-      true,
-      true,
-      true,
-      false,
-      false,
-      false,
-    ]);
+    expect(parts.map((_, at) => facts.isLatin(at))).toEqual([true, true, true, true, false, false, false]);
     expect(parts.map((_, at) => KINDS[facts.kindOf(at)])).toEqual(parts.map(({ kind }) => kind));
     expect(parts.map((_, at) => facts.lettersOf(at))).toEqual(parts.map(({ letters }) => letters));
   });
 });
 
 describe('words of queries', () => {
-  const count = { kept: 0 };
   const meetingOf = (at: number): { kind: 'spelling'; similarity: number } => ({
     kind: 'spelling',
     similarity: at / 1_000,
   });
 
-  it('keep how they compare with words of the index, however many', () => {
-    const asked = new AskedWord(word('ivanov'), count);
-    expect(asked.meetingWith(0)).toBeUndefined();
-    const numbers = Array.from({ length: 900 }, (_, at) => at * 1_031);
-    for (const [at, number] of numbers.entries()) {
-      expect(asked.meetingWith(number)).toBeUndefined();
-      expect(asked.keep(number, meetingOf(at))).toEqual(meetingOf(at));
+  it('keep how they compare with the last words of the index', () => {
+    const words = new AskedWords();
+    const asked = ['ivanov', 'smith'].map((text) => words.of(word(text))) as [AskedWord, AskedWord];
+    expect(words.meetingWith(asked[0], 0)).toBeUndefined();
+    let kept = 0;
+    for (let at = 0; at < 40_000; at++) {
+      const each = asked[at % 2] as AskedWord;
+      expect(words.keep(each, at, meetingOf(at))).toEqual(meetingOf(at));
+      expect(words.meetingWith(each, at)).toEqual(meetingOf(at));
+      expect(words.meetingWith(asked[(at + 1) % 2] as AskedWord, at)).toBeUndefined();
     }
-    expect(numbers.map((number) => asked.meetingWith(number))).toEqual(numbers.map((_, at) => meetingOf(at)));
-    expect(numbers.every((number) => asked.meetingWith(number + 1) === undefined)).toBe(true);
+    for (let at = 0; at < 40_000; at++) {
+      const known = words.meetingWith(asked[at % 2] as AskedWord, at);
+      if (known === undefined) continue;
+      kept++;
+      expect(known).toEqual(meetingOf(at));
+    }
+    // Later ones have taken the places of earlier ones.
+    expect(kept).toBeGreaterThan(8_000);
+    expect(kept).toBeLessThanOrEqual(2 ** 14);
   });
 
   it('tell which parts are compared by their letters', () => {
-    const seen = (part: NamePart): readonly [boolean, boolean] => {
-      const { isSpelled, isPlain } = new AskedWord(part, count);
-      return [isSpelled, isPlain];
+    const seen = (part: NamePart): readonly boolean[] => {
+      const { isSpelled, isGrouped, hasMeaning } = new AskedWord(part, 0);
+      return [isSpelled, isGrouped, hasMeaning];
     };
-    expect(seen(word('ivanov'))).toEqual([true, true]);
-    expect(seen(makePart('v', 'initial', 'latin', vocabulary()))).toEqual([true, false]);
-    expect(seen(makePart('12', 'number', 'latin', vocabulary()))).toEqual([false, false]);
-    expect(seen(makePart('ivanov', 'name', 'syllabic', vocabulary()))).toEqual([true, false]);
-    expect(seen(indexedPart('hasan', 'name', 'latin', 'hasan', 'حسن'))).toEqual([false, false]);
+    expect(seen(word('ivanov'))).toEqual([true, false, false]);
+    expect(seen(word('robert'))).toEqual([true, true, false]);
+    expect(seen(makePart('company', 'descriptive', 'latin', vocabulary()))).toEqual([true, false, true]);
+    expect(seen(makePart('al', 'particle', 'latin', vocabulary()))).toEqual([true, false, false]);
+    for (const part of [
+      makePart('v', 'initial', 'latin', vocabulary()),
+      makePart('12', 'number', 'latin', vocabulary()),
+      makePart('ivanov', 'name', 'syllabic', vocabulary()),
+      indexedPart('hasan', 'name', 'latin', 'hasan', 'حسن'),
+    ])
+      expect(seen(part)[0]).toBe(false);
   });
 
-  it('are one object for equal parts until they have too many meetings', () => {
+  it('are one object for equal parts until they are too many, or have too many hits', () => {
     const words = new AskedWords();
+    const hitsOf = (count: number): Hits => ({ ...NO_HITS, words: new Array<number>(count).fill(0) });
     const first = words.of(word('ivanov'));
-    expect(words.of(word('ivanov'))).toBe(first);
-    const kept = 800_000 - 4;
-    for (let at = 0; at < kept; at++) first.keep(at, meetingOf(0));
+    words.keep(first, 7, meetingOf(7));
+    words.keepHits(first, hitsOf(1_500_000));
     words.trim();
     expect(words.of(word('ivanov'))).toBe(first);
-    words.of(word('smith'));
+    words.keepHits(words.of(word('smith')), hitsOf(1));
     words.trim();
     const second = words.of(word('ivanov'));
     expect(second).not.toBe(first);
-    expect(second.meetingWith(1)).toBeUndefined();
-    // The count begins anew.
+    expect(second.hits).toBeNull();
+    expect(words.meetingWith(second, 7)).toBeUndefined();
+    for (let at = 0; at < 19_999; at++) words.of(indexedPart(`n${at}`, 'name', 'latin', `n${at}`, ''));
     words.trim();
     expect(words.of(word('ivanov'))).toBe(second);
+    words.of(word('smith'));
+    words.trim();
+    expect(words.of(word('ivanov'))).not.toBe(second);
+  });
+});
+
+describe('the number of edits', () => {
+  it('rules out only words of which the edits cost more, and most of those', () => {
+    let [ruledOut, within, kept] = [0, 0, 0];
+    for (const left of variants(11, 150)) {
+      const letters = bytesOf(left);
+      const masks = masksOf(letters);
+      for (const right of variants(12, 150)) {
+        const cost = weighedEdits(left, right);
+        for (const most of [1.2, 1.7, 2.2, 3]) {
+          const may = mayCost(masks, left.length, bytesOf(`..${right}`), 2, 2 + right.length, most);
+          if (cost <= most) within++;
+          else if (may) kept++;
+          else ruledOut++;
+          if (cost <= most) expect(may, `${left} ${right} ${most}`).toBe(true);
+        }
+      }
+    }
+    expect(within).toBeGreaterThan(1_000);
+    expect(ruledOut).toBeGreaterThan(kept * 5);
   });
 });
 

@@ -1,117 +1,130 @@
 /** The words of queries with what is known about them in an index: the words that match, and how words of candidates compare with them. */
+import { LETTERS_COUNTED, masksOf } from '../edits.ts';
 import type { NamePart } from '../parse.ts';
 import type { Meeting } from '../similarity.ts';
 
 /** The words of the index that match a part, by descending gain: similar and rare words first. */
 export interface Hits {
-  readonly words: Int32Array;
-  readonly gains: Float64Array;
+  readonly words: readonly number[];
+  readonly gains: readonly number[];
+  /** Where the postings of each word begin and end. */
+  readonly starts: readonly number[];
+  readonly ends: readonly number[];
   /** Number of names that have the words. */
   readonly names: number;
 }
 
-export const NO_HITS: Hits = { words: new Int32Array(0), gains: new Float64Array(0), names: 0 };
+export const NO_HITS: Hits = { words: [], gains: [], starts: [], ends: [], names: 0 };
 
-/** Maximum number of meetings in the cache: about 40 bytes each with their words, so 32 MB. */
-const MEETINGS_KEPT = 800_000;
-/** Cost of a word without a meeting, in meetings. */
-const WORD_COST = 4;
+/** Maximum number of words that are kept: a word takes about 500 bytes without its hits, so 10 MB. */
+const WORDS_KEPT = 20_000;
+/** Maximum number of hits of these words: 20 bytes each, so 30 MB. */
+const HITS_KEPT = 1_500_000;
 
 /** A word of a query. */
 export class AskedWord {
   readonly part: NamePart;
-  /** Whether words of the index can be ruled out by their letters. */
+  /** Its number among the words of queries: no other word has it. */
+  readonly number: number;
+  /**
+   * Whether it is compared with words of the index by its letters: it is in Latin letters, and no number, initial or legal form. Only words
+   * that may share a group of given names or a meaning are compared by more than their letters.
+   */
   readonly isSpelled: boolean;
-  /** Whether only its spelling counts for words that are plain, as `word-facts.ts` describes them. */
-  readonly isPlain: boolean;
+  /** Whether it is in a group of given names, which match each other, and whether it is a word with a meaning, like `company`. */
+  readonly isGrouped: boolean;
+  readonly hasMeaning: boolean;
+  /** The first letters of its folded spelling and of its spelling as written. */
+  readonly folded: Uint8Array;
+  readonly text: Uint8Array;
+  /** The places of the letters in the folded spelling. */
+  readonly masks: Int32Array;
   /** Null until the matching words are looked up. */
   hits: Hits | null = null;
-  #size = 0;
-  /** A table with open addressing: a word plus 1, or 0; and the meeting at the same place. Its length is a power of 2. */
-  #words = NO_WORDS;
-  #meetings: (Meeting | undefined)[] = [];
 
-  readonly #count: Count;
-
-  constructor(part: NamePart, count: Count) {
+  constructor(part: NamePart, number = 0) {
+    const { kind, script, origin, text, folded } = part;
     this.part = part;
-    this.#count = count;
-    this.isSpelled = part.origin === '' && part.kind !== 'number';
-    this.isPlain = part.origin === '' && part.kind === 'name' && part.script === 'latin';
-  }
-
-  /** Returns how a word of the index compares with this one, if that is known. */
-  meetingWith(word: number): Meeting | undefined {
-    const words = this.#words;
-    const mask = words.length - 1;
-    for (let at = placeOf(word) & mask; ; at = (at + 1) & mask) {
-      const known = words[at];
-      if (known === word + 1) return this.#meetings[at];
-      if (known === 0) return undefined;
-    }
-  }
-
-  /** Keeps a meeting that is not known yet, and returns it. */
-  keep(word: number, meeting: Meeting): Meeting {
-    if ((this.#size + 1) * 2 > this.#words.length) this.#grow();
-    this.#put(word, meeting);
-    this.#size++;
-    this.#count.kept++;
-    return meeting;
-  }
-
-  #put(word: number, meeting: Meeting): void {
-    const words = this.#words;
-    const mask = words.length - 1;
-    let at = placeOf(word) & mask;
-    while (words[at] !== 0) at = (at + 1) & mask;
-    words[at] = word + 1;
-    this.#meetings[at] = meeting;
-  }
-
-  #grow(): void {
-    const [words, meetings] = [this.#words, this.#meetings];
-    const length = Math.max(LEAST_PLACES, words.length * 2);
-    this.#words = new Int32Array(length);
-    this.#meetings = new Array<Meeting | undefined>(length).fill(undefined);
-    for (let at = 0; at < words.length; at++) {
-      const word = words[at] as number;
-      if (word !== 0) this.#put(word - 1, meetings[at] as Meeting);
-    }
+    this.number = number;
+    this.isSpelled = origin === '' && script === 'latin' && SPELLED.has(kind);
+    this.isGrouped = kind === 'name' && part.groups.length > 0;
+    this.hasMeaning = kind === 'descriptive';
+    this.folded = this.isSpelled ? lettersOf(folded) : NO_LETTERS;
+    this.text = !this.isSpelled || text === folded ? this.folded : lettersOf(text);
+    this.masks = this.isSpelled ? masksOf(this.folded) : NO_MASKS;
   }
 }
 
-/** An empty table: one place without a word. */
-const NO_WORDS = new Int32Array(1);
-const LEAST_PLACES = 32;
-/** Spreads the numbers of words: 2 to the power of 32, divided by the golden ratio. Source: Knuth, The Art of Computer Programming, 6.4. */
-const placeOf = (word: number): number => Math.imul(word, 0x9e3779b1) >>> 7;
+const SPELLED: ReadonlySet<NamePart['kind']> = new Set(['name', 'particle', 'honorific', 'descriptive']);
 
-/** Number of meetings in the cache. */
-interface Count {
-  kept: number;
+const NO_LETTERS = new Uint8Array(0);
+const NO_MASKS = new Int32Array(0);
+
+function lettersOf(word: string): Uint8Array {
+  const letters = new Uint8Array(Math.min(word.length, LETTERS_COUNTED));
+  for (let at = 0; at < letters.length; at++) letters[at] = word.charCodeAt(at);
+  return letters;
 }
+
+/**
+ * Number of meetings that are kept, a power of 2: what the candidates of the last hundred queries meet. Only words of other scripts and of
+ * given names are kept; a later one takes the place of an earlier one, so the memory never grows (0.2 MB).
+ */
+const MEETINGS_KEPT = 1 << 14;
+const NO_WORD = -1;
 
 /** The words of the last queries. */
 export class AskedWords {
   private readonly words = new Map<NamePart, AskedWord>();
-  private readonly count: Count = { kept: 0 };
+  private hits = 0;
+  /** Two cells for each meeting: the number of the asked word, and the word of the index. */
+  private readonly met = new Int32Array(MEETINGS_KEPT * 2).fill(NO_WORD);
+  private readonly meetings = new Array<Meeting | undefined>(MEETINGS_KEPT).fill(undefined);
 
   /** Returns the word of a part; equal parts of queries are usually one object. */
   of(part: NamePart): AskedWord {
     let asked = this.words.get(part);
     if (asked === undefined) {
-      asked = new AskedWord(part, this.count);
+      asked = new AskedWord(part, this.words.size);
       this.words.set(part, asked);
-      this.count.kept += WORD_COST;
     }
     return asked;
   }
 
-  /** Forgets all words if they have too many meetings. It is called between queries. */
+  /** Keeps the hits of a word with it. */
+  keepHits(asked: AskedWord, hits: Hits): Hits {
+    asked.hits = hits;
+    this.hits += hits.words.length;
+    return hits;
+  }
+
+  /** Returns how a word of the index compares with a word of a query, if that is known. */
+  meetingWith(asked: AskedWord, word: number): Meeting | undefined {
+    const place = placeOf(asked.number, word);
+    const { met } = this;
+    return met[place * 2] === asked.number && met[place * 2 + 1] === word ? this.meetings[place] : undefined;
+  }
+
+  /** Keeps a meeting, and returns it. */
+  keep(asked: AskedWord, word: number, meeting: Meeting): Meeting {
+    const place = placeOf(asked.number, word);
+    this.met[place * 2] = asked.number;
+    this.met[place * 2 + 1] = word;
+    this.meetings[place] = meeting;
+    return meeting;
+  }
+
+  /** Forgets all words if they are too many, or have too many hits. It is called between queries. */
   trim(): void {
-    if (this.count.kept <= MEETINGS_KEPT) return;
+    if (this.words.size <= WORDS_KEPT && this.hits <= HITS_KEPT) return;
     this.words.clear();
-    this.count.kept = 0;
+    this.hits = 0;
+    // The numbers of words begin anew.
+    this.met.fill(NO_WORD);
+    this.meetings.fill(undefined);
   }
 }
+
+/** Spreads pairs of numbers: 2 to the power of 32, divided by the golden ratio. Source: Knuth, The Art of Computer Programming, 6.4. */
+const placeOf = (asked: number, word: number): number =>
+  Math.imul(word + Math.imul(asked, 0x85ebca6b), 0x9e3779b1) >>> (32 - 14);

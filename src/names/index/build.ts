@@ -21,6 +21,7 @@ import {
   KINDS,
   keyHash,
   NAME_WORDS,
+  POSTING_CLASS,
   SCHEMA_SHIFT,
   SCHEMATA,
   SCRIPTS,
@@ -37,8 +38,8 @@ export interface NameIndexDeps {
 }
 
 const SLACK_BYTES = 16 * 1024 * 1024;
-/** Positions have 25 bits, in addition to the 28 of a hash. */
-const POSITIONS_MAX = 2 ** 25;
+/** Positions have 25 bits, in addition to the 28 of a hash, or the class of a posting. */
+const POSITIONS_MAX = 2 ** POSTING_CLASS;
 /** Maximum number of adjacent parts that are indexed as one word. */
 const JOINED_MOST = 3;
 
@@ -124,7 +125,10 @@ export async function buildNameIndex(
   for (const [word, part] of words.entries())
     for (const key of indexKeysOf(part)) keys.add(keyHash(key), word);
   const classes = nameRows.map(({ flags }) => (flags >>> CLASS_SHIFT) & CLASS_MASK);
-  for (const list of postings) list.sort((a, b) => (classes[a] as number) - (classes[b] as number) || a - b);
+  for (const list of postings) {
+    for (const [at, name] of list.entries()) list[at] = ((classes[name] as number) << POSTING_CLASS) | name;
+    list.sort((a, b) => a - b);
+  }
   const rarity = postings.map((list) => rarityOf(list.length, nameRows.length));
   const nameWords = nameRows.reduce((sum, row) => sum + row.words.length, 0);
   const values: Record<ValueName, Buffer> = {

@@ -105,6 +105,8 @@ export class CandidateBounds {
   private readonly asked = new Side();
   private readonly listed = new Side();
   private words: AskedWord[] = [];
+  /** Whether the candidate that was compared last is within reach without words that are written as one, of which it has none. */
+  isApart = false;
   private readonly known: Meeting[] = new Array<Meeting>(PARTS_MAX * PARTS_MAX).fill(NO_MEETING);
 
   /** For each part of the query, the words that were compared last, each at the place of its lowest bits, and their meetings. */
@@ -160,9 +162,11 @@ export class CandidateBounds {
       if (kind === SEGMENT || kind === FORM) continue;
       this.addListed(word, kind);
     }
+    this.isApart = false;
     if (floor === null || hasSegments || !asked.isLatin || !listed.isLatin) return true;
     if (mayGlue(asked, listed) || mayGlue(listed, asked)) return true;
-    return mayReach(bestCase(asked, listed), floor);
+    this.isApart = mayReach(bestCase(asked, listed), floor);
+    return this.isApart;
   }
 
   /** Compares the next word of the name with all words of the query. */
@@ -204,15 +208,14 @@ export class CandidateBounds {
   }
 
   private meet(asked: AskedWord, word: number): Meeting {
-    const { facts } = this.index;
-    const { part } = asked;
-    if (asked.isPlain) {
+    const { facts, asked: words } = this.index;
+    if (asked.isSpelled) {
       // Comparing the bytes of usual words costs less than keeping the result.
-      if (facts.isUnlike(part, word)) return NO_MEETING;
-      const met = facts.meet(part, word);
+      if (facts.isUnlike(asked, word)) return NO_MEETING;
+      const met = facts.meet(asked, word);
       if (met !== null) return met;
     }
-    return asked.meetingWith(word) ?? asked.keep(word, meet(part, this.index.part(word)));
+    return words.meetingWith(asked, word) ?? words.keep(asked, word, meet(asked.part, this.index.part(word)));
   }
 }
 

@@ -6,7 +6,7 @@ import type { NamePart, ParsedName } from '../parse.ts';
 import { LEAST_SIMILARITY, meet } from '../similarity.ts';
 import { type AskedWord, type AskedWords, type Hits, NO_HITS } from './asked-words.ts';
 import { rankShare, rarityOf } from './build.ts';
-import { ALWAYS_OPEN, CLASS_MASK, CLASS_SHIFT, keyHash, NAME_WORDS } from './format.ts';
+import { ALWAYS_OPEN, CLASS_MASK, CLASS_SHIFT, keyHash, NAME_WORDS, POSTING_CLASS } from './format.ts';
 import { FoundWords } from './found-words.ts';
 import type { HashTable } from './hash-table.ts';
 import { consonantJoinsOf, joinsOf, queryHashesOf, wholeKey } from './keys.ts';
@@ -40,8 +40,8 @@ const RANK_LEAST = 0.4;
 const SHARE_LEAST = 0.3;
 /** Maximum number of names with exactly the words of the query. They are always compared; on present lists, at most 14 share one. */
 const WHOLE_NAMES_MOST = 1_000;
-/** Words of a name that are read to look for words of the query in it: the usual number. */
-const WORDS_READ = 4;
+/** Postings that are looked up among the names found in the time in which the words of one name are read, which are anywhere in memory. */
+const POSTINGS_READ = 4;
 
 /** A part of a query with the words that match it. */
 interface Plan {
@@ -78,21 +78,17 @@ export interface Candidates {
 export class CandidateSearch {
   private readonly index: SearchedIndex;
   private readonly tally: Tally;
-  /** The class of each name: its bound, as `format.ts` describes it. */
-  private readonly classes: Uint8Array;
   /** The search and position of the hit of each word, for the part whose names are looked for among those found. */
   private readonly marks: Int32Array;
   private mark = 0;
   private readonly found = new FoundWords();
+  /** The words that the keys of a part lead to. */
+  private met = new Int32Array(1 << 11);
 
   constructor(index: SearchedIndex) {
     this.index = index;
-    const { names, rows, words } = index;
-    this.classes = new Uint8Array(names);
-    for (let name = 0; name < names; name++)
-      this.classes[name] = ((rows[name * NAME_WORDS + 1] as number) >>> CLASS_SHIFT) & CLASS_MASK;
-    this.tally = new Tally(index.rowWeights, this.classes);
-    this.marks = new Int32Array(words);
+    this.tally = new Tally(index.rowWeights);
+    this.marks = new Int32Array(index.words);
   }
 
   /**
@@ -179,9 +175,8 @@ export class CandidateSearch {
     let hit = 0;
     // When the budget is spent, common words only add to names that a rarer word has found.
     for (; hit < words && followed < budget; hit++) {
-      const word = hits.words[hit] as number;
-      const start = this.postingStart(word);
-      const end = this.classEnd(start, this.postingEnd(word), most);
+      const start = hits.starts[hit] as number;
+      const end = this.classEnd(start, hits.ends[hit] as number, most);
       this.tally.addAll(this.index.postings, start, end, hits.gains[hit] as number, bit, true);
       followed += end - start;
     }
@@ -198,23 +193,20 @@ export class CandidateSearch {
     const { tally, index } = this;
     const bit = Tally.bitOf(at);
     let postings = 0;
-    for (let hit = from; hit < to; hit++) {
-      const word = hits.words[hit] as number;
-      postings += this.postingEnd(word) - this.postingStart(word);
-    }
-    if (postings <= tally.count * WORDS_READ) {
+    for (let hit = from; hit < to; hit++)
+      postings += (hits.ends[hit] as number) - (hits.starts[hit] as number);
+    if (postings <= tally.count * POSTINGS_READ) {
       for (let hit = from; hit < to; hit++) {
-        const word = hits.words[hit] as number;
-        const [start, end] = [this.postingStart(word), this.postingEnd(word)];
+        const [start, end] = [hits.starts[hit] as number, hits.ends[hit] as number];
         tally.addAll(index.postings, start, end, hits.gains[hit] as number, bit, false);
       }
       return;
     }
-    const { marks, classes } = this;
+    const { marks } = this;
     const base = this.nextMarks(hits, from, to);
     const { nameWords, rows } = index;
-    tally.addKnown(bit, (name) => {
-      if ((classes[name] as number) < least) return 0;
+    tally.addKnown(bit, (name, names) => {
+      if (names < least) return 0;
       const end = rows[name * NAME_WORDS + 2] as number;
       let first = to;
       for (let word = wordsStart(rows, name); word < end; word++) {
@@ -240,13 +232,12 @@ export class CandidateSearch {
   /** Returns the end of the postings whose names have at most a class. */
   private classEnd(start: number, end: number, most: number): number {
     if (most >= CLASS_MASK) return end;
-    const { classes } = this;
     const { postings } = this.index;
     let low = start;
     let high = end;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((classes[postings[middle] as number] as number) <= most) low = middle + 1;
+      if ((postings[middle] as number) >>> POSTING_CLASS <= most) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -257,7 +248,9 @@ export class CandidateSearch {
     const bit = Tally.bitOf(parts);
     const { tally, index } = this;
     const addNames = (key: string): void =>
-      index.joins.visit(keyHash(key), JOINED_NAMES_MOST, (name) => tally.add(name, gain, bit));
+      index.joins.visit(keyHash(key), JOINED_NAMES_MOST, (name) =>
+        tally.add((this.classOf(name) << POSTING_CLASS) | name, gain, bit),
+      );
     const addWords = (key: string, most: number): void =>
       index.keys.visit(keyHash(key), most, (word) => {
         const start = this.postingStart(word);
@@ -278,26 +271,39 @@ export class CandidateSearch {
   /** Returns the words of the index that match a part of the query. */
   private hits(part: NamePart): Hits {
     const asked = this.index.asked.of(part);
-    asked.hits ??= this.findHits(asked);
-    return asked.hits;
+    return asked.hits ?? this.index.asked.keepHits(asked, this.findHits(asked));
   }
 
   private findHits(asked: AskedWord): Hits {
     const { index } = this;
     const { facts, keys } = index;
     const { part } = asked;
-    facts.begin(part);
-    const found = this.found.begin();
-    let all = 0;
+    facts.begin();
+    // The words are anywhere in memory: reading their facts one after the other waits for several at once.
+    let met = 0;
     for (const hash of queryHashesOf(part)) {
       const first = keys.placeOf(hash);
+      if (met + KEY_WORDS_MOST > this.met.length) this.met = wider(this.met);
       for (let place = first; place < first + KEY_WORDS_MOST; place++) {
         const word = keys.positionAt(place, hash);
         if (word < 0) break;
-        if (facts.mayBeUseful(part, asked.isSpelled, word)) all += this.checkWord(asked, word);
+        if (facts.isNew(word)) this.met[met++] = word;
       }
     }
-    return { ...found.sorted(), names: all };
+    const found = this.found.begin();
+    let all = 0;
+    for (let at = 0; at < met; at++) {
+      const word = this.met[at] as number;
+      if (facts.mayBeUseful(asked, word)) all += this.checkWord(asked, word);
+    }
+    const { words, gains } = found.sorted();
+    return {
+      words,
+      gains,
+      starts: words.map((word) => this.postingStart(word)),
+      ends: words.map((word) => this.postingEnd(word)),
+      names: all,
+    };
   }
 
   /** Adds a word to the words found if it is similar enough. Returns the number of its names, or 0. */
@@ -305,8 +311,11 @@ export class CandidateSearch {
     const { index } = this;
     const { facts } = index;
     const { part } = asked;
-    const met = asked.isPlain ? facts.meetChecked(part, word) : null;
-    const meeting = met ?? asked.meetingWith(word) ?? asked.keep(word, meet(part, index.part(word)));
+    const { asked: words } = index;
+    const meeting =
+      facts.meetChecked(asked, word) ??
+      words.meetingWith(asked, word) ??
+      words.keep(asked, word, meet(part, index.part(word)));
     const { similarity } = meeting;
     // An error in one letter of a short word may leave less.
     if (similarity < LEAST_USEFUL && (similarity < LEAST_SIMILARITY || !facts.isOneEdit(part, word)))
@@ -317,6 +326,10 @@ export class CandidateSearch {
     return names;
   }
 
+  private classOf(name: number): number {
+    return ((this.index.rows[name * NAME_WORDS + 1] as number) >>> CLASS_SHIFT) & CLASS_MASK;
+  }
+
   private postingEnd(word: number): number {
     return this.index.wordEnds[this.index.words + word] as number;
   }
@@ -324,6 +337,12 @@ export class CandidateSearch {
   private postingStart(word: number): number {
     return word === 0 ? 0 : (this.index.wordEnds[this.index.words + word - 1] as number);
   }
+}
+
+function wider(numbers: Int32Array): Int32Array<ArrayBuffer> {
+  const twice = new Int32Array(numbers.length * 2);
+  twice.set(numbers);
+  return twice;
 }
 
 /** Marks are positive 32-bit numbers. */
@@ -353,7 +372,7 @@ function boundOf(asked: ParsedName, plans: readonly Plan[]): Bound | null {
 }
 
 /** Returns the first position with a lower gain. */
-function firstBelow(gains: Float64Array, least: number): number {
+function firstBelow(gains: readonly number[], least: number): number {
   let at = 0;
   while (at < gains.length && (gains[at] as number) >= least) at++;
   return at;

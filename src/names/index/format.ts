@@ -7,7 +7,7 @@
  * - `facts`: letters (1) of each word, then its shape (1, see `word-facts.ts`), then its weight (a double).
  * - `keys`: hash (1) of every key, ascending; then the word of each.
  * - `joins`: hash (1) of every whole name, and of adjacent words written as one, ascending; then the name of each.
- * - `postings`: names of each word, by class and then ascending.
+ * - `postings`: names of each word with their classes, by class and then ascending.
  * - `weights`: weight (float) of each name.
  * - `names`: entity, flags, end of its words, end of its text for each name; then the words; then the texts.
  * - `entities`: end of each entity's JSON; then the JSON.
@@ -19,7 +19,7 @@ import type { NameIndexMeta } from '../name.ts';
 import type { NamePartKind } from '../parse.ts';
 import type { NameScript } from '../transliterate.ts';
 
-export const FORMAT_VERSION = 7;
+export const FORMAT_VERSION = 8;
 export const ENVIRONMENT_FILE = 'names.mdb';
 /** Holds the size of the finished environment in bytes. */
 export const SIZE_FILE = 'names.size';
@@ -54,6 +54,9 @@ export const SCHEMA_SHIFT = 25;
 export const CLASS_SHIFT = 28;
 export const CLASS_MASK = 7;
 export const ALWAYS_OPEN = 0;
+/** A posting is the number of a name (25 bits), and from this bit on the class of the name. */
+export const POSTING_CLASS = 25;
+export const POSTING_NAME = 2 ** POSTING_CLASS - 1;
 export const SCHEMATA: readonly PartySchema[] = ['Person', 'Organization', 'Vessel', 'Aircraft', 'Unknown'];
 
 export interface StoredNameMeta extends NameIndexMeta {

@@ -1,7 +1,7 @@
 /** Collects the words that match a part of a query, and sorts them by their gains. */
 
-/** Longer lists are sorted by the runtime. */
-const INSERTED_MOST = 64;
+/** Ratio of the distances. Source: Knuth, The Art of Computer Programming, 5.2.1. */
+const APART = 3;
 
 export class FoundWords {
   #words = new Int32Array(1 << 8);
@@ -26,36 +26,37 @@ export class FoundWords {
   }
 
   /** Returns the words by descending gain, then by ascending number. */
-  sorted(): { readonly words: Int32Array; readonly gains: Float64Array } {
-    if (this.#count <= INSERTED_MOST) this.#insert();
-    else this.#sort();
-    return { words: this.#words.slice(0, this.#count), gains: this.#gains.slice(0, this.#count) };
+  sorted(): { readonly words: readonly number[]; readonly gains: readonly number[] } {
+    this.#insert();
+    const count = this.#count;
+    const words = new Array<number>(count);
+    const gains = new Array<number>(count);
+    for (let at = 0; at < count; at++) {
+      words[at] = this.#words[at] as number;
+      gains[at] = this.#gains[at] as number;
+    }
+    return { words, gains };
   }
 
+  /** Sorts by insertion at decreasing distances: a word finds a hundred others, at most a few thousand. */
   #insert(): void {
     const [words, gains] = [this.#words, this.#gains];
-    for (let at = 1; at < this.#count; at++) {
-      const [word, gain] = [words[at] as number, gains[at] as number];
-      let to = at;
-      for (; to > 0; to--) {
-        const before = gains[to - 1] as number;
-        if (before > gain || (before === gain && (words[to - 1] as number) < word)) break;
-        gains[to] = before;
-        words[to] = words[to - 1] as number;
+    let apart = 1;
+    while (apart < this.#count / APART) apart = apart * APART + 1;
+    for (; apart >= 1; apart = Math.floor(apart / APART)) {
+      for (let at = apart; at < this.#count; at++) {
+        const word = words[at] as number;
+        const gain = gains[at] as number;
+        let to = at;
+        for (; to >= apart; to -= apart) {
+          const before = gains[to - apart] as number;
+          if (before > gain || (before === gain && (words[to - apart] as number) < word)) break;
+          gains[to] = before;
+          words[to] = words[to - apart] as number;
+        }
+        gains[to] = gain;
+        words[to] = word;
       }
-      gains[to] = gain;
-      words[to] = word;
-    }
-  }
-
-  #sort(): void {
-    const [words, gains] = [this.#words.slice(0, this.#count), this.#gains.slice(0, this.#count)];
-    const order = Array.from(words.keys()).sort(
-      (a, b) => (gains[b] as number) - (gains[a] as number) || (words[a] as number) - (words[b] as number),
-    );
-    for (const [to, from] of order.entries()) {
-      this.#words[to] = words[from] as number;
-      this.#gains[to] = gains[from] as number;
     }
   }
 }

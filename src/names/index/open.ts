@@ -118,6 +118,7 @@ type EntityFacts = Omit<NameMatch, 'explanation' | 'matchedName' | 'weak' | 'sco
 
 const NO_IDENTIFIERS: readonly PartyIdentifier[] = [];
 
+const NO_SHIFT = { shift: 0 } as const;
 const NO_FACTS = { birthDates: [], countries: [] } as const;
 
 class MappedNames implements NameIndex {
@@ -214,8 +215,13 @@ class MappedNames implements NameIndex {
     // Skips names that no evidence could lift to the threshold.
     const floor = floorOf(threshold) - mostShift;
     const best = new Map<number, Best>();
-    const consider = (name: number, listed: ParsedName, known: MeetingTable | null): void => {
-      const judged = judgeAbove(asked, listed, floor, meetings, known);
+    const consider = (
+      name: number,
+      listed: ParsedName,
+      known: MeetingTable | null,
+      isApart = false,
+    ): void => {
+      const judged = judgeAbove(asked, listed, floor, meetings, known, isApart);
       if (judged === null) return;
       const identical = isIdentical(asked, listed);
       if (toConfidence(judged.logit + mostShift, identical) < threshold) return;
@@ -225,7 +231,10 @@ class MappedNames implements NameIndex {
       const weak = (flags & WEAK) !== 0;
       const before = best.get(entity);
       const facts = needsFacts ? (before?.facts ?? this.entity(entity)) : null;
-      const { shift } = weighEvidence(query, { ...(facts ?? NO_FACTS), schema, weak });
+      const { birthDates, countries } = facts ?? NO_FACTS;
+      // Most queries state nothing but a name, and most names are not weak.
+      const isPlain = !needsFacts && !query.schema && !weak;
+      const { shift } = isPlain ? NO_SHIFT : weighEvidence(query, { birthDates, countries, schema, weak });
       const partial = isPartial(asked, judged, schema, identical);
       const most = Math.min(mostForKinds(kind, query, schema, identical), partial ? PARTIAL_MOST : 1);
       const logit = judged.logit + shift + (identical ? SAME_WORDS : 0);
@@ -243,11 +252,11 @@ class MappedNames implements NameIndex {
       const least = ranksNear(floor) ? null : floor;
       bounds.begin(asked);
       for (const name of names)
-        if (bounds.mayReach(name, least)) consider(name, this.parsed(name), bounds.meetings);
+        if (bounds.mayReach(name, least)) consider(name, this.parsed(name), bounds.meetings, bounds.isApart);
       for (const name of joined) {
         const listed = this.parsed(name);
         if (isBounded && !mayJoin(asked, listed)) continue;
-        if (bounds.mayReach(name, least)) consider(name, listed, bounds.meetings);
+        if (bounds.mayReach(name, least)) consider(name, listed, bounds.meetings, bounds.isApart);
       }
     }
     if (query.identifiers !== undefined) this.addIdentified(query.identifiers, best);

@@ -3,7 +3,7 @@
  * where its spellings are in the texts. They lie beside each other in memory, because a search reads those of a hundred words that are
  * anywhere. Usual words are compared by their bytes, so they are never decoded.
  */
-import { isOneEditOf, LETTERS_COUNTED, leastEdits, weighedEditsOf } from '../edits.ts';
+import { isOneEditOf, LETTERS_COUNTED, leastEdits, MASKED_MOST, mayCost, weighedEditsOf } from '../edits.ts';
 import type { NamePart } from '../parse.ts';
 import {
   costMost,
@@ -17,6 +17,7 @@ import {
   ONE_EDIT,
   SAME_SOUND,
 } from '../similarity.ts';
+import type { AskedWord } from './asked-words.ts';
 import { KINDS, SCRIPTS } from './format.ts';
 
 /**
@@ -59,10 +60,32 @@ const SCRIPT_SHIFT = 26;
 const SCRIPT_MASK = 3;
 /** A name in Latin letters that is in no group of given names: only its spelling counts. */
 const PLAIN = 1 << 28;
+/**
+ * Bits that only the cells have. A spelled word is in Latin letters, and no number, initial or legal form: words of queries are compared with
+ * it by its letters, unless both are in a group of given names, or both have a meaning.
+ */
+const SPELLED = 1 << 29;
+const GROUPED = 1 << 30;
+const MEANING = 1 << 31;
 /** The first two bytes of a word are its kind and its script. */
 const PREFIX = 2;
 
 const LATIN = SCRIPTS.indexOf('latin');
+const NAME = KINDS.indexOf('name');
+const DESCRIPTIVE = KINDS.indexOf('descriptive');
+const SPELLED_KINDS = [NAME, DESCRIPTIVE, KINDS.indexOf('particle'), KINDS.indexOf('honorific')];
+
+/** Adds the bits of the cells to a shape. */
+function cellShapeOf(shape: number): number {
+  const kind = (shape >>> KIND_SHIFT) & KIND_MASK;
+  if (((shape >>> SCRIPT_SHIFT) & SCRIPT_MASK) !== LATIN || !SPELLED_KINDS.includes(kind)) return shape;
+  const more = kind === DESCRIPTIVE ? MEANING : kind === NAME && (shape & PLAIN) === 0 ? GROUPED : 0;
+  return shape | SPELLED | more;
+}
+
+/** Returns the bits of words with which a word of a query is not compared by its letters alone. */
+const blockedBy = (asked: AskedWord): number =>
+  (asked.isGrouped ? GROUPED : 0) | (asked.hasMeaning ? MEANING : 0);
 
 /** Bytes of the facts of a word: its letters, its shape, and its weight. */
 export const FACT_BYTES = 16;
@@ -100,10 +123,6 @@ export class WordFacts {
   private readonly spellings: Uint8Array;
   private readonly texts: Uint8Array;
   private search = 0;
-  /** The part of a query that was compared last, and the first letters of its spellings. */
-  private part: NamePart | null = null;
-  private readonly folded = new Uint8Array(LETTERS_COUNTED);
-  private readonly text = new Uint8Array(LETTERS_COUNTED);
   /** The cost of the edits of the folded spellings that the last check computed; infinite if there is none. */
   private cost = Number.POSITIVE_INFINITY;
 
@@ -123,7 +142,7 @@ export class WordFacts {
     for (let word = 0; word < words; word++) {
       const cell = word * CELLS;
       this.cells[cell + LETTERS] = stored[word] as number;
-      this.cells[cell + SHAPE] = stored[words + word] as number;
+      this.cells[cell + SHAPE] = cellShapeOf(stored[words + word] as number);
       const start = (word === 0 ? 0 : (ends[word - 1] as number)) + PREFIX;
       this.cells[cell + START] = start;
       const shape = stored[words + word] as number;
@@ -136,17 +155,13 @@ export class WordFacts {
   }
 
   /** Begins a search for the words that are similar to a part: each word is met once. */
-  begin(part: NamePart): void {
+  begin(): void {
     this.search++;
-    this.prepare(part);
   }
 
-  /** Writes the letters of a part as bytes, unless they are those of the last one. */
-  private prepare(part: NamePart): void {
-    if (part === this.part) return;
-    this.part = part;
-    writeLetters(part.folded, this.folded);
-    writeLetters(part.text, this.text);
+  /** Returns whether a word of a query and a word are compared by their letters alone. */
+  private isComparable(asked: AskedWord, shape: number): boolean {
+    return asked.isSpelled && (shape & SPELLED) !== 0 && (shape & blockedBy(asked)) === 0;
   }
 
   /** The position of the kind of a word in `KINDS`. */
@@ -178,15 +193,22 @@ export class WordFacts {
     return ((this.cells[word * CELLS + SHAPE] as number) >>> FIRST_SHIFT) & FIRST_MASK;
   }
 
-  /** Returns false if the present search has met the word before, or if the word is certainly not similar enough to be useful. */
-  mayBeUseful(part: NamePart, isPlain: boolean, word: number): boolean {
+  /** Returns whether the present search meets the word for the first time. */
+  isNew(word: number): boolean {
+    const cell = word * CELLS;
+    if (this.cells[cell] === this.search) return false;
+    this.cells[cell] = this.search;
+    return true;
+  }
+
+  /** Returns false if the word is certainly not similar enough to be useful. */
+  mayBeUseful(asked: AskedWord, word: number): boolean {
     const { cells } = this;
     const cell = word * CELLS;
-    if (cells[cell] === this.search) return false;
-    cells[cell] = this.search;
     this.cost = Number.POSITIVE_INFINITY;
     const shape = cells[cell + SHAPE] as number;
-    if (!isPlain || (shape & PLAIN) === 0) return true;
+    if (!this.isComparable(asked, shape)) return true;
+    const { part } = asked;
     const { folded, text } = part;
     if (mayBeWade(text.charCodeAt(0), (shape >>> FIRST_SHIFT) & FIRST_MASK)) return true;
     const heard = shape & LENGTH_MASK;
@@ -198,7 +220,7 @@ export class WordFacts {
       Math.abs(heard - folded.length) * GAP_LEAST <= most &&
       leastEdits(part.letters, cells[cell + LETTERS] as number) <= most
     ) {
-      const cost = this.costOf(folded.length, word, heard, most);
+      const cost = this.costOf(asked, word, heard, most);
       if (cost <= most) {
         this.cost = cost;
         return true;
@@ -208,23 +230,24 @@ export class WordFacts {
     const length = written === 0 ? heard : written;
     if (Math.abs(length - text.length) > 1 || (written === 0 && text === folded)) return false;
     return (
-      weighedEditsOf(this.text, text.length, this.texts, start, start + length, ONE_EDIT_MOST) <=
+      weighedEditsOf(asked.text, text.length, this.texts, start, start + length, ONE_EDIT_MOST) <=
       ONE_EDIT_MOST
     );
   }
 
   /** Compares a word that `mayBeUseful` has just checked: what `meet` returns for it, or null if only `meet` can compare it. */
-  meetChecked(part: NamePart, word: number): Meeting | null {
-    return this.cost === Number.POSITIVE_INFINITY ? null : this.byCost(part, word, this.cost);
+  meetChecked(asked: AskedWord, word: number): Meeting | null {
+    return this.cost === Number.POSITIVE_INFINITY ? null : this.byCost(asked, word, this.cost);
   }
 
-  /** Returns whether the letters of a plain part of a query and of a word rule out that they match. It costs less than looking up a meeting. */
-  isUnlike(part: NamePart, word: number): boolean {
+  /** Returns whether the letters of a word of a query and of a word rule out that they match. It costs less than looking up a meeting. */
+  isUnlike(asked: AskedWord, word: number): boolean {
     const { cells } = this;
     const cell = word * CELLS;
     const shape = cells[cell + SHAPE] as number;
-    if ((shape & PLAIN) === 0) return false;
+    if (!this.isComparable(asked, shape)) return false;
     const heard = shape & LENGTH_MASK;
+    const { part } = asked;
     const { folded, text } = part;
     const longer = Math.max(heard, folded.length);
     if (leastEdits(part.letters, cells[cell + LETTERS] as number) <= costMost(longer) + ROUNDING)
@@ -236,33 +259,38 @@ export class WordFacts {
   }
 
   /**
-   * Compares a plain part of a query with a word that is not unlike it: what `meet` of similarity.ts returns if the words match, a meeting of
+   * Compares a word of a query with a word that is not unlike it: what `meet` of similarity.ts returns if the words match, a meeting of
    * a lower similarity if they do not, or null if only that can compare them.
    */
-  meet(part: NamePart, word: number): Meeting | null {
+  meet(asked: AskedWord, word: number): Meeting | null {
     const { cells } = this;
     const cell = word * CELLS;
     const shape = cells[cell + SHAPE] as number;
-    if ((shape & PLAIN) === 0) return null;
+    if (!this.isComparable(asked, shape)) return null;
+    const { part } = asked;
     const { folded, text } = part;
     if (mayBeWade(text.charCodeAt(0), (shape >>> FIRST_SHIFT) & FIRST_MASK)) return null;
     const heard = shape & LENGTH_MASK;
     const longer = Math.max(heard, folded.length);
-    this.prepare(part);
-    const cost = this.costOf(folded.length, word, heard, costMost(longer));
-    return this.byCost(part, word, cost);
+    const cost = this.costOf(asked, word, heard, costMost(longer));
+    return this.byCost(asked, word, cost);
   }
 
-  /** Returns the cost of the edits of the folded spellings of the prepared part and of a word. */
-  private costOf(length: number, word: number, heard: number, most: number): number {
+  /** Returns the cost of the edits of the folded spellings of a word of a query and of a word. */
+  private costOf(asked: AskedWord, word: number, heard: number, most: number): number {
+    const { folded } = asked;
+    const { length } = asked.part.folded;
     if (heard <= SPELLING_BYTES) {
       const from = word * CELL_BYTES + SPELLING;
-      return weighedEditsOf(this.folded, length, this.spellings, from, from + heard, most);
+      // Most words are ruled out by the number of edits, which costs less than their weights.
+      if (length <= MASKED_MOST && !mayCost(asked.masks, length, this.spellings, from, from + heard, most))
+        return Number.POSITIVE_INFINITY;
+      return weighedEditsOf(folded, length, this.spellings, from, from + heard, most);
     }
     const written = ((this.cells[word * CELLS + SHAPE] as number) >>> LENGTH_BITS) & LENGTH_MASK;
     const start = this.cells[word * CELLS + START] as number;
     const from = written === 0 ? start : start + written + 1;
-    return weighedEditsOf(this.folded, length, this.texts, from, from + heard, most);
+    return weighedEditsOf(folded, length, this.texts, from, from + heard, most);
   }
 
   /** Returns whether a word is one edit away from a part, as heard or as written. */
@@ -280,10 +308,10 @@ export class WordFacts {
   }
 
   /** Compares a plain word, of which the cost of the edits of the folded spellings is known. The steps are those of `meet`. */
-  private byCost(part: NamePart, word: number, cost: number): Meeting | null {
+  private byCost(asked: AskedWord, word: number, cost: number): Meeting | null {
     const { cells, texts } = this;
     const cell = word * CELLS;
-    const { text, folded } = part;
+    const { text, folded } = asked.part;
     const shape = cells[cell + SHAPE] as number;
     const heard = shape & LENGTH_MASK;
     const written = (shape >>> LENGTH_BITS) & LENGTH_MASK;
@@ -291,13 +319,15 @@ export class WordFacts {
     const end = start + (written === 0 ? heard : written);
     if (heard > LETTERS_COUNTED || folded.length > LETTERS_COUNTED) return null;
     if (cost === 0) return isSame(text, texts, start, end) ? EXACT : SAME_SOUND;
+    // The same word may sound otherwise if it is of another kind: only a name may be a misspelt `Abdul`.
+    if ((written !== 0 || text !== folded) && isSame(text, texts, start, end)) return EXACT;
     if (
       text.charCodeAt(0) === texts[start] &&
       text.charCodeAt(1) === texts[start + 1] &&
       mayBePatronymic(text.charCodeAt(text.length - 1), texts[end - 1] as number)
     )
       return null;
-    const alike = likenessByCost(Math.max(heard, folded.length), Math.min(heard, folded.length), cost);
+    let alike = likenessByCost(Math.max(heard, folded.length), Math.min(heard, folded.length), cost);
     if (alike < 0) return null;
     // A spelling as written may be more similar than the folded one, if they differ.
     if (
@@ -305,15 +335,15 @@ export class WordFacts {
       (written !== 0 || text !== folded) &&
       text.length >= 3 &&
       isOneEditOf(text, texts, start, end)
-    )
-      return null;
+    ) {
+      const longer = Math.max(text.length, end - start);
+      const edits = weighedEditsOf(asked.text, text.length, texts, start, end, costMost(longer));
+      const likeWritten = likenessByCost(longer, Math.min(text.length, end - start), edits);
+      if (likeWritten < 0) return null;
+      alike = Math.max(alike, likeWritten);
+    }
     return alike === 0 ? NO_MEETING : { kind: 'spelling', similarity: alike };
   }
-}
-
-function writeLetters(word: string, into: Uint8Array): void {
-  const length = Math.min(word.length, LETTERS_COUNTED);
-  for (let at = 0; at < length; at++) into[at] = word.charCodeAt(at);
 }
 
 function isSame(text: string, bytes: Uint8Array, from: number, to: number): boolean {
