@@ -40,8 +40,8 @@ const RANK_LEAST = 0.4;
 const SHARE_LEAST = 0.3;
 /** Maximum number of names with exactly the words of the query. They are always compared; on present lists, at most 14 share one. */
 const WHOLE_NAMES_MOST = 1_000;
-/** Postings that are looked up among the names found in the time in which the words of one name are read, which are anywhere in memory. */
-const POSTINGS_READ = 4;
+/** Words of a name that are read to look for words of the query in it: the usual number. */
+const WORDS_READ = 4;
 
 /** A part of a query with the words that match it. */
 interface Plan {
@@ -78,6 +78,8 @@ export interface Candidates {
 export class CandidateSearch {
   private readonly index: SearchedIndex;
   private readonly tally: Tally;
+  /** The class of each name: its bound, as `format.ts` describes it. */
+  private readonly classes: Uint8Array;
   /** The search and position of the hit of each word, for the part whose names are looked for among those found. */
   private readonly marks: Int32Array;
   private mark = 0;
@@ -87,8 +89,12 @@ export class CandidateSearch {
 
   constructor(index: SearchedIndex) {
     this.index = index;
-    this.tally = new Tally(index.rowWeights);
-    this.marks = new Int32Array(index.words);
+    const { names, rows, words } = index;
+    this.classes = new Uint8Array(names);
+    for (let name = 0; name < names; name++)
+      this.classes[name] = ((rows[name * NAME_WORDS + 1] as number) >>> CLASS_SHIFT) & CLASS_MASK;
+    this.tally = new Tally(index.rowWeights, this.classes);
+    this.marks = new Int32Array(words);
   }
 
   /**
@@ -195,18 +201,18 @@ export class CandidateSearch {
     let postings = 0;
     for (let hit = from; hit < to; hit++)
       postings += (hits.ends[hit] as number) - (hits.starts[hit] as number);
-    if (postings <= tally.count * POSTINGS_READ) {
+    if (postings <= tally.count * WORDS_READ) {
       for (let hit = from; hit < to; hit++) {
         const [start, end] = [hits.starts[hit] as number, hits.ends[hit] as number];
         tally.addAll(index.postings, start, end, hits.gains[hit] as number, bit, false);
       }
       return;
     }
-    const { marks } = this;
+    const { marks, classes } = this;
     const base = this.nextMarks(hits, from, to);
     const { nameWords, rows } = index;
-    tally.addKnown(bit, (name, names) => {
-      if (names < least) return 0;
+    tally.addKnown(bit, (name) => {
+      if ((classes[name] as number) < least) return 0;
       const end = rows[name * NAME_WORDS + 2] as number;
       let first = to;
       for (let word = wordsStart(rows, name); word < end; word++) {
@@ -248,9 +254,7 @@ export class CandidateSearch {
     const bit = Tally.bitOf(parts);
     const { tally, index } = this;
     const addNames = (key: string): void =>
-      index.joins.visit(keyHash(key), JOINED_NAMES_MOST, (name) =>
-        tally.add((this.classOf(name) << POSTING_CLASS) | name, gain, bit),
-      );
+      index.joins.visit(keyHash(key), JOINED_NAMES_MOST, (name) => tally.add(name, gain, bit));
     const addWords = (key: string, most: number): void =>
       index.keys.visit(keyHash(key), most, (word) => {
         const start = this.postingStart(word);
@@ -324,10 +328,6 @@ export class CandidateSearch {
     const weight = ((part.weight + (facts.weights[word] as number)) / 2) * rarityOf(names, index.names);
     this.found.add(word, similarity * similarity * weight);
     return names;
-  }
-
-  private classOf(name: number): number {
-    return ((this.index.rows[name * NAME_WORDS + 1] as number) >>> CLASS_SHIFT) & CLASS_MASK;
   }
 
   private postingEnd(word: number): number {

@@ -1,6 +1,6 @@
 /** Counts, for one query at a time, how much each name of an index has gained, and returns the most promising names. */
 import { bitsApart } from '../edits.ts';
-import { POSTING_CLASS, POSTING_NAME } from './format.ts';
+import { POSTING_NAME } from './format.ts';
 
 /** Number of rank steps into which candidates are counted. */
 const RANK_STEPS = 512;
@@ -34,37 +34,29 @@ const NOT_SOUGHT = 0.35;
 /** Parts of a query are bits; further ones share the last. */
 const BITS_MOST = 31;
 
-/** Spreads the numbers of names: 2 to the power of 32, divided by the golden ratio. Source: Knuth, The Art of Computer Programming, 6.4. */
-const placeOf = (key: number): number => Math.imul(key, 0x9e3779b1) >>> 15;
-
-/** Cells of a name: its number plus 1, the parts of the query from which it has gained (once from each), its gain (a float), and its class. */
-const CELLS = 4;
-const PARTS = 1;
-const GAIN = 2;
-const CLASS = 3;
-/** Places for the names of a usual query. They are doubled when half of them are taken; a query follows at most 16,000 postings. */
-const LEAST_PLACES = 1 << 13;
-
-/**
- * The names that have gained are in a table with open addressing, which is as small as their number allows: the names of a posting are
- * anywhere in an index, and most of a large one is not in the cache of a processor.
- */
 export class Tally {
   readonly #weights: Float32Array;
-  #cells = new Int32Array(LEAST_PLACES * CELLS);
-  /** The same cells, for the gains. */
-  #gains = new Float32Array(this.#cells.buffer);
-  /** Number of places of the present query, less 1. */
-  #mask = LEAST_PLACES - 1;
-  /** The first cells of the names that have gained. */
-  #touched = new Int32Array(LEAST_PLACES);
+  /**
+   * Two cells for each name, beside each other in memory: the parts of the query from which it has gained (a name gains once from each), and
+   * the gain, which is read through the view of floats.
+   */
+  readonly #parts: Int32Array;
+  readonly #gains: Float32Array;
+  readonly #classes: Uint8Array;
+  #touched: Int32Array = new Int32Array(1 << 14);
   #count = 0;
   readonly #within = new Ranking();
   readonly #beyond = new Ranking();
 
-  /** @param weights The weight of each name. */
-  constructor(weights: Float32Array) {
+  /**
+   * @param weights The weight of each name.
+   * @param classes The number of words of each name that are names, as `format.ts` describes it.
+   */
+  constructor(weights: Float32Array, classes: Uint8Array) {
     this.#weights = weights;
+    this.#classes = classes;
+    this.#parts = new Int32Array(weights.length * 2);
+    this.#gains = new Float32Array(this.#parts.buffer);
   }
 
   /** The number of names that have gained. */
@@ -78,88 +70,42 @@ export class Tally {
 
   /** Adds a gain to a name, given as a posting. */
   add(posting: number, gain: number, bit: number): void {
-    const key = (posting & POSTING_NAME) + 1;
-    const cells = this.#cells;
-    const mask = this.#mask;
-    let at = placeOf(key) & mask;
-    while (cells[at * CELLS] !== key) {
-      if (cells[at * CELLS] === 0) {
-        this.#insert(at * CELLS, key, posting >>> POSTING_CLASS, gain, bit);
-        return;
+    const name = posting & POSTING_NAME;
+    const cell = name * 2;
+    const parts = this.#parts[cell] as number;
+    if ((parts & bit) !== 0) return;
+    if (parts === 0) {
+      if (this.#count === this.#touched.length) {
+        const wider = new Int32Array(this.#count * 2);
+        wider.set(this.#touched);
+        this.#touched = wider;
       }
-      at = (at + 1) & mask;
+      this.#touched[this.#count++] = name;
     }
-    this.#gain(at * CELLS, gain, bit);
+    this.#parts[cell] = parts | bit;
+    this.#gains[cell + 1] = (this.#gains[cell + 1] as number) + gain;
   }
 
   /** Adds a gain to the names of a range of postings; if `isOpen` is false, only to names that have already gained. */
   addAll(postings: Int32Array, start: number, end: number, gain: number, bit: number, isOpen: boolean): void {
-    if (isOpen) {
-      for (let at = start; at < end; at++) this.add(postings[at] as number, gain, bit);
-      return;
-    }
-    const cells = this.#cells;
-    const mask = this.#mask;
-    for (let each = start; each < end; each++) {
-      const key = ((postings[each] as number) & POSTING_NAME) + 1;
-      let at = placeOf(key) & mask;
-      let found = cells[at * CELLS] as number;
-      while (found !== key && found !== 0) {
-        at = (at + 1) & mask;
-        found = cells[at * CELLS] as number;
+    if (isOpen) for (let at = start; at < end; at++) this.add(postings[at] as number, gain, bit);
+    else {
+      const parts = this.#parts;
+      for (let at = start; at < end; at++) {
+        const posting = postings[at] as number;
+        if (parts[(posting & POSTING_NAME) * 2] !== 0) this.add(posting, gain, bit);
       }
-      if (found === key) this.#gain(at * CELLS, gain, bit);
     }
   }
 
   /** Adds to each name that has already gained, but not from this part, what a function returns for it. */
-  addKnown(bit: number, gainOf: (name: number, names: number) => number): void {
-    const cells = this.#cells;
-    for (let each = 0; each < this.#count; each++) {
-      const cell = this.#touched[each] as number;
-      if (((cells[cell + PARTS] as number) & bit) !== 0) continue;
-      const gain = gainOf((cells[cell] as number) - 1, cells[cell + CLASS] as number);
-      if (gain > 0) this.#gain(cell, gain, bit);
-    }
-  }
-
-  #gain(cell: number, gain: number, bit: number): void {
-    const parts = this.#cells[cell + PARTS] as number;
-    if ((parts & bit) !== 0) return;
-    this.#cells[cell + PARTS] = parts | bit;
-    this.#gains[cell + GAIN] = (this.#gains[cell + GAIN] as number) + gain;
-  }
-
-  #insert(cell: number, key: number, names: number, gain: number, bit: number): void {
-    this.#cells[cell] = key;
-    this.#cells[cell + PARTS] = bit;
-    this.#gains[cell + GAIN] = gain;
-    this.#cells[cell + CLASS] = names;
-    this.#touched[this.#count++] = cell;
-    if (this.#count * 2 > this.#mask) this.#grow();
-  }
-
-  #grow(): void {
-    const [cells, touched, count] = [this.#cells, this.#touched, this.#count];
-    const kept = new Int32Array(count * CELLS);
-    for (let each = 0; each < count; each++) {
-      const cell = touched[each] as number;
-      for (let at = 0; at < CELLS; at++) kept[each * CELLS + at] = cells[cell + at] as number;
-      cells[cell] = 0;
-    }
-    const places = (this.#mask + 1) * 2;
-    this.#mask = places - 1;
-    if (this.#cells.length < places * CELLS) {
-      this.#cells = new Int32Array(places * CELLS);
-      this.#gains = new Float32Array(this.#cells.buffer);
-      this.#touched = new Int32Array(places);
-    }
-    for (let each = 0; each < count; each++) {
-      let at = placeOf(kept[each * CELLS] as number) & this.#mask;
-      while (this.#cells[at * CELLS] !== 0) at = (at + 1) & this.#mask;
-      for (let cell = 0; cell < CELLS; cell++)
-        this.#cells[at * CELLS + cell] = kept[each * CELLS + cell] as number;
-      this.#touched[each] = at * CELLS;
+  addKnown(bit: number, gainOf: (name: number) => number): void {
+    const parts = this.#parts;
+    for (let at = 0; at < this.#count; at++) {
+      const name = this.#touched[at] as number;
+      if (((parts[name * 2] as number) & bit) !== 0) continue;
+      const gain = gainOf(name);
+      if (gain > 0) this.add(name, gain, bit);
     }
   }
 
@@ -170,33 +116,33 @@ export class Tally {
     const { total, least, leastShare, bound } = options;
     const within = this.#within.begin(least);
     const beyond = this.#beyond.begin(least);
-    const cells = this.#cells;
+    const parts = this.#parts;
     const gains = this.#gains;
     const ofQuery = OF_QUERY * total;
     const shareLeast = leastShare * total;
     const stepLeast = stepOf(least);
-    for (let each = 0; each < this.#count; each++) {
-      const cell = this.#touched[each] as number;
-      const name = (cells[cell] as number) - 1;
-      const gain = gains[cell + GAIN] as number;
-      cells[cell] = 0;
+    for (let at = 0; at < this.#count; at++) {
+      const name = this.#touched[at] as number;
+      const cell = name * 2;
+      const bits = parts[cell] as number;
+      const gain = gains[cell + 1] as number;
+      gains[cell + 1] = 0;
+      parts[cell] = 0;
       // The rank of a name without weight shows most names that are not promising, without reading their weights.
       if (stepOf(gain / ofQuery) < stepLeast) continue;
       const weight = this.#weights[name] as number;
       if (gain < shareLeast && gain < leastShare * weight) continue;
       const rank = gain / (ofQuery + OF_NAME * weight);
       if (stepOf(rank) < stepLeast) continue;
-      const parts = cells[cell + PARTS] as number;
-      const isWithin = bound === null || this.#isWithin(cells[cell + CLASS] as number, parts, bound);
-      (isWithin ? within : beyond).add(name, rank);
+      (bound === null || this.#isWithin(name, bits, bound) ? within : beyond).add(name, rank);
     }
     this.#count = 0;
-    this.#mask = LEAST_PLACES - 1;
     return { within: within.best(options.most), beyond: beyond.best(options.mostBeyond) };
   }
 
-  #isWithin(names: number, bits: number, { needed, joined, initials, open, weights }: Bound): boolean {
+  #isWithin(name: number, bits: number, { needed, joined, initials, open, weights }: Bound): boolean {
     if ((needed & ~bits) === 0 || (bits & joined) !== 0) return true;
+    const names = this.#classes[name] as number;
     if (names === open) return true;
     if (names > bitsApart(bits, 0) + initials) return false;
     // A single name is a partial match, whatever share of the query it is.
