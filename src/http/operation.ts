@@ -325,7 +325,8 @@ export function operation<
         kind: 'message',
         answer: async (call, raw) => message(headOf(call), raw),
       };
-    const none = read(null);
+    // Without a schema, the type of the body is that of null.
+    const none = null as Static<Body>;
     if (write !== undefined)
       return {
         kind: 'lookup',

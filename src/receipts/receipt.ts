@@ -116,7 +116,13 @@ export type Receipt = Static<typeof ReceiptSchema>;
 export type ReceiptListState = Static<typeof ListState>;
 export type ReceiptGraphState = Static<typeof GraphState>;
 
-const shape = Compile(ReceiptSchema);
+let compiled: ReturnType<typeof Compile<typeof ReceiptSchema>> | null = null;
+
+/** Compiled at its first use, which most starts do not need. */
+function shapeOfReceipt(): ReturnType<typeof Compile<typeof ReceiptSchema>> {
+  compiled ??= Compile(ReceiptSchema);
+  return compiled;
+}
 
 /**
  * Returns a value as a receipt.
@@ -124,6 +130,7 @@ const shape = Compile(ReceiptSchema);
  * @throws INVALID_FILE naming the field
  */
 export function parseReceipt(value: unknown): Receipt {
+  const shape = shapeOfReceipt();
   if (shape.Check(value)) return value;
   const [first] = shape.Errors(value);
   const field = first === undefined ? '' : first.instancePath.slice(1).replaceAll('/', '.');

@@ -140,6 +140,11 @@ export interface ExchangeStatuses {
    * no old state, the error of the store is thrown.
    */
   refresh(): Promise<void>;
+  /**
+   * Like `refresh`, but if nothing was imported and nothing was queried, it leaves what ships to the first query or `refresh`. It throws the
+   * error of an import once.
+   */
+  refreshImported(): Promise<void>;
 }
 
 /** A designation with its label entity. */
@@ -149,6 +154,9 @@ export interface EntityDesignation extends ExchangeDesignation {
 }
 
 const NO_DESIGNATIONS: readonly EntityDesignation[] = [];
+
+/** The stamp of a store without a catalogue. */
+const NOTHING_IMPORTED = '';
 
 /** Nearest names that a 404 lists. */
 const NEAREST = 5;
@@ -169,6 +177,8 @@ export function createExchangeStatuses(deps: {
   let current: Directory | null = null;
   let stamp = '';
   let refreshing = false;
+  /** The stamp of an import that could not be read, for which there is no old state. */
+  let refused = NOTHING_IMPORTED;
   let cache = new Map<string, Buffer>();
 
   function steps(): Generator<void, Directory> {
@@ -210,6 +220,31 @@ export function createExchangeStatuses(deps: {
     );
   };
 
+  async function refresh(): Promise<void> {
+    if (refreshing) return;
+    refreshing = true;
+    let from = stamp;
+    try {
+      from = store.stamp();
+      if (current !== null && from === stamp) return;
+      const building = steps();
+      for (let step = building.next(); ; step = building.next()) {
+        if (step.done === true) {
+          publish(step.value, from);
+          return;
+        }
+        await turn();
+      }
+    } catch (error) {
+      if (current === null) throw error;
+      // Retried only after the next import: the broken data does not change before that.
+      stamp = from;
+      log.error({ reason: messageOf(error) }, 'registers could not be read, using the previous state');
+    } finally {
+      refreshing = false;
+    }
+  }
+
   return {
     answer,
     answerBytes(name, jurisdiction) {
@@ -226,28 +261,15 @@ export function createExchangeStatuses(deps: {
       if (directory === current) cache.set(key, bytes);
       return bytes;
     },
-    async refresh() {
-      if (refreshing) return;
-      refreshing = true;
-      let from = stamp;
+    refresh,
+    async refreshImported() {
+      const from = store.stamp();
+      if (current === null && (from === NOTHING_IMPORTED || from === refused)) return;
       try {
-        from = store.stamp();
-        if (current !== null && from === stamp) return;
-        const building = steps();
-        for (let step = building.next(); ; step = building.next()) {
-          if (step.done === true) {
-            publish(step.value, from);
-            return;
-          }
-          await turn();
-        }
+        await refresh();
       } catch (error) {
-        if (current === null) throw error;
-        // Retried only after the next import: the broken data does not change before that.
-        stamp = from;
-        log.error({ reason: messageOf(error) }, 'registers could not be read, using the previous state');
-      } finally {
-        refreshing = false;
+        refused = from;
+        throw error;
       }
     },
   };

@@ -144,7 +144,13 @@ export function documentFields(file: string) {
 
 type Fields = ReturnType<typeof documentFields>;
 
-const COUNTRY_NAMES = new Intl.DisplayNames(['en'], { type: 'region' });
+let countryNames: Intl.DisplayNames | null = null;
+
+/** Reading the names takes a tenth of the start of a command, and most need none. */
+function countryName(code: string): string {
+  countryNames ??= new Intl.DisplayNames(['en'], { type: 'region' });
+  return countryNames.of(code) ?? code;
+}
 
 /** Returns true if a text is an assigned country code of ISO 3166-1 alpha-2, in upper case. */
 export const isCountryCode = (code: string): boolean => /^[A-Z]{2}$/.test(code) && countries.isValid(code);
@@ -213,7 +219,7 @@ function jurisdiction(value: unknown, field: string, unions: ReadonlyMap<string,
   }
   return {
     code,
-    name: COUNTRY_NAMES.of(code) ?? code,
+    name: countryName(code),
     union: unionId,
     regulator: authority(row.regulator, `${at}.regulator`, fields),
     reportingTo: authority(row.reportingTo, `${at}.reportingTo`, fields),

@@ -257,12 +257,14 @@ function removeUnknown(
 
 /**
  * Compiles the schema of an object into a function that validates values. Fields that are not in the schema are allowed, and are
- * removed from the value.
+ * removed from the value. The schema is compiled at the first value: all of them take 5 % of a start, and each of them a millisecond.
  */
 export function compileBody<Schema extends TSchema>(schema: Schema): ReadBody<Static<Schema>> {
-  const validator = Compile(schema);
+  let compiled: ReturnType<typeof Compile<Schema>> | null = null;
   const known = knownFields(schema);
   return (value, ignored = []) => {
+    compiled ??= Compile(schema);
+    const validator = compiled;
     if (validator.Check(value)) {
       removeUnknown(value, known, '', ignored);
       return value;
