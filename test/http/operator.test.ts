@@ -1,13 +1,10 @@
 /** The operations for operators over HTTP: who may call them, and from when on they may not. */
-import { scryptSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DeriveKey } from '../../src/accounts/password.ts';
 import { API_BASE } from '../../src/http/routes.ts';
 import { openWorld, type World } from './world.ts';
 import { operatorImports, operatorStatus } from './world-operator.ts';
 
 const PASSWORD = 'correct horse battery';
-const cheap: DeriveKey = async ({ password, salt, bytes }) => scryptSync(password, salt, bytes, { N: 2 });
 const PATHS = ['/operator/status', '/operator/imports', '/operator/label-reports'] as const;
 
 describe.each(['uws', 'node'] as const)('operators over HTTP on %s', (backend) => {
@@ -25,7 +22,7 @@ describe.each(['uws', 'node'] as const)('operators over HTTP on %s', (backend) =
   };
 
   beforeAll(async () => {
-    world = await openWorld({ backend, derive: cheap });
+    world = await openWorld({ backend });
     const people = world.access.people();
     await people.create('customer@example.org', PASSWORD, 'ENTERPRISE');
     staff = (await people.create('staff@example.org', PASSWORD, 'FREE')).id;

@@ -1,7 +1,5 @@
 /** The operations of people over HTTP: invitations, roles, sessions and second factors, with the emails that lead to pages. */
-import { scryptSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DeriveKey } from '../../src/accounts/password.ts';
 import { hotp, stepOf } from '../../src/accounts/totp.ts';
 import type { Email } from '../../src/base/mail.ts';
 import { API_BASE } from '../../src/http/routes.ts';
@@ -10,7 +8,6 @@ import { until } from '../support/wait.ts';
 import { openWorld, type World } from './world.ts';
 
 const PASSWORD = 'correct horse battery';
-const cheap: DeriveKey = async ({ password, salt, bytes }) => scryptSync(password, salt, bytes, { N: 2 });
 
 describe.each(['uws', 'node'] as const)('people over HTTP on %s', (backend) => {
   let world: World;
@@ -49,7 +46,6 @@ describe.each(['uws', 'node'] as const)('people over HTTP on %s', (backend) => {
   beforeAll(async () => {
     world = await openWorld({
       backend,
-      derive: cheap,
       people: { registration: 'open', mailer: { send: async (letter) => void letters.push(letter) } },
     });
     await world.access.people().create('ann@example.org', PASSWORD, 'FREE');

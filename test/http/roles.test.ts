@@ -2,9 +2,7 @@
  * Which role may call which operation with a session, for every operation of the program: a new operation is covered as soon as it is in the
  * list. And what a session shares with a key, and what it does not: charges, limits, origins.
  */
-import { scryptSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DeriveKey } from '../../src/accounts/password.ts';
 import { balanceId } from '../../src/accounts/pools.ts';
 import { ROLES, type Role } from '../../src/accounts/roles.ts';
 import { OPERATIONS } from '../../src/http/operations/index.ts';
@@ -12,7 +10,6 @@ import { patternsOf, type Route } from '../../src/http/routes.ts';
 import { EXCHANGE, openWorld, type World } from './world.ts';
 
 const PASSWORD = 'correct horse battery';
-const cheap: DeriveKey = async ({ password, salt, bytes }) => scryptSync(password, salt, bytes, { N: 2 });
 
 /** Changes that every person makes for themselves. */
 const OWN_CHANGES = new Set([
@@ -89,7 +86,7 @@ describe.each(['uws', 'node'] as const)('sessions in place of keys on %s', (back
   const dataOf = ({ text }: { text: string }) => JSON.parse(text).data;
 
   beforeAll(async () => {
-    world = await openWorld({ backend, derive: cheap });
+    world = await openWorld({ backend });
     const people = world.access.people();
     accountId = (await people.create('owner@example.org', PASSWORD, 'FREE')).id;
     await world.access.keys.setOperator(accountId, true);

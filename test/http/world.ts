@@ -45,6 +45,7 @@ import { createTransactionSearch } from '../../src/screening/transaction-search.
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { type OpenedBillingOptions, openedBilling } from '../billing/opened.ts';
 import { backendHere } from '../setup/backend.ts';
+import { cheapPasswords } from '../setup/cheap-passwords.ts';
 import { sleep } from '../support/wait.ts';
 import { worldNames } from './world-names.ts';
 import { worldOperator } from './world-operator.ts';
@@ -559,7 +560,7 @@ export interface WorldOptions extends Partial<HttpOptions> {
   readonly people?: { readonly registration: 'open'; readonly mailer: Mailer };
   /** Default: those of the program. */
   readonly plans?: Plans;
-  /** Default: passwords as expensive as in the program. */
+  /** Default: passwords that cost nothing. In the program, one takes a fifth of a second of a core. */
   readonly derive?: DeriveKey;
   /** Payments of single requests, over the accounts of the world. Default: none. */
   readonly payPerCall?: (access: Access) => PayPerCall | null;
@@ -588,7 +589,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
       ...parts,
       mailer: people?.mailer ?? null,
       ...(options.plans === undefined ? {} : { plans: options.plans }),
-      ...(options.derive === undefined ? {} : { derive: options.derive }),
+      derive: options.derive ?? cheapPasswords,
     },
   );
   const access = options.isGateLate === true ? { ...embedded, gate: late(embedded.gate) } : embedded;
