@@ -7,13 +7,13 @@ import { openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
-import { newWorld } from '../e2e/program.ts';
+import { newEmptyWorld } from '../e2e/program.ts';
 
 const ADDRESS = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
 const CALLS = 15;
 
 describe('a server on a full disk', () => {
-  const world = newWorld();
+  const world = newEmptyWorld();
   afterAll(() => world.end());
 
   it('serves free requests, fails charged ones without a charge, and stops cleanly', async () => {

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { newWorld, type World } from '../e2e/program.ts';
+import { newEmptyWorld, type World } from '../e2e/program.ts';
 
 const OWN = '0x00000000000000000000000000000000a55a0007';
 const FBI = '1F1tAaz5x1HUXrCNLbtMDqcw6o5GNn4xqX';
@@ -16,7 +16,7 @@ interface LookedUp {
 describe('import and index build without serve', () => {
   let world: World;
   beforeEach(() => {
-    world = newWorld();
+    world = newEmptyWorld();
   });
   afterEach(() => world.end());
 

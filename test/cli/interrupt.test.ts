@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { writePowerLawCsv } from '../../scripts/power-law-graph.ts';
 import { projectRoot } from '../../src/base/paths.ts';
-import { newWorld, type World } from '../e2e/program.ts';
+import { newEmptyWorld, type World } from '../e2e/program.ts';
 
 const PROGRAM = join(projectRoot, 'dist', 'src', 'main.js');
 
@@ -16,7 +16,7 @@ let world: World;
 let store: string;
 const started: ChildProcess[] = [];
 beforeAll(async () => {
-  world = newWorld();
+  world = newEmptyWorld();
   store = join(world.folder, 'store');
   expect((await world.run(['keys', 'create', '--name', 'one'])).code).toBe(0);
 });

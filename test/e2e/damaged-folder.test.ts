@@ -13,7 +13,7 @@ import { readInstallation } from '../../src/state/installation-record.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
 import { verifyFolder } from '../../src/state/verify-folder.ts';
 import { address, UNI, type UsedFolder, useFolder } from '../setup/used-folder.ts';
-import { newWorld, type World } from './program.ts';
+import { newEmptyWorld, type World } from './program.ts';
 
 const LONG = process.env.ASSAY_TEST_LONG === '1';
 const HARMS = ['flipped', 'cut', 'emptied', 'zeroed'] as const;
@@ -56,7 +56,7 @@ describe('a used state folder', () => {
       .sort();
 
   beforeAll(async () => {
-    world = newWorld();
+    world = newEmptyWorld();
     store = join(world.folder, 'store');
     sound = join(world.folder, 'sound');
     used = await useFolder(world);

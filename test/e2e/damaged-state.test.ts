@@ -2,7 +2,7 @@
 import { cpSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { newWorld, type World } from './program.ts';
+import { newEmptyWorld, type World } from './program.ts';
 
 const TRANSFERS = Array.from({ length: 3000 }, (_, index) =>
   JSON.stringify({
@@ -23,7 +23,7 @@ describe('startup with damaged state', () => {
   const at = (path: string): string => join(store, path);
 
   beforeAll(async () => {
-    world = newWorld();
+    world = newEmptyWorld();
     store = join(world.folder, 'store');
     const server = await world.serve();
     await server.stop();

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
-import { newWorld, type World } from './program.ts';
+import { newEmptyWorld, type World } from './program.ts';
 
 const worlds: World[] = [];
 afterEach(async () => {
@@ -20,7 +20,7 @@ function spoilt(world: World, file: string): void {
 }
 
 function fresh(): World {
-  const world = newWorld();
+  const world = newEmptyWorld();
   worlds.push(world);
   return world;
 }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TOKEN_PREFIX } from '../../src/accounts/key-token.ts';
 import { shippedData } from '../../src/base/paths.ts';
 import { type ListServer, startListServer } from '../setup/list-server.ts';
-import { ask, newWorld, type RunningServer, type World } from './program.ts';
+import { ask, newEmptyWorld, type RunningServer, type World } from './program.ts';
 
 const BINANCE = '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';
 const LAZARUS = '0x098B716B8Aaf21512996dC57EB0615e2383E2f96';
@@ -15,7 +15,7 @@ describe('the first start', () => {
   let world: World;
   let server: RunningServer;
   beforeAll(async () => {
-    world = newWorld();
+    world = newEmptyWorld();
     server = await world.serve();
   });
   afterAll(() => world.end());
@@ -168,7 +168,7 @@ describe('the first start', () => {
 });
 
 describe('the command line', () => {
-  const world = newWorld();
+  const world = newEmptyWorld();
   afterAll(() => world.end());
 
   it.each([
@@ -206,7 +206,7 @@ describe('the command line', () => {
 });
 
 describe('bulk', () => {
-  const world = newWorld();
+  const world = newEmptyWorld();
   beforeAll(async () => {
     const files = ['sanctioned', 'exchanges'].map((name) => shippedData('seed', `${name}.ndjson`));
     const imported = await world.run(['import', 'seed', ...files]);
@@ -251,7 +251,7 @@ describe('bulk', () => {
 });
 
 describe('a refresh from a mirror', () => {
-  const world = newWorld();
+  const world = newEmptyWorld();
   let mirror: ListServer;
   beforeAll(async () => {
     mirror = await startListServer();

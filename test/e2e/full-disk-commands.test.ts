@@ -14,7 +14,7 @@ import { bech32Address } from '../graph/cluster/addresses.ts';
 import { freePort } from '../setup/free-port.ts';
 import { type ListServer, serve, startListServer } from '../setup/list-server.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
-import { newWorld, type World } from './program.ts';
+import { newEmptyWorld, type World } from './program.ts';
 
 /** The short suite skips commands that share the code path of another one in this table, or build more than their case is worth. */
 const LONG = process.env.ASSAY_TEST_LONG === '1';
@@ -201,7 +201,7 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
   }
 
   beforeAll(async () => {
-    world = newWorld();
+    world = newEmptyWorld();
     disk = smallDisk('tmpfs', MIB);
     store = join(disk.path, 'store');
     inputs = join(world.folder, 'inputs');

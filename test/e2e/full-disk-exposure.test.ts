@@ -6,7 +6,7 @@ import { currentSnapshot } from '../../src/labels/index/folder.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
 import { type DiskKind, type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
 import { sleep } from '../support/wait.ts';
-import { ask, newWorld, type RunningServer, type World } from './program.ts';
+import { ask, newEmptyWorld, type RunningServer, type World } from './program.ts';
 
 /** Sanctioned in the shipped data. */
 const LAZARUS = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
@@ -79,7 +79,7 @@ async function onDisk(
   what: 'exposure' | 'store',
   work: (world: World, disk: SmallDisk) => Promise<void>,
 ): Promise<void> {
-  const world = newWorld();
+  const world = newEmptyWorld();
   const disk = smallDisk(kind, 64);
   try {
     const store = join(world.folder, 'store');

@@ -9,7 +9,7 @@ import { openEnvironment } from '../../src/state/lmdb.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
 import { sleep } from '../support/wait.ts';
-import { type Answer, ask, askOnce, newWorld, type RunningServer, type World } from './program.ts';
+import { type Answer, ask, askOnce, newEmptyWorld, type RunningServer, type World } from './program.ts';
 
 const refusal = smallDiskRefusal('tmpfs');
 const ADDRESS = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
@@ -28,7 +28,7 @@ describe.skipIf(refusal !== null || !hasRedis)('a node whose replicas are on a f
     redis = await startRedis();
     disk = smallDisk('tmpfs', 48);
     store = join(disk.path, 'store');
-    worlds = [newWorld(), newWorld()];
+    worlds = [newEmptyWorld(), newEmptyWorld()];
     environment = {
       ASSAY_REDIS_URL: redis.url,
       ASSAY_WORKERS: '1',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ACCOUNTS, type Anvil, hasAnvil, startAnvil } from '../setup/anvil.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
-import { newWorld, type Outcome, type World } from './program.ts';
+import { newEmptyWorld, type Outcome, type World } from './program.ts';
 
 const refusal = smallDiskRefusal('tmpfs');
 const BLOCKS = 24;
@@ -19,7 +19,7 @@ describe.skipIf(refusal !== null || !hasAnvil)('watch --ingest on a full disk', 
   beforeAll(async () => {
     anvil = await startAnvil();
     disk = smallDisk('tmpfs', 32);
-    world = newWorld();
+    world = newEmptyWorld();
     for (let n = 1; n <= BLOCKS; n++) {
       const to = `0x${(0x1000 + n).toString(16).padStart(40, '0')}`;
       await anvil.send({ from: FROM, to, value: 1n });

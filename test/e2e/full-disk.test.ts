@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openEnvironment } from '../../src/state/lmdb.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
-import { newWorld, type RunningServer, type World } from './program.ts';
+import { newEmptyWorld, type RunningServer, type World } from './program.ts';
 
 const ADDRESS = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
 const MIB = 48;
@@ -152,7 +152,7 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
       async function inWorld(
         work: (world: World, disk: SmallDisk, store: string) => Promise<void>,
       ): Promise<void> {
-        const world = newWorld();
+        const world = newEmptyWorld();
         const disk = smallDisk(kind, MIB);
         try {
           await work(world, disk, join(disk.path, 'store'));

@@ -3,7 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PROGRAM } from '../setup/program-path.ts';
+import { prepareFolder } from '../setup/prepared-folder.ts';
+import { PROGRAM, SHIPPED_PROGRAM } from '../setup/program-path.ts';
 import { sleep, until as untilMet } from '../support/wait.ts';
 
 export interface Outcome {
@@ -46,12 +47,25 @@ function storedKey(out: string): string {
 const isRefusedForAMoment = ({ code, err }: Outcome): boolean =>
   code === 1 && err.includes('has not heard from Redis for a second');
 
+/** Commands that build the shipped labels and names if there are none, or read them. */
+const BUILDERS: ReadonlySet<string> = new Set(['serve', 'import', 'index', 'labels', 'sync']);
+
 /**
- * Creates a world: a folder of state of its own, without a network.
+ * Creates a world: a folder of state of its own, without a network. Its first server or command finds the labels and names that ship built
+ * already, unless the shipped program runs or the node pulls them from another one.
  *
  * @param program - the built program that its commands and servers run
  */
 export function newWorld(program: string = PROGRAM): World {
+  return createWorld(program, program !== SHIPPED_PROGRAM);
+}
+
+/** Creates a world for a test of a first start, or of a disk that becomes full in it: nothing is built. */
+export function newEmptyWorld(): World {
+  return createWorld(PROGRAM, false);
+}
+
+function createWorld(program: string, isPrepared: boolean): World {
   const folder = mkdtempSync(join(tmpdir(), 'assay-e2e-'));
   const running = new Set<ChildProcess>();
   const environmentWith = (more: Record<string, string> = {}): NodeJS.ProcessEnv => ({
@@ -63,6 +77,8 @@ export function newWorld(program: string = PROGRAM): World {
   });
 
   function start(args: readonly string[], environment: NodeJS.ProcessEnv): ChildProcess {
+    const pulls = environment.ASSAY_SNAPSHOT_FROM !== undefined;
+    if (isPrepared && !pulls && BUILDERS.has(args[0] ?? '')) prepareFolder(join(folder, 'store'));
     const child = spawn(process.execPath, [program, ...args], { env: environment, stdio: 'pipe' });
     running.add(child);
     child.on('exit', () => running.delete(child));
