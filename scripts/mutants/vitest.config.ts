@@ -4,6 +4,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import project from '../../vitest.config.ts';
 import { ORDER_VARIABLE } from './reporter.ts';
 
+// Each file has a process of its own, in which the functions that it calls are recorded.
+const { projects: _, ...test } = project.test ?? {};
+
 const order = (process.env[ORDER_VARIABLE] ?? '').split(',');
 const placeOf = (specification: TestSpecification): number =>
   order.findIndex((test) => specification.moduleId.endsWith(`/${test}`));
@@ -19,7 +22,7 @@ export default defineConfig({
   // node_modules is a link to the project's. The durations measured in this run must not be stored there.
   cacheDir: '.vite',
   test: {
-    ...project.test,
+    ...test,
     // A run differs from the one before by a single file: all other modules are read as they were compiled then.
     experimental: { fsModuleCache: true, fsModuleCachePath: '.vite/modules' },
     retry: 0,
