@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { brotliDecompressSync, constants, gunzipSync } from 'node:zlib';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildGuide, writeGuide } from '../../scripts/guide/build.ts';
@@ -13,7 +13,7 @@ import { openWorld, type World } from './world.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-guide-'));
 const files = buildGuide(projectRoot);
-writeGuide(files, folder);
+writeGuide(files, folder, constants.BROTLI_MIN_QUALITY);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const POLICY =
