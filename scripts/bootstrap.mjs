@@ -13,10 +13,17 @@ import { isInstalled } from './installed.mjs';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const tool = (name) => join(root, 'node_modules', name);
 
-/** Runs a program and exits if it fails. Forwards signals to it, so that no child process outlives this one. */
+/** Programs that run now. */
+const running = new Set();
+
+/**
+ * Runs a program and exits if it fails. Forwards signals to it, and ends the others that run if it fails, so that no child process outlives
+ * this one.
+ */
 function run(command, args, options = {}) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { cwd: root, stdio: 'inherit', ...options });
+    running.add(child);
     const pass = (signal) => child.kill(signal);
     for (const signal of SIGNALS) process.on(signal, pass);
     child.on('error', (error) => {
@@ -24,8 +31,12 @@ function run(command, args, options = {}) {
       process.exit(1);
     });
     child.on('exit', (code, signal) => {
+      running.delete(child);
       for (const each of SIGNALS) process.off(each, pass);
-      if (signal !== null || code !== 0) process.exit(code ?? 1);
+      if (signal !== null || code !== 0) {
+        for (const other of running) other.kill();
+        process.exit(code ?? 1);
+      }
       resolve();
     });
   });
@@ -76,21 +87,10 @@ async function build() {
   writeFileSync(mark, '');
 }
 
-/**
- * Builds the dashboard.
- *
- * @param isRequired - false: the API starts without it, for example if the registry of packages cannot be reached
- */
-function dashboard(isRequired) {
-  if (buildDashboard(note, isRequired)) return;
-  note('the dashboard could not be built');
-  if (isRequired) process.exit(1);
-}
-
 async function runTests(args) {
   await install();
-  await build();
-  dashboard(true);
+  // The dashboard needs nothing of the other build, and each of them uses one core.
+  await Promise.all([build(), run(process.execPath, ['scripts/dashboard.mjs'])]);
   const environment = { ...process.env, ASSAY_TEST_PREBUILT: '1' };
   await run(process.execPath, [tool('vitest/vitest.mjs'), 'run', ...args], { env: environment });
 }
@@ -111,7 +111,8 @@ const commands = {
   start: async (args) => {
     await install();
     await build();
-    dashboard(false);
+    // The API starts without it, for example if the registry of packages cannot be reached.
+    if (!buildDashboard(note)) note('the dashboard could not be built');
     await run(process.execPath, ['dist/src/main.js', 'serve', ...args], {
       env: { ...MEMORY, ...process.env },
     });
