@@ -4,9 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { projectRoot } from '../../src/base/paths.ts';
-
-const PROGRAM = join(projectRoot, 'dist', 'src', 'main.js');
+import { PROGRAM } from '../setup/program-path.ts';
 
 let folder: string;
 beforeAll(() => {
