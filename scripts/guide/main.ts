@@ -2,4 +2,4 @@
 import { builtGuide, projectRoot } from '../../src/base/paths.ts';
 import { buildGuide, writeGuide } from './build.ts';
 
-writeGuide(buildGuide(projectRoot), builtGuide);
+await writeGuide(buildGuide(projectRoot), builtGuide);

@@ -13,7 +13,7 @@ import { openWorld, type World } from './world.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-guide-'));
 const files = buildGuide(projectRoot);
-writeGuide(files, folder, constants.BROTLI_MIN_QUALITY);
+await writeGuide(files, folder, constants.BROTLI_MIN_QUALITY);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const POLICY =
