@@ -5,12 +5,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
-/** A file with one of these replaces what other files use, or measures the process that it runs in. */
+/** A file with one of these replaces what other files use, or measures the process that it runs in. Another file says so in a comment. */
 const ALONE = new RegExp(
   [
     String.raw`\bvi\s*\.\s*(?:mock|doMock|hoisted|stubGlobal|stubEnv|useFakeTimers|setSystemTime|spyOn|resetModules)\b`,
     String.raw`\bprocess\s*\.\s*(?:memoryUsage|cpuUsage|getActiveResourcesInfo|chdir|umask|on|once)\b`,
     String.raw`\bglobalThis\s*\.\s*\w+\s*=[^=]|\bprocess\s*\.\s*env\s*\.\s*\w+\s*=[^=]|delete process\.env`,
+    'needs a process of its own',
     String.raw`\bmonitorEventLoopDelay\b|/proc/self/fd|\bcollectGarbage\b`,
   ].join('|'),
 );

@@ -23,6 +23,7 @@ describe('a process of its own', () => {
     ['measures the heap', 'const before = process.memoryUsage().heapUsed;'],
     ['counts timers', 'process.getActiveResourcesInfo();'],
     ['counts open files', "readdirSync('/proc/self/fd');"],
+    ['asks for it', '/** It needs a process of its own. */'],
     ['changes the environment', "process.env.ASSAY_PORT = '1';"],
   ])('has a file that %s', (_, line) => {
     writeFileSync(join(root, 'test', 'inner', 'one.test.ts'), line);

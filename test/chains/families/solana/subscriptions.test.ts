@@ -1,4 +1,7 @@
-/** The WebSocket of a Solana node: slots for following the chain, and logs for addresses with a fetched history. */
+/**
+ * The WebSocket of a Solana node: slots for following the chain, and logs for addresses with a fetched history. It needs a process of its own,
+ * because the official library must find its WebSocket client when it is loaded first.
+ */
 import '../../../setup/solana-connection.ts';
 
 import { mkdtempSync, rmSync } from 'node:fs';
