@@ -553,7 +553,7 @@ EvidenceClass = Literal[
 ]
 
 EvidenceTransactionRole = Literal[
-    "RECEIVED", "FORWARDED", "FUNDED", "CREATED", "FROZEN", "UNFROZEN", "DESTROYED",
+    "RECEIVED", "FORWARDED", "FUNDED", "CREATED", "FROZEN", "UNFROZEN", "DESTROYED", "STAKED", "MINED",
 ]
 
 ExchangeRegistrationStatus = Literal[
@@ -1005,6 +1005,8 @@ class Attribution(Model):
     chain: ChainId
     labels: List[Label]
     findings: List[AttributionFinding]
+    #: Null if the operator does not dispute the labels of the address.
+    dispute: Optional[LabelDispute]
     #: ISO time up to which transfers were judged; null if the rules never ran on the chain.
     judged_at: Optional[str]
     #: Version of the label snapshot of this response.
@@ -1015,6 +1017,7 @@ class Attribution(Model):
         ("chain", "chain", None, True),
         ("labels", "labels", ["Label"], True),
         ("findings", "findings", ["AttributionFinding"], True),
+        ("dispute", "dispute", "LabelDispute", True),
         ("judgedAt", "judged_at", None, True),
         ("dataVersion", "data_version", None, True),
     )
@@ -1038,7 +1041,8 @@ class AttributionFinding(Model):
     #: Source of the labels of the rule.
     source: str
     #: LABELLED: enough for a label, which the next index has. INSUFFICIENT: not enough. ENDED: taken back on chain.
-    status: Literal["LABELLED", "INSUFFICIENT", "ENDED"]
+    #: DISPUTED: enough, but the operator disputes the labels of the address.
+    status: Literal["LABELLED", "INSUFFICIENT", "ENDED", "DISPUTED"]
     entity_id: Optional[str]
     entity_name: Optional[str]
     confidence: Optional[float]
@@ -2463,7 +2467,8 @@ class EntitySummary(Model):
 class EvidenceTransaction(Model):
     """EvidenceTransaction of the API."""
 
-    #: RECEIVED and FORWARDED belong together: a payment in, and the payment that passed it on.
+    #: RECEIVED and FORWARDED belong together: a payment in, and the payment that passed it on. STAKED: a deposit for a
+    #: validator whose withdrawals the address gets. MINED: a block whose coinbase pays only the address.
     role: EvidenceTransactionRole
     tx_hash: str
     #: Height of the block.
@@ -3846,6 +3851,87 @@ class LabelConflict(Model):
 
 
 @dataclass
+class LabelDispute(Model):
+    """A decision of the operator that the labels of the address are wrong. An own label comes first, and the rules
+    give the address none.
+    """
+
+    #: Why the labels are wrong.
+    reason: str
+    #: ISO time.
+    disputed_at: str
+    #: Entity of the own label that holds instead.
+    entity_id: str
+    name: str
+    #: Category of the entity.
+    category: Category
+    threat_level: ThreatLevel
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("reason", "reason", None, True),
+        ("disputedAt", "disputed_at", None, True),
+        ("entityId", "entity_id", None, True),
+        ("name", "name", None, True),
+        ("category", "category", None, True),
+        ("threatLevel", "threat_level", None, True),
+    )
+
+
+@dataclass
+class LabelReport(Model):
+    """What an account says is wrong with the labels of an address."""
+
+    #: Id of the report.
+    id: str
+    #: Chain identifier, in upper case in every answer.
+    chain: ChainId
+    address: str
+    #: Source of the reported labels; null: all labels of the address.
+    source: Optional[str]
+    reason: str
+    #: OPEN until the operator has decided.
+    state: Literal["OPEN", "ACCEPTED", "REJECTED"]
+    #: ISO time.
+    filed_at: str
+    #: ISO time; null while the report is open.
+    decided_at: Optional[str]
+    #: The operator’s words for the decision.
+    note: Optional[str]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("id", "id", None, True),
+        ("chain", "chain", None, True),
+        ("address", "address", None, True),
+        ("source", "source", None, True),
+        ("reason", "reason", None, True),
+        ("state", "state", None, True),
+        ("filedAt", "filed_at", None, True),
+        ("decidedAt", "decided_at", None, True),
+        ("note", "note", None, True),
+    )
+
+
+@dataclass
+class LabelReportList(Model):
+    """Newest first."""
+
+    reports: List[LabelReport]
+    #: Rows of a page, as requested.
+    limit: int
+    #: Whether a next page exists. A page may be short although it does.
+    has_more: bool
+    #: Pass it as `cursor` for the next page; null at the end.
+    next_cursor: Optional[Cursor]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("reports", "reports", ["LabelReport"], True),
+        ("limit", "limit", None, True),
+        ("hasMore", "has_more", None, True),
+        ("nextCursor", "next_cursor", None, True),
+    )
+
+
+@dataclass
 class LabelSource(Model):
     """A dataset of the current snapshot."""
 
@@ -4355,6 +4441,21 @@ class OneKey(Model):
 
 
 @dataclass
+class OneLabelReport(Model):
+    """OneLabelReport of the API."""
+
+    #: What an account says is wrong with the labels of an address.
+    report: LabelReport
+    #: False: the account has an open report on the same labels, which is returned.
+    is_new: bool
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("report", "report", "LabelReport", True),
+        ("isNew", "is_new", None, True),
+    )
+
+
+@dataclass
 class OnePerson(Model):
     """OnePerson of the API."""
 
@@ -4492,6 +4593,66 @@ class OperatorImports(Model):
         ("dataLeftOut", "data_left_out", None, True),
         ("runs", "runs", ["Run"], True),
         ("syncEveryHours", "sync_every_hours", None, True),
+    )
+
+
+@dataclass
+class OperatorLabelReport(Model):
+    """OperatorLabelReport of the API."""
+
+    #: Id of the report.
+    id: str
+    #: Chain identifier, in upper case in every answer.
+    chain: ChainId
+    address: str
+    #: Source of the reported labels; null: all labels of the address.
+    source: Optional[str]
+    reason: str
+    #: OPEN until the operator has decided.
+    state: Literal["OPEN", "ACCEPTED", "REJECTED"]
+    #: ISO time.
+    filed_at: str
+    #: ISO time; null while the report is open.
+    decided_at: Optional[str]
+    #: The operator’s words for the decision.
+    note: Optional[str]
+    #: The account that filed it.
+    account_id: str
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("id", "id", None, True),
+        ("chain", "chain", None, True),
+        ("address", "address", None, True),
+        ("source", "source", None, True),
+        ("reason", "reason", None, True),
+        ("state", "state", None, True),
+        ("filedAt", "filed_at", None, True),
+        ("decidedAt", "decided_at", None, True),
+        ("note", "note", None, True),
+        ("accountId", "account_id", None, True),
+    )
+
+
+@dataclass
+class OperatorLabelReports(Model):
+    """Newest first."""
+
+    reports: List[OperatorLabelReport]
+    #: Open reports of all accounts.
+    open: int
+    #: Rows of a page, as requested.
+    limit: int
+    #: Whether a next page exists. A page may be short although it does.
+    has_more: bool
+    #: Pass it as `cursor` for the next page; null at the end.
+    next_cursor: Optional[Cursor]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("reports", "reports", ["OperatorLabelReport"], True),
+        ("open", "open", None, True),
+        ("limit", "limit", None, True),
+        ("hasMore", "has_more", None, True),
+        ("nextCursor", "next_cursor", None, True),
     )
 
 
@@ -8115,6 +8276,16 @@ _OPERATOR_IMPORTS = _Operation(
     True,
     result="OperatorImports",
 )
+_OPERATOR_LABEL_REPORTS = _Operation(
+    "operatorLabelReports",
+    "GET",
+    "/operator/label-reports",
+    True,
+    "session",
+    True,
+    result="OperatorLabelReports",
+    items="reports",
+)
 _METRICS = _Operation("metrics", "GET", "/metrics", True, "none", True, result="text")
 _OPENAPI = _Operation("openapi", "GET", "/openapi.json", False, "none", True, has_envelope=False)
 _DOCS = _Operation("docs", "GET", "/docs", False, "none", True, result="text")
@@ -8145,6 +8316,25 @@ _ATTRIBUTION = _Operation(
     "either",
     True,
     result="Attribution",
+)
+_REPORT_LABEL = _Operation(
+    "reportLabel",
+    "POST",
+    "/address/{chain}/{address}/reports",
+    True,
+    "either",
+    False,
+    result="OneLabelReport",
+)
+_LABEL_REPORTS = _Operation(
+    "labelReports",
+    "GET",
+    "/label-reports",
+    True,
+    "either",
+    True,
+    result="LabelReportList",
+    items="reports",
 )
 _SCREEN = _Operation("screen", "POST", "/screen", True, "either", True, result="EntityLabelSet")
 _SCREEN_BULK = _Operation("screenBulk", "POST", "/screen/bulk", True, "either", True, result="BulkResult")
@@ -8640,6 +8830,30 @@ class OperatorResource(_Resource):
         """
         return self._client._call(_OPERATOR_IMPORTS, _Options(timeout, max_retries))
 
+    def label_reports(
+        self,
+        *,
+        state: Optional[Literal["OPEN", "ACCEPTED", "REJECTED"]] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Page[OperatorLabelReports, OperatorLabelReport]:
+        """Reports on labels by all accounts.
+
+        Newest first. `assay labels decide` decides a report, and `assay labels dispute` corrects the labels. For
+        owners and analysts of an operator account. Needs a session of an owner or analyst. An error is never charged.
+
+        :param state: Only reports in this state.
+        :param limit: Rows of a page. Default 50.
+        :param cursor: The `nextCursor` of the previous page.
+        """
+        return self._client._call(
+            _OPERATOR_LABEL_REPORTS,
+            _Options(timeout, max_retries),
+            query={"state": state, "limit": limit, "cursor": cursor},
+        )
+
 
 class EntityResource(_Resource):
     """Operations of `client.entity`."""
@@ -8745,6 +8959,58 @@ class LabelsResource(_Resource):
             _ATTRIBUTION,
             _Options(timeout, max_retries),
             path={"chain": chain, "address": address},
+        )
+
+    def report(
+        self,
+        chain: str,
+        address: str,
+        *,
+        reason: str,
+        source: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> OneLabelReport:
+        """Report a wrong label.
+
+        Files a report for the operators of the service, who decide it. It changes no label. While the account has an
+        open report on the same labels, that one is returned. Needs a key with the permission `intel`, or a session of
+        an owner or analyst. An error is never charged.
+
+        :param chain: Chain of the address.
+        :param address: The address.
+        :param reason: What is wrong with the labels, without control characters.
+        :param source: Source of the labels that are wrong. Default: all labels of the address.
+        """
+        return self._client._call(
+            _REPORT_LABEL,
+            _Options(timeout, max_retries),
+            path={"chain": chain, "address": address},
+            body={"reason": reason, "source": NOT_GIVEN if source is None else source},
+        )
+
+    def list_reports(
+        self,
+        *,
+        state: Optional[Literal["OPEN", "ACCEPTED", "REJECTED"]] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> Page[LabelReportList, LabelReport]:
+        """Reports on labels by the account.
+
+        Newest first, with the decisions of the operators. Needs a key with the permission `intel`, or a session. An
+        error is never charged.
+
+        :param state: Only reports in this state.
+        :param limit: Rows of a page. Default 50.
+        :param cursor: The `nextCursor` of the previous page.
+        """
+        return self._client._call(
+            _LABEL_REPORTS,
+            _Options(timeout, max_retries),
+            query={"state": state, "limit": limit, "cursor": cursor},
         )
 
     def screen(
