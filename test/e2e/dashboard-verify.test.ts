@@ -1,5 +1,9 @@
 /** The page that verifies receipts, in Chromium: without an account, and after its server has stopped. */
 import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumProgram } from '../setup/chromium.ts';
 import { type DashboardBrowser, openDashboardBrowser } from './dashboard-browser.ts';
@@ -18,6 +22,8 @@ describe.runIf(chromiumProgram !== null)('the page that verifies receipts', () =
   let browser: DashboardBrowser;
   /** A receipt of the server. */
   let genuine = '';
+  /** The keys of the server, and the page as a file. */
+  let [jwks, savedPage] = ['', ''];
 
   beforeAll(async () => {
     world = newWorld();
@@ -109,6 +115,9 @@ describe.runIf(chromiumProgram !== null)('the page that verifies receipts', () =
     await browser.check('verify', 'Verify a receipt');
     const keys = page.getByLabel('Keys of the issuer (JWKS)', { exact: true });
     await expect.poll(() => keys.inputValue()).toContain('Ed25519');
+    jwks = await keys.inputValue();
+    const link = page.getByRole('link', { name: 'Save this page as a file' });
+    savedPage = await get((await link.getAttribute('href')) ?? '');
     const before = browser.requests.length;
     await server.stop();
 
@@ -148,6 +157,48 @@ describe.runIf(chromiumProgram !== null)('the page that verifies receipts', () =
     expect(await page.evaluate('globalThis.violations')).toEqual([]);
     expect(browser.faults).toEqual([]);
   }, 240_000);
+
+  it('can be saved as a file, which verifies without any server and connects to none', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'assay-saved-page-'));
+    const page = await browser.context.newPage();
+    try {
+      const path = join(folder, 'assay-verify.html');
+      writeFileSync(path, savedPage);
+      const requests: string[] = [];
+      page.on('request', (request) => requests.push(request.url()));
+      const faults: string[] = [];
+      page.on('pageerror', (error) => faults.push(String(error)));
+      page.on('console', (message) => {
+        if (message.type() === 'error') faults.push(message.text());
+      });
+      await browser.context.setOffline(true);
+      const address = pathToFileURL(path).href;
+      await page.goto(`${address}#01m850a8tp62xqzfebm8b3gkf5`);
+      await page.getByRole('note').getByText('cannot be fetched').waitFor();
+      await page.goto('about:blank');
+      await page.goto(address);
+      const verify = async (text: string): Promise<void> => {
+        await page.getByLabel('Receipt', { exact: true }).fill(text);
+        await page.getByLabel('Keys of the issuer (JWKS)', { exact: true }).fill(jwks);
+        await page.getByRole('button', { name: 'Verify' }).click();
+      };
+      await verify(genuine);
+      await page.getByRole('status').getByText('The receipt is genuine.').waitFor();
+      await verify(`${genuine.slice(0, -8)}AAAAAAAA`);
+      await page.getByRole('alert').getByText('jws: the signature is not valid.').waitFor();
+      expect(requests.filter((url) => !url.startsWith(address) && url !== 'about:blank')).toEqual([]);
+      // Its policy permits no connection, whatever its script does.
+      expect(await page.evaluate(`fetch('http://127.0.0.1:9/').then(() => 'sent', () => 'refused')`)).toBe(
+        'refused',
+      );
+      expect(faults.filter((text) => !text.includes('127.0.0.1:9'))).toEqual([]);
+      expect(savedPage).toContain('MIT');
+    } finally {
+      await browser.context.setOffline(false);
+      await page.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }, 120_000);
 
   it('verifies a receipt and its proof in 5 ms', async () => {
     const { page } = browser;

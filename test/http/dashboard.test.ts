@@ -27,6 +27,7 @@ describe.each(['uws', 'node'] as const)('the dashboard on %s', (backend) => {
     expect(files.filter(({ isImmutable }) => isImmutable).length).toBeGreaterThan(5);
     expect(files.filter(({ isImmutable }) => !isImmutable).map(({ path }) => path)).toEqual([
       '/assets/licences.txt',
+      '/verify-saved.html',
     ]);
     for (const { path, contentType, isImmutable } of files) {
       const answers = await Promise.all([

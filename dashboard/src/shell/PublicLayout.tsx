@@ -1,19 +1,11 @@
-/** The frame of the pages for people who are not logged in. */
+/** The route of the pages for people who are not logged in. */
 import { Outlet } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { Preferences } from './Preferences.tsx';
+import { PublicFrame } from './PublicFrame.tsx';
 
-/** A narrow column in the middle. */
-export function PublicLayout(): ReactNode {
-  return (
-    <div className="public">
-      <header className="public-brand">Assay</header>
-      <main>
-        <Outlet />
-      </main>
-      <footer>
-        <Preferences />
-      </footer>
-    </div>
-  );
-}
+/** The page of the route in its frame. */
+export const PublicLayout = (): ReactNode => (
+  <PublicFrame>
+    <Outlet />
+  </PublicFrame>
+);

@@ -19,6 +19,11 @@ import { Page } from '../../ui/Page.tsx';
 import { type Checked, checkPasted, type Pasted, PastedError, type PastedField } from './check.ts';
 import { codeOf, fetchReceipt, type ReceiptCode } from './code.ts';
 
+/** Whether the page was saved as a file: it has no server then, and its policy lets it connect to none. */
+const IS_SAVED = location.protocol === 'file:';
+/** The page as one file, which build.mjs writes. */
+const SAVED_PAGE = '/verify-saved.html';
+
 /** Larger files are no receipts: an answer has 300 KB at most. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 const TEXT_ROWS = 5;
@@ -146,8 +151,8 @@ function useCode(onFetched: (jws: string) => void): OpenedCode | null {
   }, []);
   useEffect(() => {
     const code = codeOf(fragment);
-    setOpened(code && { code, state: 'fetching' });
-    if (code === null) return;
+    setOpened(code && { code, state: IS_SAVED ? 'absent' : 'fetching' });
+    if (code === null || IS_SAVED) return;
     let isGone = false;
     void fetchReceipt(code.id).then((jws) => {
       if (isGone) return;
@@ -187,6 +192,7 @@ export function VerifyPage(): ReactNode {
   );
   // The keys of this installation, for the usual case. Whoever checks a receipt of another one pastes its keys.
   useEffect(() => {
+    if (IS_SAVED) return;
     fetch('/.well-known/jwks.json')
       .then((response) => (response.ok ? response.text() : ''))
       .then((jwks) => setPasted((before) => (before.jwks === '' ? { ...before, jwks } : before)))
@@ -211,6 +217,13 @@ export function VerifyPage(): ReactNode {
     <Page title={t('verify.title')}>
       <form className="card form" onSubmit={submit}>
         <p>{t('verify.help')}</p>
+        {IS_SAVED ? null : (
+          <p>
+            <a href={SAVED_PAGE} download="assay-verify.html">
+              {t('verify.save')}
+            </a>
+          </p>
+        )}
         {opened === null ? null : <p role="note">{t(CODE_TEXTS[opened.state], { id: opened.code.id })}</p>}
         {globalThis.crypto.subtle === undefined ? <p className="form-error">{t('verify.insecure')}</p> : null}
         <Paste
