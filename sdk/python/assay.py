@@ -8841,8 +8841,8 @@ class OperatorResource(_Resource):
     ) -> Page[OperatorLabelReports, OperatorLabelReport]:
         """Reports on labels by all accounts.
 
-        Newest first. `assay labels decide` decides a report, and `assay labels dispute` corrects the labels. For
-        owners and analysts of an operator account. Needs a session of an owner or analyst. An error is never charged.
+        Newest first. Reports are decided, and labels disputed, on the command line of the service. For owners and
+        analysts of an operator account. Needs a session of an owner or analyst. An error is never charged.
 
         :param state: Only reports in this state.
         :param limit: Rows of a page. Default 50.

@@ -16,7 +16,7 @@ export const operatorLabelReports = operation({
   response: OperatorLabelReports,
   summary: 'Reports on labels by all accounts',
   description:
-    'Newest first. `assay labels decide` decides a report, and `assay labels dispute` corrects the labels. For owners and analysts of an operator account.',
+    'Newest first. Reports are decided, and labels disputed, on the command line of the service. For owners and analysts of an operator account.',
   run({ services, call, query }) {
     requireOperator(call);
     const { labelReports } = services.useCases;
