@@ -1,9 +1,9 @@
 /** The server: starts the services of one node in named steps, and stops them. */
 
 import { join } from 'node:path';
-import type { AttributionKeeping } from '../attribution/start.ts';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import type { KeptThread } from '../base/kept-thread.ts';
 import type { Logger } from '../base/log.ts';
 import { endEach } from '../base/opened-once.ts';
 import { projectRoot } from '../base/paths.ts';
@@ -143,7 +143,7 @@ export class Server {
   readonly #stopped = new AbortController();
   #finishing: Promise<void> | null = null;
   #exposures: ExposureKeeping | null = null;
-  #attributions: AttributionKeeping | null = null;
+  #attributions: KeptThread | null = null;
   #refreshing: Refreshing | null = null;
 
   constructor(config: Config, roles: readonly Role[], deps: ServerDeps) {

@@ -2,13 +2,12 @@
  * The thread that keeps derived labels up to date. It follows the logs of chains, and runs the rules that read more (a whole log, a node, the
  * label store) in a child process, so that their memory is freed when it exits.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort } from 'node:worker_threads';
 import { systemClock } from '../base/clock.ts';
+import { CommandChild } from '../base/command-child.ts';
 import { createLogger, type LogLevel } from '../base/log.ts';
-import { lowerPriority } from '../base/priority.ts';
 import { endBehind } from '../base/threads.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { openTransferStore, type TransferStore } from '../graph/store.ts';
@@ -17,7 +16,6 @@ import { openSnapshotSet } from '../labels/index/snapshot-set.ts';
 import { hasAccounts } from './chains.ts';
 import { ChainFollower } from './follow-chain.ts';
 import { AttributionKeeper, TICK_MS } from './keeper.ts';
-
 import { type AttributionStore, attributionFileOf, openAttributionStore } from './store.ts';
 
 export interface AttributionThreadJob {
@@ -78,28 +76,7 @@ export function runAttributionThread(job: AttributionThreadJob): void {
   const log = createLogger({ level: job.logLevel });
   const labels = openSnapshotSet(job.snapshotsFolder, { log });
   const followers = new Followers(job, labels);
-  let child: ChildProcess | null = null;
-
-  const run = (chain: ChainId): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const [command, ...args] = job.runCommand as [string, ...string[]];
-      // The channel lets the child detect that this process has exited, so that it does not continue alone.
-      const started = spawn(command, [...args, chain], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
-      child = started;
-      // Requests have priority.
-      lowerPriority(started.pid, log);
-      let errors = '';
-      started.stderr?.on('data', (chunk: Buffer) => {
-        errors = (errors + chunk.toString()).slice(-2_000);
-      });
-      started.on('error', reject);
-      started.on('close', (code) => {
-        child = null;
-        if (code === 0) resolve();
-        else reject(new Error(`The rules of ${chain} ended with ${code}: ${errors.trim()}`));
-      });
-    });
-
+  const rules = new CommandChild(job.runCommand, log);
   const keeper = new AttributionKeeper(
     { intervalMs: job.intervalMs },
     {
@@ -107,7 +84,7 @@ export function runAttributionThread(job: AttributionThreadJob): void {
       log,
       followerOf: (chain) => followers.of(chain),
       readsLogs: (chain) => job.logChains.includes(chain),
-      run,
+      run: (chain) => rules.run(chain, `The rules of ${chain}`),
     },
   );
   const timer = setInterval(() => {
@@ -117,7 +94,7 @@ export function runAttributionThread(job: AttributionThreadJob): void {
   parentPort?.on('message', () => {
     clearInterval(timer);
     // A run is resumed by the next one, and labels come into force in its last step.
-    child?.kill('SIGTERM');
+    rules.kill('SIGTERM');
     void keeper
       .idle()
       .then(() => followers.close())

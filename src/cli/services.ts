@@ -10,7 +10,7 @@ import type { AttributionAnswer } from '../attribution/explain.ts';
 import type { ChainFollower } from '../attribution/follow-chain.ts';
 import type { LabelReport, ReportStore } from '../attribution/reports.ts';
 import type { AttributeOptions, AttributeReport } from '../attribution/run.ts';
-import type { AttributionKeeping } from '../attribution/start.ts';
+import type { KeptThread } from '../base/kept-thread.ts';
 import type { CryptoPayments } from '../billing/crypto/crypto-payments.ts';
 import type { Billing } from '../billing/service.ts';
 import type { AuthorizedPayments } from '../billing/x402/store.ts';
@@ -184,7 +184,7 @@ export interface AttributionServices {
     transfers: TransferStore,
   ): (Pick<ChainFollower, 'follow'> & { close(): Promise<void> }) | null;
   /** Keeps all chains up to date while a server runs; null if this machine pulls its labels. */
-  keep(): AttributionKeeping | null;
+  keep(): KeptThread | null;
   /** Returns all disputes, oldest first. */
   disputes(): readonly Dispute[];
   /** Stores a dispute. Throws the errors of `Disputes.add`. */

@@ -1,20 +1,14 @@
 /** Runs the keeper's thread for the server: starts it, restarts it if it exits, and stops it. */
 import { Worker } from 'node:worker_threads';
-import { messageOf } from '../base/errors.ts';
+import { type KeptThread, keepThread } from '../base/kept-thread.ts';
 import type { Logger } from '../base/log.ts';
 import { workerUrl } from '../base/paths.ts';
 import type { KeptIndex } from './keeper.ts';
 import type { ExposureThreadJob } from './thread.ts';
 
-/** Delay before a thread that exited is restarted. */
-const RESTART_MS = 10_000;
-/** Time after which a thread that does not stop is terminated; its index is consistent at any moment. */
-const STOP_MS = 5_000;
-
-export interface ExposureKeeping {
+export interface ExposureKeeping extends KeptThread {
   /** Returns the work on the index of each chain with stored transfers, as the thread last reported it. */
   kept(): readonly KeptIndex[];
-  stop(): Promise<void>;
 }
 
 /**
@@ -26,39 +20,14 @@ export function startExposureKeeping(
   job: ExposureThreadJob,
   { log }: { readonly log: Logger },
 ): ExposureKeeping {
-  let thread: Worker | null = null;
-  let restart: NodeJS.Timeout | undefined;
-  let isStopping = false;
   let kept: readonly KeptIndex[] = [];
-
-  const start = (): void => {
-    const started = new Worker(workerUrl('exposure'), { workerData: job, execArgv: [] });
-    thread = started;
-    started.on('error', (error) => log.error({ reason: messageOf(error) }, 'exposure thread failed'));
-    started.on('message', (message: readonly KeptIndex[]) => {
+  const newThread = (): Worker => {
+    const thread = new Worker(workerUrl('exposure'), { workerData: job, execArgv: [] });
+    thread.on('message', (message: readonly KeptIndex[]) => {
       kept = message;
     });
-    started.on('exit', () => {
-      thread = null;
-      if (isStopping) return;
-      restart = setTimeout(start, RESTART_MS);
-      restart.unref();
-    });
+    return thread;
   };
-  start();
-
-  return {
-    kept: () => kept,
-    async stop() {
-      isStopping = true;
-      clearTimeout(restart);
-      const running = thread;
-      if (running === null) return;
-      const ended = new Promise<void>((resolve) => running.once('exit', () => resolve()));
-      running.postMessage('stop');
-      const late = setTimeout(() => void running.terminate(), STOP_MS);
-      await ended;
-      clearTimeout(late);
-    },
-  };
+  const { stop } = keepThread(newThread, { name: 'exposure', log });
+  return { kept: () => kept, stop };
 }

@@ -2,15 +2,13 @@
  * The thread that keeps the exposure indexes up to date. It opens what it reads, and runs each build in a child process, so that the
  * memory of the build is freed when the process exits.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { parentPort } from 'node:worker_threads';
 import { systemClock } from '../base/clock.ts';
+import { CommandChild } from '../base/command-child.ts';
 import { createLogger, type LogLevel } from '../base/log.ts';
-import { lowerPriority } from '../base/priority.ts';
 import { endBehind } from '../base/threads.ts';
 import { loadBridges } from '../chains/bridges.ts';
 import { loadAssetFacts } from '../chains/known-assets.ts';
-import type { ChainId } from '../chains/registry.ts';
 import { loadTokenList } from '../chains/tokens.ts';
 import { openTransferStore } from '../graph/store.ts';
 import { loadTaxonomy } from '../labels/categories.ts';
@@ -42,27 +40,7 @@ export function runExposureThread(job: ExposureThreadJob): void {
   const freshness = openFreshness({ labelsFolder: job.labelsFolder });
   const policy = loadPolicy(loadTaxonomy().rows);
   const tokensFile = job.tokensFile ?? null;
-  let child: ChildProcess | null = null;
-
-  const build = (chain: ChainId): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const [command, ...args] = job.buildCommand as [string, ...string[]];
-      // The IPC channel lets the child detect that this process has exited for any reason, so that it does not continue alone.
-      const started = spawn(command, [...args, chain], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
-      child = started;
-      // Requests have priority over builds.
-      lowerPriority(started.pid, log);
-      let errors = '';
-      started.stderr?.on('data', (chunk: Buffer) => {
-        errors = (errors + chunk.toString()).slice(-2_000);
-      });
-      started.on('error', reject);
-      started.on('close', (code) => {
-        child = null;
-        if (code === 0) resolve();
-        else reject(new Error(`The exposure index build exited with ${code}: ${errors.trim()}`));
-      });
-    });
+  const builds = new CommandChild(job.buildCommand, log);
 
   const keeper = createExposureKeeper(
     { folder: job.folder, transfersFolder: job.transfersFolder },
@@ -84,7 +62,7 @@ export function runExposureThread(job: ExposureThreadJob): void {
         policyVersion: () => policy.version,
         tokensFile,
       }),
-      build,
+      build: (chain) => builds.run(chain, 'The exposure index build'),
     },
   );
   let told = '';
@@ -98,7 +76,7 @@ export function runExposureThread(job: ExposureThreadJob): void {
   parentPort?.on('message', () => {
     clearInterval(timer);
     // The child is too busy to receive messages, and its output becomes an index only in its last step.
-    child?.kill('SIGKILL');
+    builds.kill('SIGKILL');
     endBehind(parentPort);
   });
 }

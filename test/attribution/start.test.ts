@@ -2,8 +2,9 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type AttributionKeeping, startAttributionKeeping } from '../../src/attribution/start.ts';
+import { startAttributionKeeping } from '../../src/attribution/start.ts';
 import { attributionFolderOf } from '../../src/attribution/store.ts';
+import type { KeptThread } from '../../src/base/kept-thread.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { simulateExchanges } from './simulated-exchange.ts';
 import { type AttributionWorld, createAttributionWorld, labelsOfExchanges } from './world.ts';
@@ -27,7 +28,7 @@ function isRunning(pid: number): boolean {
 
 describe('the thread of derived labels', () => {
   let world: AttributionWorld;
-  let keeping: AttributionKeeping | null = null;
+  let keeping: KeptThread | null = null;
   beforeEach(async () => {
     const simulation = simulateExchanges(40, 3);
     world = await createAttributionWorld(labelsOfExchanges(simulation.exchanges));
@@ -38,7 +39,7 @@ describe('the thread of derived labels', () => {
     await world.close();
   });
 
-  const started = (folder: string, file: string): AttributionKeeping =>
+  const started = (folder: string, file: string): KeptThread =>
     startAttributionKeeping(
       {
         folder,
