@@ -219,5 +219,9 @@ class LiveReports implements ReportStore {
   }
 }
 
+/** Returns the labels that a report is about, as the audit log names them. */
+export const reportedLabels = ({ chain, address, source }: LabelReport): string =>
+  `${chain} ${address} ${source ?? 'all sources'}`;
+
 const openKeyOf = ({ accountId, chain, address, source }: LabelReport): string =>
   `${accountId}/${chain}/${address}/${source ?? ''}`;

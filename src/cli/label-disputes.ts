@@ -5,7 +5,7 @@ import { LOCAL_ACCOUNT } from '../accounts/keys.ts';
 import type { Dispute } from '../attribution/disputes.ts';
 import { ATTRIBUTION_LIMITS } from '../attribution/limits.ts';
 import { checkedReason } from '../attribution/reason.ts';
-import { type LabelReport, REPORT_STATES, type ReportState } from '../attribution/reports.ts';
+import { type LabelReport, REPORT_STATES, type ReportState, reportedLabels } from '../attribution/reports.ts';
 import { AssayError } from '../base/errors.ts';
 import { isCategory } from '../labels/categories.ts';
 import type { Category } from '../labels/taxonomy.ts';
@@ -177,7 +177,7 @@ function addReports(labels: Command, terminal: Terminal, services: () => Service
             action: 'label.report',
             accountId: LOCAL_ACCOUNT,
             subject: report.id,
-            detail: `${report.chain} ${report.address} ${report.source ?? 'all sources'}`,
+            detail: reportedLabels(report),
           });
         answer(terminal, options.json ?? false, { report, isNew }, () => [
           isNew ? `Filed as ${report.id}.` : `${report.id} is open on the same labels.`,

@@ -1,4 +1,5 @@
 /** `POST /address/{chain}/{address}/reports`. */
+import { reportedLabels } from '../../attribution/reports.ts';
 import { accountOf, operation, principalOf } from '../operation.ts';
 import { LabelReportBody, OneLabelReport } from '../schemas/attribution.ts';
 import { addressText, chainText, ErrorBody } from '../schemas/common.ts';
@@ -32,7 +33,7 @@ export const reportLabel = operation({
         action: 'label.report',
         accountId,
         subject: report.id,
-        detail: `${report.chain} ${report.address} ${report.source ?? 'all sources'}`,
+        detail: reportedLabels(report),
       });
     return { report: reportView(report), isNew };
   },

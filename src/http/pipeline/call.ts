@@ -32,7 +32,7 @@ export interface Payer {
   readonly url: string;
 }
 
-/** Ends the work of a request whose client has disconnected. Nobody gets a response, and it is no fault of the server. */
+/** Ends the work of a request whose client has disconnected. No response is sent, and the server made no error. */
 export class ClientGone extends AssayError {
   constructor() {
     super('INTERNAL', 'The client disconnected before the response; nothing was charged.');
