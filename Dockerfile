@@ -26,6 +26,8 @@ COPY supply ./supply
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY src ./src
 COPY workers ./workers
+# The kernels in WebAssembly.
+COPY scripts/kernels ./scripts/kernels
 # The guide: pages and the search, compiled from Markdown.
 COPY scripts/guide ./scripts/guide
 COPY docs ./docs

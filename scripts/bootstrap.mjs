@@ -82,6 +82,7 @@ async function build() {
   for (const name of existsSync(dist) ? readdirSync(dist) : [])
     if (name !== 'dashboard') rmSync(join(dist, name), { recursive: true, force: true });
   await run(process.execPath, [tool('typescript/bin/tsc'), '-p', 'tsconfig.json']);
+  await run(process.execPath, ['dist/scripts/kernels/main.js']);
   await run(process.execPath, ['dist/scripts/guide/main.js']);
   mkdirSync(join(root, 'dist'), { recursive: true });
   writeFileSync(mark, '');

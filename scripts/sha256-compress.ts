@@ -6,27 +6,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectRoot } from '../src/base/paths.ts';
+import { roundConstants } from './kernels/sha256-constants.ts';
 
 const ROUNDS = 64;
 const SCHEDULE = 16;
-
-/** The first 32 bits of the fractional parts of the cube roots of the first 64 primes (FIPS 180-4, section 4.2.2). */
-function constants(): number[] {
-  const primes: bigint[] = [];
-  for (let candidate = 2n; primes.length < ROUNDS; candidate++) {
-    if (primes.every((prime) => candidate % prime !== 0n)) primes.push(candidate);
-  }
-  return primes.map((prime) => {
-    // Greatest x with x³ ≤ prime · 2^96: the cube root with 32 bits after the binary point.
-    const target = prime << 96n;
-    let root = 0n;
-    for (let bit = 1n << 40n; bit > 0n; bit >>= 1n) {
-      const tried = root | bit;
-      if (tried * tried * tried <= target) root = tried;
-    }
-    return Number(BigInt.asIntN(32, root));
-  });
-}
 
 const rotated = (name: string, bits: number): string => `((${name} >>> ${bits}) | (${name} << ${32 - bits}))`;
 const sigma = (name: string, first: number, second: number, third: string): string =>
@@ -56,7 +39,7 @@ function round(index: number, constant: number): string[] {
 const body = [
   ...Array.from({ length: SCHEDULE }, (_, index) => `let w${index} = words[${index}] as number;`),
   ...[...'abcdefgh'].map((name, index) => `let ${name} = state[${index}] as number;`),
-  ...constants().flatMap((constant, index) => round(index, constant)),
+  ...roundConstants().flatMap((constant, index) => round(index, constant)),
   ...[...'abcdefgh'].map((name, index) => `state[${index}] = ((state[${index}] as number) + ${name}) | 0;`),
 ];
 

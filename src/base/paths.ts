@@ -25,6 +25,9 @@ export const builtGuide: string = join(projectRoot, 'dist', 'guide');
 /** Folder of the built dashboard: dashboard/build.mjs writes it, and the server sends its files. */
 export const builtDashboard: string = join(projectRoot, 'dist', 'dashboard');
 
+/** Folder of the WebAssembly kernels: scripts/kernels writes it. */
+export const builtKernels: string = join(projectRoot, 'dist', 'kernels');
+
 /** Returns the URL of a built worker entry. Workers always run built JavaScript, even if the caller runs from source. */
 export const workerUrl = (name: string): URL =>
   new URL(`file://${join(projectRoot, 'dist', 'workers', `${name}.js`)}`);

@@ -12,6 +12,7 @@ function buildAll(): void {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   for (const step of [
     ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'],
+    ['dist/scripts/kernels/main.js'],
     ['dist/scripts/guide/main.js'],
     ['scripts/dashboard.mjs'],
   ]) {

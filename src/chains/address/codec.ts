@@ -12,4 +12,6 @@ export interface AddressCodec {
    * key. Default none: valid texts are formatted again.
    */
   readonly canonicalFirst?: string;
+  /** Digits of the chain's base58check texts, which bulk look-ups decode several at once. Default: the chain has none. */
+  readonly base58check?: Uint8Array;
 }

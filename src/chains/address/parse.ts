@@ -16,6 +16,8 @@ export { addressFaultOf };
 /** A codec with the chain that it reads. */
 export interface ChainCodec extends Required<Pick<AddressCodec, 'write' | 'format' | 'hasChecksum'>> {
   readonly chain: ChainRow;
+  /** Digits of the chain's base58check texts; null if it has none. */
+  readonly base58check: Uint8Array | null;
 }
 
 export type ChainCodecs = Readonly<Record<ChainId, ChainCodec>>;
@@ -25,8 +27,13 @@ export function codecsOf(families: readonly Family[] = FAMILIES): ChainCodecs {
   return Object.fromEntries(
     families.flatMap(({ chains, codecs }) =>
       chains.map((chain): [string, ChainCodec] => {
-        const { write, format, hasChecksum = () => true } = codecs[chain.id] as AddressCodec;
-        return [chain.id, { chain, write, format, hasChecksum }];
+        const {
+          write,
+          format,
+          hasChecksum = () => true,
+          base58check = null,
+        } = codecs[chain.id] as AddressCodec;
+        return [chain.id, { chain, write, format, hasChecksum, base58check }];
       }),
     ),
   ) as Record<ChainId, ChainCodec>;
@@ -34,6 +41,9 @@ export function codecsOf(families: readonly Family[] = FAMILIES): ChainCodecs {
 
 const CODECS = codecsOf();
 const ALL_CODECS = Object.values(CODECS);
+
+/** Returns the digits of the chain's base58check texts; null if it has none. */
+export const base58CheckDigits = (chain: ChainId): Uint8Array | null => CODECS[chain].base58check;
 
 /** Chain byte, kind byte, and the most bytes that the longest bech32 text can hold; ZEC unified addresses come closest. */
 export const maxKeyBytes = 2 + Math.ceil((CHAIN_LIMITS.addressTextMax * 5) / 8);
