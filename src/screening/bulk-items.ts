@@ -4,7 +4,9 @@
  */
 
 import { AssayError } from '../base/errors.ts';
-import { maxKeyBytes, parseAddress, writeAddressKey } from '../chains/address/parse.ts';
+import { Base58CheckLanes } from '../chains/address/base58check-lanes.ts';
+import { isCanonicalAsGiven } from '../chains/address/canonical.ts';
+import { base58CheckDigits, maxKeyBytes, parseAddress, writeAddressKey } from '../chains/address/parse.ts';
 import { CHAIN_LIMITS } from '../chains/limits.ts';
 import { CHAINS, type ChainId, isEvm } from '../chains/registry.ts';
 import { type LabelHandle, type LabelReader, NOT_LABELLED } from '../labels/index/reader.ts';
@@ -62,27 +64,15 @@ const ASSESSED = '"assessed":';
 const EVM_TEXT_LENGTH = 42;
 const EVM_CHAINS: ReadonlySet<ChainId> = new Set(CHAINS.filter(({ id }) => isEvm(id)).map(({ id }) => id));
 
-/**
- * For each chain, the first characters of addresses that are canonical as given once their key could be read: base58check and
- * lower-case bech32 have only one text for each key. All other addresses (forms with several texts) are parsed again to be shown.
- */
-const CANONICAL_AS_GIVEN: Readonly<Partial<Record<ChainId, string>>> = {
-  BTC: '13b',
-  LTC: 'Ll',
-  DOGE: 'DA9',
-  DASH: 'X7',
-  TRON: 'T',
-};
-const AS_GIVEN: ReadonlyMap<ChainId, Uint8Array> = new Map(
-  CHAINS.map(({ id }) => [id, Buffer.from(CANONICAL_AS_GIVEN[id] ?? '')]),
-);
-
 /** Copies a fragment. It also writes up to three bytes behind the fragment, which the next write overwrites. */
 function put({ words, length }: Words, out: DataView, offset: number): number {
   for (let index = 0; index < words.length; index++)
     out.setInt32(offset + index * 4, words[index] as number, true);
   return offset + length;
 }
+
+const digitsOf = ({ chain }: BulkItem): Uint8Array | null =>
+  typeof chain === 'string' ? base58CheckDigits(chain) : null;
 
 const viewOf = (buffer: Buffer): DataView => new DataView(buffer.buffer, buffer.byteOffset, buffer.length);
 
@@ -110,6 +100,7 @@ export class BulkItems {
   readonly #keyStarts = new Int32Array(BATCH_ITEMS + 1);
   /** Length of a key; negative if the address is invalid. */
   readonly #keyLengths = new Int32Array(BATCH_ITEMS);
+  readonly #lanes = Base58CheckLanes.create();
   readonly #handles = new Float64Array(BATCH_ITEMS);
 
   clear(): void {
@@ -164,6 +155,7 @@ export class BulkItems {
 
   #readKeys(bytes: Buffer, items: readonly BulkItem[], from: number, to: number): void {
     let at = 0;
+    this.#lanes?.decode(bytes, items, from, to, digitsOf);
     for (let index = from; index < to; index++) {
       const { start, end, chain } = items[index] as BulkItem;
       const place = index - from;
@@ -173,6 +165,7 @@ export class BulkItems {
       this.#keyLengths[place] = length;
       if (length > 0) at += length;
     }
+    this.#lanes?.finish();
   }
 
   #writeItem(context: BulkContext, bytes: Buffer, item: BulkItem, handle: LabelHandle): void {
@@ -180,7 +173,7 @@ export class BulkItems {
     const chain = item.chain as ChainId;
     let at = put(OPEN, this.#outView, this.length);
     if (EVM_CHAINS.has(chain)) at = this.#putEvm(item.start, at);
-    else if (AS_GIVEN.get(chain)?.includes(bytes[item.start] as number)) {
+    else if (isCanonicalAsGiven(chain, bytes[item.start] as number)) {
       for (let from = item.start; from < item.end; from++) this.out[at++] = bytes[from] as number;
     } else {
       at += this.out.write(
