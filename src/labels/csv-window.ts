@@ -2,7 +2,8 @@
  * The kernel of the fast import: reads the whole rows of a plain CSV in a window of bytes into records of a segment. It runs on the
  * main thread for small files and on several threads for large ones. The result does not depend on how windows are distributed.
  */
-import { writeAddressKey } from '../chains/address/parse.ts';
+import { Base58CheckLanes } from '../chains/address/base58check-lanes.ts';
+import { base58CheckDigits, writeAddressKey } from '../chains/address/parse.ts';
 import { CHAIN_LIMITS } from '../chains/limits.ts';
 import { CHAINS, type ChainId } from '../chains/registry.ts';
 import { dayFromBytes, NO_DAY } from './index/days.ts';
@@ -60,6 +61,32 @@ export const restColumns = (columns: FastColumns): readonly number[] =>
 
 /** Words of a row that waits for the answer about its rest. */
 const WAITING_WORDS = 8;
+/** Rows whose addresses are read together: as many as base58check texts are decoded together. */
+const BATCH_ROWS = 128;
+
+/** A row with a place for its record, whose address is not read yet. The address is `bytes[start, end)` of the window. */
+interface UnreadRow {
+  record: number;
+  rest: number;
+  start: number;
+  end: number;
+  /** The days of `firstSeen` (low half) and `lastSeen`. */
+  days: number;
+  rowStart: number;
+  rowEnd: number;
+  line: number;
+}
+
+const newUnreadRow = (): UnreadRow => ({
+  record: 0,
+  rest: 0,
+  start: 0,
+  end: 0,
+  days: 0,
+  rowStart: 0,
+  rowEnd: 0,
+  line: 0,
+});
 
 /** A window between `begin` and `finish`. */
 interface OpenWindow {
@@ -90,6 +117,10 @@ export class WindowReader {
   private plain = true;
   /** The column whose commas and quotes are text; -1 if absent. */
   private readonly tail: number;
+  private readonly lanes = Base58CheckLanes.create();
+  /** Rows of one window: reused, and empty between two calls. */
+  private readonly batch = Array.from({ length: BATCH_ROWS }, newUnreadRow);
+  private batched = 0;
 
   constructor(columns: FastColumns) {
     this.columns = columns;
@@ -133,6 +164,7 @@ export class WindowReader {
       skip = false;
       window.lines += this.plain ? 1 : countLines(bytes, start, at);
     }
+    this.readBatch(window);
     this.open.push(window);
   }
 
@@ -152,24 +184,24 @@ export class WindowReader {
   finish(): WindowResult {
     const window = this.open.shift();
     if (!window) throw new Error('No window is open.');
-    const { waiting, records } = window;
+    const { waiting } = window;
     for (let at = 0; at < waiting.length; at += WAITING_WORDS) {
       const [record, rest, start, end, days, rowStart, rowEnd, line] = waiting.slice(
         at,
         at + WAITING_WORDS,
       ) as [number, number, number, number, number, number, number, number];
-      if (
-        this.rests.templateOf(rest) !== REFUSED &&
-        this.writeRecord(window, record, rest, start, end, days)
-      ) {
+      if (this.rests.templateOf(rest) !== REFUSED) {
+        this.addToBatch(window, record, rest, start, end, days, rowStart, rowEnd, line);
         continue;
       }
       window.empty++;
       this.takeSlowly(window, rowStart, rowEnd, line);
     }
-    if (waiting.length > 0) window.slow.sort((a, b) => a.line - b.line);
-    const count = window.empty === 0 ? window.placed : closeGaps(records, window.placed);
-    return { records, count, slow: window.slow, rows: window.rows, lines: window.lines };
+    this.readBatch(window);
+    // Rows that waited, for their batch or for an answer, come after later ones.
+    window.slow.sort((a, b) => a.line - b.line);
+    const count = window.empty === 0 ? window.placed : closeGaps(window.records, window.placed);
+    return { records: window.records, count, slow: window.slow, rows: window.rows, lines: window.lines };
   }
 
   /** Returns the position of the line feed that ends the row at `from`; sets `plain` to false if a quote comes first. */
@@ -236,23 +268,55 @@ export class WindowReader {
       larger.set(window.records);
       window.records = larger;
     }
-    if (template === UNEXPLAINED) {
-      window.waiting.push(record, rest, start, end, days, rowStart, rowEnd, window.lines);
-    } else if (!this.writeRecord(window, record, rest, start, end, days)) {
-      return false;
-    }
     window.placed++;
+    if (template === UNEXPLAINED)
+      window.waiting.push(record, rest, start, end, days, rowStart, rowEnd, window.lines);
+    else this.addToBatch(window, record, rest, start, end, days, rowStart, rowEnd, window.lines);
     return true;
   }
 
-  /** Writes the record of an address; returns false if it does not parse or is a zero address: the slow path decides those. */
-  private writeRecord(
-    { bytes, records }: OpenWindow,
+  private addToBatch(
+    window: OpenWindow,
     record: number,
     rest: number,
     start: number,
     end: number,
     days: number,
+    rowStart: number,
+    rowEnd: number,
+    line: number,
+  ): void {
+    const row = this.batch[this.batched++] as UnreadRow;
+    row.record = record;
+    row.rest = rest;
+    row.start = start;
+    row.end = end;
+    row.days = days;
+    row.rowStart = rowStart;
+    row.rowEnd = rowEnd;
+    row.line = line;
+    if (this.batched === BATCH_ROWS) this.readBatch(window);
+  }
+
+  /** Reads the addresses of the batch. A row whose address is not right leaves its place empty, and takes the slow path. */
+  private readBatch(window: OpenWindow): void {
+    const { batch, batched, lanes } = this;
+    this.batched = 0;
+    if (batched === 0) return;
+    lanes?.decode(window.bytes, batch, 0, batched, ({ rest }) => base58CheckDigits(this.rests.chainOf(rest)));
+    for (let index = 0; index < batched; index++) {
+      const row = batch[index] as UnreadRow;
+      if (this.writeRecord(window, row)) continue;
+      window.empty++;
+      this.takeSlowly(window, row.rowStart, row.rowEnd, row.line);
+    }
+    lanes?.finish();
+  }
+
+  /** Writes the record of an address; returns false if it does not parse or is a zero address: the slow path decides those. */
+  private writeRecord(
+    { bytes, records }: OpenWindow,
+    { record, rest, start, end, days }: UnreadRow,
   ): boolean {
     const { key, rests } = this;
     const length = writeAddressKey(rests.chainOf(rest), bytes, start, end, key, 0);
