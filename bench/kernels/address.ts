@@ -1,13 +1,18 @@
 /** Addresses parsed per second on one thread, compared with a minimal loop over the same bytes in the same run. */
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
+import { sha256 } from '@noble/hashes/sha2.js';
+import { createBase58check } from '@scure/base';
 import { isoTime, systemClock } from '../../src/base/clock.ts';
+import { BITCOIN_DIGITS } from '../../src/chains/address/base58.ts';
+import { Base58CheckLanes, type TextPlace } from '../../src/chains/address/base58check-lanes.ts';
 import {
   formatAddressKey,
   maxKeyBytes,
   writeAddressKey,
   writeAddressKeyFromText,
 } from '../../src/chains/address/parse.ts';
+import { BATCH_ITEMS } from '../../src/screening/bulk-items.ts';
 import { type BenchReport, publish, report, row } from '../harness.ts';
 
 /** More than any string cache holds, and created in less than a second. */
@@ -34,6 +39,9 @@ const randomKey = (keyByte: number): Uint8Array => Uint8Array.of(keyByte, 1, ...
 
 export async function benchAddress(): Promise<BenchReport> {
   const startedAt = isoTime(systemClock.now());
+  const lanes = Base58CheckLanes.create();
+  if (lanes === null) throw new Error('This machine cannot decode several addresses at once.');
+  const scure = createBase58check(sha256);
   const mixed = Array.from({ length: COUNT }, () => formatAddressKey(randomKey(1), 'ETH'));
   const lower = mixed.map((text) => text.toLowerCase());
   const bitcoin = Array.from({ length: COUNT }, () => formatAddressKey(randomKey(2), 'BTC'));
@@ -43,6 +51,28 @@ export async function benchAddress(): Promise<BenchReport> {
   let sum = 0;
   const texts = (chain: 'ETH' | 'BTC', list: readonly string[]) => () => {
     for (const text of list) if (writeAddressKeyFromText(chain, text, out, 0) !== 22) bad++;
+  };
+  const batches = (list: readonly string[]): (() => void) => {
+    const source = Buffer.from(list.join(''));
+    let next = 0;
+    const places = list.map(({ length }) => {
+      next += length;
+      return { start: next - length, end: next };
+    });
+    return () => {
+      for (let from = 0; from < COUNT; from += BATCH_ITEMS) {
+        const to = Math.min(COUNT, from + BATCH_ITEMS);
+        lanes.decode(source, places, from, to, () => BITCOIN_DIGITS);
+        for (let index = from; index < to; index++) {
+          const { start, end } = places[index] as TextPlace;
+          if (writeAddressKey('BTC', source, start, end, out, 0) !== 22) bad++;
+        }
+        lanes.finish();
+      }
+    };
+  };
+  const byScure = (): void => {
+    for (const text of bitcoin) if (scure.decode(text).length !== 21) bad++;
   };
   const control = rate(() => {
     for (let i = 0; i < lines.length; i++) sum = (sum + (lines[i] as number)) | 0;
@@ -64,6 +94,8 @@ export async function benchAddress(): Promise<BenchReport> {
     ),
     row('EVM mixed case from text', rate(texts('ETH', mixed)), 'addresses/s', { atLeast: 150_000 }, control),
     row('base58check from text', rate(texts('BTC', bitcoin)), 'addresses/s', { atLeast: 300_000 }, control),
+    row('base58check in batches', rate(batches(bitcoin)), 'addresses/s', { atLeast: 2_500_000 }, control),
+    row('peer: base58check by @scure/base', rate(byScure), 'addresses/s', undefined, control),
   ];
   if (bad > 0 || !Number.isInteger(sum)) throw new Error(`${bad} addresses of the benchmark were refused`);
   return report('address', startedAt, { addresses: COUNT, threads: 1 }, rows);
