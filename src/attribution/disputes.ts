@@ -13,10 +13,10 @@ import { dayFromIso } from '../labels/index/days.ts';
 import { createSegmentWriter } from '../labels/index/segment.ts';
 import type { LabelTemplate } from '../labels/label.ts';
 import { createMapper } from '../labels/map.ts';
-import { withLock } from '../labels/store-lock.ts';
 import type { Category, ThreatLevel } from '../labels/taxonomy.ts';
 import type { Subject } from '../screening/subject.ts';
 import { readJson, writeJsonAtomically } from '../state/atomic-file.ts';
+import { withLock } from '../state/writer-lock.ts';
 import { ATTRIBUTION_LIMITS } from './limits.ts';
 import { checkedReason } from './reason.ts';
 

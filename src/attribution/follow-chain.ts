@@ -9,7 +9,7 @@ import { endReading } from '../base/reading.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { TransferStore } from '../graph/store.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
-import { withLock } from '../labels/store-lock.ts';
+import { withLock } from '../state/writer-lock.ts';
 import { hasAccounts } from './chains.ts';
 import { type Anchors, readAnchors } from './deposit/anchors.ts';
 import { DepositFollower, type FollowReport, type SweepReason, sweepReason } from './deposit/follow.ts';

@@ -10,7 +10,7 @@ import type { ChainId } from '../chains/registry.ts';
 import type { TransferStore } from '../graph/store.ts';
 import type { ImportDeps } from '../labels/import-report.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
-import { withLock } from '../labels/store-lock.ts';
+import { withLock } from '../state/writer-lock.ts';
 import { COINBASE_CHAIN, hasAccounts } from './chains.ts';
 import { type BlockReader, COINBASES, type ReadCoinbasesReport, readCoinbases } from './coinbase/read.ts';
 import type { PoolTags } from './coinbase/tags.ts';

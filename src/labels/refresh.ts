@@ -23,12 +23,12 @@ import { downloadable, parseSource, readerOf, SOURCES, type SourceId, sourceById
 import type { FileListing, PublisherFile } from '../sources/publisher.ts';
 import type { Source } from '../sources/source.ts';
 import { asStorageFull } from '../state/storage.ts';
+import { withLock } from '../state/writer-lock.ts';
 import { buildLabelIndex } from './build-index.ts';
 import { importFiles, licenceSentence } from './import.ts';
 import type { DatasetReport, ImportDeps, ImportProgress } from './import-report.ts';
 import type { BuildProgress } from './index/build-types.ts';
 import { REFRESH_LOCK } from './store.ts';
-import { withLock } from './store-lock.ts';
 
 /** Returns the ids of the sources that are downloaded without being named, those with sanctions lists first. */
 export const refreshSources = (sources: readonly Source[] = SOURCES): readonly SourceId[] =>

@@ -8,8 +8,8 @@ import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { readJson, writeJsonAtomically } from '../state/atomic-file.ts';
 import { isStorageFull } from '../state/storage.ts';
+import { isHolderAlive, type LockHolder, thisProcess, withLock } from '../state/writer-lock.ts';
 import { LABEL_LIMITS } from './limits.ts';
-import { isHolderAlive, type LockHolder, thisProcess, withLock } from './store-lock.ts';
 
 export const RUN_KINDS = ['SYNC', 'IMPORT', 'BUILD'] as const;
 export type RunKind = (typeof RUN_KINDS)[number];

@@ -16,10 +16,10 @@ import type { SanctionsList } from '../sources/index.ts';
 import { readJson, syncFolder, writeJsonAtomically } from '../state/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { wrongFormat } from '../state/format-version.ts';
+import { type LockOptions, withLock } from '../state/writer-lock.ts';
 import { type ListChecks, writeListChecks } from './freshness.ts';
 import type { When } from './map.ts';
 import { emptyList, type ListState } from './sanctions.ts';
-import { type LockOptions, withLock } from './store-lock.ts';
 
 export interface DatasetSegment {
   /** Name of the segment inside the dataset's folder. */

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { labelsFolderOf, REFRESH_LOCK } from '../labels/store.ts';
-import { isLocked, withLock } from '../labels/store-lock.ts';
 import { writeJsonAtomically } from '../state/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../state/data-folder.ts';
+import { isLocked, withLock } from '../state/writer-lock.ts';
 import { type Blobs, openBlobs } from './blobs.ts';
 import { REPLICATION_LIMITS } from './limits.ts';
 import {

@@ -4,7 +4,7 @@ import { AttributionKeeper } from '../../src/attribution/keeper.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
-import { withLock } from '../../src/labels/store-lock.ts';
+import { withLock } from '../../src/state/writer-lock.ts';
 import { simulateExchanges } from './simulated-exchange.ts';
 import { type AttributionWorld, createAttributionWorld, labelsOfExchanges } from './world.ts';
 

@@ -7,7 +7,7 @@ import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } 
 import { dirname } from 'node:path';
 import { AssayError } from '../base/errors.ts';
 import { sleep } from '../base/retry.ts';
-import { PRIVATE_FOLDER } from '../state/data-folder.ts';
+import { PRIVATE_FOLDER } from './data-folder.ts';
 
 /** A process, recognised also after its id was given to another one. */
 export interface LockHolder {

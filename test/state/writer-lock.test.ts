@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { withLock } from '../../src/labels/store-lock.ts';
+import { withLock } from '../../src/state/writer-lock.ts';
 import { sleep } from '../support/wait.ts';
 
 let folder: string;
