@@ -1,12 +1,12 @@
 /**
- * Union–find over 10 million addresses, compared with the same sets kept in a Map, the obvious first implementation; and complete
- * clustering. Run: node --expose-gc dist/bench/cluster.js [--addresses N] [--no-save]
+ * Union–find over 10 million addresses, compared with the same sets kept in a Map, the obvious first implementation; and
+ * the links of transactions. Run: node --expose-gc dist/bench/cluster.js [--addresses N] [--no-save]
  */
 import { isoTime, systemClock } from '../src/base/clock.ts';
 import { seededUint32 } from '../src/base/random.ts';
 import { formatAddressKey, parseAddress } from '../src/chains/address/parse.ts';
 import type { UtxoTransaction } from '../src/chains/utxo-transaction.ts';
-import { createClusterForest } from '../src/graph/cluster/forest.ts';
+import { createLinkFinder, type NumberedTransaction } from '../src/graph/cluster/links.ts';
 import { createUnionFind } from '../src/graph/cluster/union-find.ts';
 import { argument, type BenchRow, publish, report, row } from './harness.ts';
 
@@ -44,10 +44,10 @@ function pairsOf(addresses: number): Pairs {
 /** All unions, then the representative of every address, which is all that clustering needs. */
 function byTypedArray({ left, right }: Pairs, addresses: number): number {
   const sets = createUnionFind(addresses);
-  sets.grow(addresses);
+  sets.reset(addresses);
   for (let at = 0; at < left.length; at++) sets.union(left[at] as number, right[at] as number);
   let clusters = 0;
-  for (const size of sets.sizes()) if (size > 0) clusters++;
+  for (const [id, smallest] of sets.flatten().entries()) if (id === smallest) clusters++;
   return clusters;
 }
 
@@ -77,7 +77,7 @@ function byMap({ left, right }: Pairs, addresses: number): number {
 const MODEL = parseAddress('BTC', 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4').key;
 
 /** Payments with one to four inputs and two outputs, with addresses drawn from as many as there are transactions. */
-function payments(count: number): UtxoTransaction[] {
+function payments(count: number): NumberedTransaction[] {
   const next = seededUint32(SEED);
   const key = Buffer.from(MODEL);
   const addresses = Array.from({ length: count }, (_, number) => {
@@ -85,36 +85,40 @@ function payments(count: number): UtxoTransaction[] {
     key.writeUInt32BE(number, key.length - 4);
     return formatAddressKey(key, 'BTC');
   });
-  const address = (): string => addresses[next() % count] as string;
-  return Array.from({ length: count }, (_, number) => ({
-    chain: 'BTC',
-    txid: number.toString(16).padStart(64, '0'),
-    blockNumber: 600_000 + Math.floor(number / 2_000),
-    indexInBlock: number % 2_000,
-    timestampMs: number,
-    isCoinbase: false,
-    inputs: Array.from({ length: 1 + (next() % 4) }, (_, vout) => ({
-      txid: '0'.repeat(64),
-      vout,
-      address: address(),
-      value: BigInt(5_000_000 + (next() % 5_000_000)),
-    })),
-    outputs: [0, 1].map((n) => ({
-      n,
-      address: address(),
-      value: BigInt(1_000_000 + (next() % 9_000_000)),
-      script: 'p2wpkh',
-    })),
-  }));
+  return Array.from({ length: count }, (_, number) => {
+    const inputs = Array.from({ length: 1 + (next() % 4) }, () => next() % count);
+    const outputs = [next() % count, next() % count];
+    const tx: UtxoTransaction = {
+      chain: 'BTC',
+      txid: number.toString(16).padStart(64, '0'),
+      blockNumber: 600_000 + Math.floor(number / 2_000),
+      indexInBlock: number % 2_000,
+      timestampMs: number,
+      isCoinbase: false,
+      inputs: inputs.map((address, vout) => ({
+        txid: '0'.repeat(64),
+        vout,
+        address: addresses[address] as string,
+        value: BigInt(5_000_000 + (next() % 5_000_000)),
+      })),
+      outputs: outputs.map((address, n) => ({
+        n,
+        address: addresses[address] as string,
+        value: BigInt(1_000_000 + (next() % 9_000_000)),
+        script: 'p2wpkh',
+      })),
+    };
+    // Number 0 is no address.
+    return { tx, inputs: inputs.map((one) => one + 1), outputs: outputs.map((one) => one + 1) };
+  });
 }
 
-/** Complete clustering in memory: CoinJoins, change, keys, sets, and reading the clusters. */
-function clustersOf(transactions: readonly UtxoTransaction[]): number {
-  const forest = createClusterForest({ chain: 'BTC', completeHistory: true });
-  for (const tx of transactions) forest.add(tx);
-  let clusters = 0;
-  for (const cluster of forest.clusters()) clusters += cluster.size > 1 ? 1 : 0;
-  return clusters;
+/** The links of transactions: CoinJoins, multi-input and change. */
+function linksOf(transactions: readonly NumberedTransaction[]): number {
+  let links = 0;
+  const finder = createLinkFinder({ completeHistory: true }, () => links++);
+  for (const tx of transactions) finder.add(tx);
+  return links;
 }
 
 function timed(work: () => number): { seconds: number; clusters: number } {
@@ -133,11 +137,11 @@ function main(): void {
   if (ours.clusters !== control.clusters)
     throw new Error(`The two ways found ${ours.clusters} and ${control.clusters} clusters.`);
   const made = payments(PAYMENTS);
-  const whole = timed(() => clustersOf(made));
+  const whole = timed(() => linksOf(made));
   const rows: BenchRow[] = [
     row('union–find and every representative', ours.seconds, 's', { atMost: 2 }, control.seconds),
     row('unions', pairs.left.length / ours.seconds, 'a second'),
-    row('transactions clustered, CoinJoins and change told', PAYMENTS / whole.seconds, 'a second'),
+    row('links of transactions, with CoinJoins and change', PAYMENTS / whole.seconds, 'a second'),
   ];
   const subject = {
     addresses,

@@ -83,7 +83,7 @@ export function createChainServices(config: Config, { once, clock, log }: ChainS
   const priceServices = createPriceServices(config, { once, clock, log, adapters });
   const { prices, installedPrices } = priceServices;
   const clusters = once<ClusterReader>(
-    () => openClusters({ folder: clustersFolderOf(dataDir) }),
+    () => openClusters({ folder: clustersFolderOf(dataDir) }, { addresses: outputsStores.read() }),
     (part) => part.close(),
   );
   const liveIngest = once<LiveIngest>(

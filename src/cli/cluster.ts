@@ -5,8 +5,9 @@
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { type ChainId, chainOf, parseChainId } from '../chains/registry.ts';
-import { buildClusters, type ClusterBuild, clustersFolderOf } from '../graph/cluster/store.ts';
-import { isWholeHistory, storedTransactions } from '../graph/cluster/stored-transactions.ts';
+import { buildClusters, type ClusterReport, type ClusterStage } from '../graph/cluster/build.ts';
+import { clustersFolderOf } from '../graph/cluster/store.ts';
+import { isWholeHistory, storedBlocks } from '../graph/cluster/stored-transactions.ts';
 import { importClusterLabels, type SpreadReport } from '../screening/cluster-labels.ts';
 import { answer, type Terminal } from './context.ts';
 import { createProgress } from './progress.ts';
@@ -14,10 +15,20 @@ import type { Services } from './services.ts';
 
 interface ClusterAnswer {
   /** Null with `--labels-only`. */
-  readonly build: ClusterBuild | null;
+  readonly build: ClusterReport | null;
   /** Null with `--no-labels`. */
   readonly labels: SpreadReport | null;
 }
+
+interface ClusterOptions {
+  readonly labelsOnly?: boolean;
+  readonly labels: boolean;
+  readonly fresh?: boolean;
+  readonly json?: boolean;
+}
+
+/** What each stage counts. */
+const UNITS: Readonly<Record<ClusterStage, string>> = { read: 'transactions', join: 'parts', sort: 'parts' };
 
 function utxoChainFrom(text: string): ChainId {
   const chain = parseChainId(text, 'chain');
@@ -29,11 +40,14 @@ function utxoChainFrom(text: string): ChainId {
   );
 }
 
-function buildLines(build: ClusterBuild): readonly string[] {
+function buildLines(build: ClusterReport): readonly string[] {
   const mixed = Object.entries(build.coinJoins).map(([kind, count]) => `${kind} ${count}`);
   return [
     `${build.transactions} transactions of blocks ${build.firstBlock ?? '-'} to ${build.lastBlock ?? '-'}: ` +
       `${build.clusters} clusters of ${build.clustered} of ${build.addresses} addresses, the largest of ${build.largest}.`,
+    ...(build.continuedAfter > 0
+      ? [`Continued after ${build.continuedAfter} transactions that the last run had read.`]
+      : []),
     `CoinJoins excluded: ${mixed.length === 0 ? 'none' : mixed.join(', ')}. Change merged: ${build.changeMerged}.`,
     ...(build.completeHistory
       ? []
@@ -64,8 +78,9 @@ export function addClusterCommand(program: Command, terminal: Terminal, services
     .argument('<chain>', 'BTC, LTC, DOGE, DASH, ZEC, BCH or BSV')
     .option('--labels-only', 'keep the clusters, and only label their members again')
     .option('--no-labels', 'build the clusters without labels')
+    .option('--fresh', 'read all blocks again, also those that the last run has read')
     .option('--json', 'answer as JSON')
-    .action(async (chainText: string, options: { labelsOnly?: boolean; labels: boolean; json?: boolean }) => {
+    .action(async (chainText: string, options: ClusterOptions) => {
       const chain = utxoChainFrom(chainText);
       const { signal } = terminal;
       if (options.labelsOnly && !options.labels)
@@ -73,7 +88,7 @@ export function addClusterCommand(program: Command, terminal: Terminal, services
       const progress = createProgress(terminal);
       try {
         const opened = services();
-        let build: ClusterBuild | null = null;
+        let build: ClusterReport | null = null;
         if (!options.labelsOnly) {
           const outputs = opened.outputs('read');
           if (outputs.coverage(chain).transactions === 0)
@@ -87,9 +102,10 @@ export function addClusterCommand(program: Command, terminal: Terminal, services
               folder: clustersFolderOf(opened.dataDir),
               completeHistory: isWholeHistory(chain, outputs),
               signal,
-              onProgress: (transactions) => progress.update('cluster', transactions, null, 'transactions'),
+              fresh: options.fresh ?? false,
+              onProgress: (stage, done, total) => progress.update(stage, done, total, UNITS[stage]),
             },
-            { transactions: storedTransactions(chain, outputs), clock: terminal.clock },
+            { source: storedBlocks(chain, outputs), clock: terminal.clock },
           );
         }
         let labels: SpreadReport | null = null;

@@ -99,7 +99,8 @@ export function openWorkerServices(settings: WorkerSettings): WorkerServices {
     clock: systemClock,
     listMaxAgeDays: settings.listMaxAgeDays,
   });
-  const clusters = openClusters({ folder: settings.clustersFolder });
+  const outputs = openOutputsStore({ path: settings.outputsFolder, readOnly: true });
+  const clusters = openClusters({ folder: settings.clustersFolder }, { addresses: outputs });
   const transfers = openTransferStore({ path: settings.transfersFolder, readOnly: true });
   const policy = loadPolicy(loadTaxonomy().rows);
   const services = createTaskServices(
@@ -116,7 +117,7 @@ export function openWorkerServices(settings: WorkerSettings): WorkerServices {
           log,
         },
       ),
-      outputs: openOutputsStore({ path: settings.outputsFolder, readOnly: true }),
+      outputs,
       clusters,
       bridges: loadBridges(),
       assets: loadAssetFacts({

@@ -78,12 +78,20 @@ export function writeJsonAtomically(path: string, value: unknown): void {
  * @throws STORAGE_FULL naming the file, if the disk is full
  */
 export function writeTextAtomically(path: string, text: string): void {
+  writeBytesAtomically(path, Buffer.from(text));
+}
+
+/**
+ * Replaces the file at `path` by `bytes`, readable by its owner only. If the process crashes, the old file or the new one remains.
+ *
+ * @throws STORAGE_FULL naming the file, if the disk is full
+ */
+export function writeBytesAtomically(path: string, bytes: Uint8Array): void {
   mkdirSync(dirname(path), PRIVATE_FOLDER);
   const partial = `${path}.${process.pid}-${writes++}.tmp`;
   try {
     const handle = openSync(partial, 'wx', PRIVATE_FILE);
     try {
-      const bytes = Buffer.from(text);
       for (let at = 0; at < bytes.length; ) at += writeSync(handle, bytes, at);
       fsyncSync(handle);
     } finally {

@@ -11,7 +11,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import type { Block } from '../../src/chains/block.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
-import { buildClusters } from '../../src/graph/cluster/store.ts';
+import { buildClusters } from '../../src/graph/cluster/build.ts';
 import { createLiveIngest } from '../../src/graph/ingest/live.ts';
 import { openTransferStore } from '../../src/graph/store.ts';
 import { openOutputsStore } from '../../src/graph/utxo/outputs-store.ts';
@@ -19,6 +19,7 @@ import { openFetchedStore } from '../../src/screening/fetched-store.ts';
 import { type Database, openEnvironment, type RootDatabase } from '../../src/state/lmdb.ts';
 import { ask, newWorld, type World } from '../e2e/program.ts';
 import { bech32Address } from '../graph/cluster/addresses.ts';
+import { Numbering, sourceOf } from '../graph/cluster/numbered.ts';
 import { pays, transaction } from '../graph/cluster/transactions.ts';
 
 /** More than one byte can number, and more than one page holds. */
@@ -94,11 +95,14 @@ const clusterPairs = (store: string): Promise<unknown> =>
     { chain: 'BTC', folder: join(store, 'clusters'), completeHistory: false },
     {
       clock: systemClock,
-      transactions: Array.from({ length: MANY }, (_, n) =>
-        transaction({
-          inputs: [pays(bech32Address(2 * n), 7_000), pays(bech32Address(2 * n + 1), 7_000)],
-          outputs: [pays(bech32Address(90_000), 9_000)],
-        }),
+      source: sourceOf(
+        Array.from({ length: MANY }, (_, n) =>
+          transaction({
+            inputs: [pays(bech32Address(2 * n), 7_000), pays(bech32Address(2 * n + 1), 7_000)],
+            outputs: [pays(bech32Address(90_000), 9_000)],
+          }),
+        ),
+        new Numbering(),
       ),
     },
   );

@@ -1,24 +1,24 @@
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import type { UtxoTransaction } from '../../src/chains/utxo-transaction.ts';
-import { buildClusters, type ClusterReader, openClusters } from '../../src/graph/cluster/store.ts';
 import type { SnapshotSet } from '../../src/labels/index/reader.ts';
 import type { Label } from '../../src/labels/label.ts';
 import { importClusterLabels, type SpreadReport } from '../../src/screening/cluster-labels.ts';
 import { sanctionsDetail } from '../../src/screening/sanctions-detail.ts';
 import { bech32Address as a } from '../graph/cluster/addresses.ts';
+import { ClusterWorld } from '../graph/cluster/numbered.ts';
 import { pays, transaction } from '../graph/cluster/transactions.ts';
 import { makeWorld, type World } from '../labels/world.ts';
 
 let world: World;
-const readers: ClusterReader[] = [];
+let clusterWorld: ClusterWorld;
 
 beforeEach(() => {
   world = makeWorld();
+  clusterWorld = new ClusterWorld();
 });
 afterEach(async () => {
-  for (const reader of readers.splice(0)) await reader.close();
+  await clusterWorld.end();
   world.end();
 });
 
@@ -39,13 +39,8 @@ async function spread(
   transactions: readonly UtxoTransaction[],
   superClusterSize?: number,
 ): Promise<{ report: SpreadReport; snapshots: SnapshotSet }> {
-  const folder = join(world.folder, 'clusters');
-  await buildClusters(
-    { chain: 'BTC', folder, completeHistory: false },
-    { transactions, clock: world.deps.clock },
-  );
-  const clusters = openClusters({ folder, ...(superClusterSize === undefined ? {} : { superClusterSize }) });
-  readers.push(clusters);
+  await clusterWorld.build(transactions);
+  const clusters = clusterWorld.open(superClusterSize);
   const { current } = await world.build();
   const report = await importClusterLabels(
     { chain: 'BTC' },

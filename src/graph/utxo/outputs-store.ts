@@ -73,6 +73,8 @@ export interface OutputsReader {
   transactionsAt(chain: ChainId, height: number): readonly TxNumber[];
   /** Number of an address. Null if no output of it is known. */
   addressNumber(chain: ChainId, key: AddressKey): number | null;
+  /** Key of the address with a number. Null if the number was not assigned. */
+  addressKey(chain: ChainId, number: number): AddressKey | null;
   /** Outputs that paid an address, newest block first. `limit` is capped by `addressOutputsMax`. */
   outputsOf(chain: ChainId, key: AddressKey, limit: number): readonly OutputRef[];
   /** Height, hash and time of a block. Null if no block is stored at that height. */
@@ -683,6 +685,8 @@ export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
     transactionsAt: (chain, height) => storeOf(chain)?.blocks.get(height)?.[3] ?? [],
 
     addressNumber,
+
+    addressKey: (chain, number) => storeOf(chain)?.addresses.getBinary(number) ?? null,
 
     outputsOf(chain, key, limit) {
       const store = storeOf(chain);

@@ -2,10 +2,10 @@ import { beforeAll, expect, it } from 'vitest';
 import { formatAddressKey } from '../../../src/chains/address/parse.ts';
 import type { UtxoTransaction } from '../../../src/chains/utxo-transaction.ts';
 import { recogniseChange } from '../../../src/graph/cluster/change.ts';
-import { createClusterForest } from '../../../src/graph/cluster/forest.ts';
 import { resolvedInputsReader } from '../../../src/graph/ingest/resolved-inputs.ts';
 import { readRows } from '../../../src/graph/ingest/rows.ts';
 import { describeWithSharedData, sharedData } from '../../setup/shared-data.ts';
+import { ClusterWorld } from './numbered.ts';
 
 describeWithSharedData('Bitcoin block 300025', () => {
   const transactions: UtxoTransaction[] = [];
@@ -17,11 +17,9 @@ describeWithSharedData('Bitcoin block 300025', () => {
     reader.end(take);
   });
 
-  it('match clusters found by walking from input to input', () => {
-    const forest = createClusterForest({ chain: 'BTC', completeHistory: false, changeConfidenceMin: 2 });
+  it('match clusters found by walking from input to input', async () => {
     const partners = new Map<string, Set<string>>();
     for (const tx of transactions) {
-      forest.add(tx);
       const payers = tx.inputs.flatMap(({ address }) => (address === null ? [] : [address]));
       for (const payer of payers) {
         const known = partners.get(payer) ?? new Set<string>();
@@ -30,7 +28,9 @@ describeWithSharedData('Bitcoin block 300025', () => {
       }
     }
     // This block of 2014 has none of the protocols that are detected by structure.
-    expect(forest.counts).toEqual({ transactions: 461, addresses: 1668, coinJoins: {}, changeMerged: 0 });
+    const world = new ClusterWorld();
+    const build = await world.build(transactions, { changeConfidenceMin: 2 });
+    expect(build).toMatchObject({ transactions: 461, addresses: 1668, coinJoins: {}, changeMerged: 0 });
 
     const expected: string[] = [];
     const seen = new Set<string>();
@@ -41,14 +41,15 @@ describeWithSharedData('Bitcoin block 300025', () => {
       for (const member of members) seen.add(member);
       if (members.size > 1) expected.push([...members].sort().join());
     }
-    const found = [...forest.clusters()].map(({ members }) =>
-      [...members()]
+    const found = [...world.open().clusters('BTC')].map(({ memberKeys }) =>
+      [...memberKeys()]
         .map((key) => formatAddressKey(key, 'BTC'))
         .sort()
         .join(),
     );
     expect(found.sort()).toEqual(expected.sort());
     expect(found.length).toBe(138);
+    await world.end();
   });
 
   it('has change that is an output of its transaction, in more than half of the transactions', () => {

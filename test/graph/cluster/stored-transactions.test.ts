@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
-import { parseAddress } from '../../../src/chains/address/parse.ts';
+import { formatAddressKey, parseAddress } from '../../../src/chains/address/parse.ts';
 import type { UtxoTransaction } from '../../../src/chains/utxo-transaction.ts';
-import { buildClusters, openClusters } from '../../../src/graph/cluster/store.ts';
-import { isWholeHistory, storedTransactions } from '../../../src/graph/cluster/stored-transactions.ts';
+import { buildClusters } from '../../../src/graph/cluster/build.ts';
+import { openClusters } from '../../../src/graph/cluster/store.ts';
+import { isWholeHistory, storedBlocks } from '../../../src/graph/cluster/stored-transactions.ts';
 import { type OutputsStore, openOutputsStore } from '../../../src/graph/utxo/outputs-store.ts';
 import { bech32Address as a } from './addresses.ts';
 
@@ -43,6 +44,8 @@ describe('clusters of stored transactions', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  const stored = (chain: 'BTC' | 'LTC' = 'BTC') =>
+    [...storedBlocks(chain, outputs).blocks(0)].flatMap(({ transactions }) => transactions);
   const put = (height: number, ...transactions: UtxoTransaction[]): void => {
     const block = {
       height,
@@ -71,13 +74,19 @@ describe('clusters of stored transactions', () => {
     );
     put(1, tx(1, 1, 0, [], [[10, 50n]]));
     put(2, tx(2, 2, 0, [], [[20, 50n]]));
-    const found = [...storedTransactions('BTC', outputs)];
+    const numbered = stored();
+    const found = numbered.map(({ tx }) => tx);
     expect(found.map(({ txid }) => txid)).toEqual([id(1), id(2), id(4), id(3)]);
     expect(found[3]?.inputs).toEqual([
       { txid: id(1), vout: 0, address: a(10), value: 50n },
       { txid: id(2), vout: 0, address: a(20), value: 50n },
     ]);
     expect(found[3]?.outputs).toEqual([{ n: 0, address: a(30), value: 90n, script: 'p2wpkh' }]);
+    const numbers = [10, 20].map((one) => outputs.addressNumber('BTC', parseAddress('BTC', a(one)).key));
+    expect(numbered[3]?.inputs).toEqual(numbers);
+    const key = outputs.addressKey('BTC', numbers[0] as number);
+    expect(formatAddressKey(key as Uint8Array, 'BTC')).toBe(a(10));
+    expect(outputs.addressKey('BTC', 999)).toBeNull();
     expect(isWholeHistory('BTC', outputs)).toBe(true);
   });
 
@@ -85,7 +94,7 @@ describe('clusters of stored transactions', () => {
     const shielded = { ...tx(2, 1, 1, [], [[11, 5n]]), shielded: { in: 0n, out: 7n } };
     const other = { ...tx(3, 1, 2, [], [[12, 5n]]), shielded: { in: 3n, out: 0n } };
     put(1, tx(1, 1, 0, [], [[10, 5n]]), shielded, other);
-    expect([...storedTransactions('BTC', outputs)].map((found) => found.shielded)).toEqual([
+    expect(stored().map((found) => found.tx.shielded)).toEqual([
       undefined,
       { in: 0n, out: 7n },
       { in: 3n, out: 0n },
@@ -94,10 +103,11 @@ describe('clusters of stored transactions', () => {
 
   it('have an input without address and value if its output is unknown', () => {
     put(300, tx(3, 300, 0, [[1, 0]], [[30, 90n]]));
-    const [found] = storedTransactions('BTC', outputs);
-    expect(found?.inputs).toEqual([{ txid: id(1), vout: 0, address: null, value: null }]);
+    const [found] = stored();
+    expect(found?.inputs).toEqual([0]);
+    expect(found?.tx.inputs).toEqual([{ txid: id(1), vout: 0, address: null, value: null }]);
     expect(isWholeHistory('BTC', outputs)).toBe(false);
-    expect([...storedTransactions('LTC', outputs)]).toEqual([]);
+    expect(stored('LTC')).toEqual([]);
   });
 
   it('join inputs that are signed together', async () => {
@@ -130,7 +140,7 @@ describe('clusters of stored transactions', () => {
     );
     const report = await buildClusters(
       { chain: 'BTC', folder: join(folder, 'clusters'), completeHistory: isWholeHistory('BTC', outputs) },
-      { transactions: storedTransactions('BTC', outputs), clock: systemClock },
+      { source: storedBlocks('BTC', outputs), clock: systemClock },
     );
     expect(report).toMatchObject({
       transactions: 2,
@@ -139,7 +149,7 @@ describe('clusters of stored transactions', () => {
       lastBlock: 2,
       completeHistory: true,
     });
-    const reader = openClusters({ folder: join(folder, 'clusters') });
+    const reader = openClusters({ folder: join(folder, 'clusters') }, { addresses: outputs });
     expect(
       reader
         .clusterOf(parseAddress('BTC', a(10)).key)
