@@ -13,6 +13,7 @@ export interface Benchmark {
 export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   address: { script: 'kernels/address.js', quick: [] },
   labels: { script: 'labels.js', quick: ['--count', '200000'] },
+  'snapshot-diff': { script: 'snapshot-diff.js', quick: ['--count', '200000', '--wallets', '2000'] },
   'label-import': { script: 'label-import.js', quick: ['--rows', '100000'] },
   http: {
     script: 'http.js',
@@ -28,6 +29,7 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   'graph-ingest': { script: 'graph-ingest.js', quick: ['--edges', '200000', '--addresses', '20000'] },
   'graph-remote': { script: 'graph-remote.js', quick: null },
   cluster: { script: 'cluster.js', quick: null },
+  'cluster-disk': { script: 'cluster-disk.js', quick: ['--largest', '1000000'] },
   log: { script: 'log.js', quick: ['--entries', '20000'] },
   monitoring: { script: 'monitoring.js', quick: null },
   payments: { script: 'payments.js', quick: null },
