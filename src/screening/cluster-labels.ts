@@ -39,7 +39,7 @@ export interface SpreadCounts {
   readonly spread: number;
   readonly conflicts: number;
   readonly conflictsListed: readonly ClusterConflict[];
-  /** Clusters too large to be trusted: nothing was spread in them. */
+  /** Clusters with a labelled member that are too large to be trusted: nothing was spread in them. */
   readonly superClusters: number;
 }
 
@@ -169,7 +169,8 @@ export function spreadLabels(
   let conflicts = 0;
   let superClusters = 0;
   const conflictsListed: ClusterConflict[] = [];
-  for (const cluster of clusters.clusters(chain)) {
+  const isLabelled = (key: AddressKey): boolean => labels.find(key, 0, key.length) !== NOT_LABELLED;
+  for (const cluster of clusters.clusters(chain, isLabelled)) {
     signal?.throwIfAborted();
     if (cluster.isSuper) {
       superClusters++;

@@ -75,6 +75,19 @@ describe('clusters on disk', () => {
     }
   });
 
+  it('are listed if they have a member that is wanted', async () => {
+    await world.build([joins(1, 2, 3), joins(4, 5), joins(6, 7)]);
+    const asked: number[] = [];
+    const wanted = [2, 3, 6].map((number) => keyOf(a(number)));
+    const found = world.open().clusters('BTC', (key) => {
+      asked.push(asked.length);
+      return wanted.some((one) => Buffer.compare(one, key) === 0);
+    });
+    expect([...found].map(({ members }) => members(1)[0])).toEqual([a(1), a(6)]);
+    // Not asked of the last members of a cluster that is wanted already, nor of an address without a cluster.
+    expect(asked).toHaveLength(5);
+  });
+
   it('are replaced as a whole, which a reader sees at its next check', async () => {
     await world.build([joins(1, 2)]);
     const reader = world.open();
