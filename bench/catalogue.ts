@@ -14,6 +14,7 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   address: { script: 'kernels/address.js', quick: [] },
   labels: { script: 'labels.js', quick: ['--count', '200000'] },
   'snapshot-diff': { script: 'snapshot-diff.js', quick: ['--count', '200000', '--wallets', '2000'] },
+  'label-scale': { script: 'label-scale.js', quick: null },
   'label-import': { script: 'label-import.js', quick: ['--rows', '100000'] },
   http: {
     script: 'http.js',
