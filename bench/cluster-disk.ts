@@ -2,16 +2,20 @@
  * Clusters on disk of a simulated chain of 1, 10 and 100 million addresses: time, processor time, memory and bytes by size, how they grow, and
  * what that gives for a billion. Each size runs in a process of its own. Another process reads the links that the build left behind, joins
  * them in memory, and compares the cluster of every address.
- * Run: node dist/bench/cluster-disk.js [--largest N] [--no-save]
+ * Run: node dist/bench/cluster-disk.js [--largest N] [--results FILE] [--no-save]. FILE has the results of the first sizes, one line of JSON each,
+ * as `--links N --folder FOLDER` (for the largest), `--size N --folder FOLDER` and `--check FOLDER` print them: a run of hours can be done in parts.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isoTime, systemClock } from '../src/base/clock.ts';
 import { processMemory } from '../src/base/process-memory.ts';
 import { seededUint32 } from '../src/base/random.ts';
-import { buildClusters, type ClusterStage } from '../src/graph/cluster/build.ts';
+import { buildClusters, type ClusterStage, publishLinks } from '../src/graph/cluster/build.ts';
+import { LinkLog, type LinkLogEnds } from '../src/graph/cluster/components.ts';
+import { CLUSTER_LIMITS } from '../src/graph/cluster/limits.ts';
+import type { Scanned } from '../src/graph/cluster/scan.ts';
 import { openClusters } from '../src/graph/cluster/store.ts';
 import { createUnionFind } from '../src/graph/cluster/union-find.ts';
 import { argument, type BenchRow, publish, report, row, runChild } from './harness.ts';
@@ -27,6 +31,11 @@ import {
 const SEED = 11;
 const BILLION = 1e9;
 const GIGABYTE = 1e9;
+/**
+ * Up to this size, links are found in whole transactions, as a run of `assay cluster` does. Above, the chain gives the links, because making
+ * its transactions takes longer than everything that is measured. Finding links takes the same time for each transaction at every size.
+ */
+const WHOLE_MAX = 10_000_000;
 /** Blocks of an hour of Bitcoin, at most, for the build that continues. */
 const NEW_BLOCKS = 6;
 const SETTLED_BLOCKS = KEPT_BLOCKS - NEW_BLOCKS;
@@ -42,9 +51,8 @@ interface SizeResult {
   /** Seconds of each stage, and of the making of the chain's blocks, which the first one contains. */
   readonly seconds: Readonly<Record<ClusterStage | 'chain', number>>;
   readonly cpuSeconds: number;
-  /** Seconds of the build after `NEW_BLOCKS` more blocks. */
-  readonly continuedSeconds: number;
-  readonly continuedAfter: number;
+  /** Seconds of the build after `NEW_BLOCKS` more blocks. Null if the links were given. */
+  readonly continuedSeconds: number | null;
   /** The most resident memory of the process, with mapped files, and without. */
   readonly peakBytes: number;
   readonly peakOwnBytes: number;
@@ -63,6 +71,44 @@ const bytesBelow = (folder: string): number =>
     );
 
 const seconds = (): number => systemClock.monotonic() / 1000;
+
+const LINKS_FILE = 'links.json';
+
+/** Child: writes the links of the chain's transactions without their texts, as a scan leaves them. */
+function writeLinks(wanted: number, folder: string): void {
+  const chain = createChainOfOwners(SEED);
+  const blocks = Math.ceil(wanted / BLOCK_ADDRESSES);
+  const links = new LinkLog(linksFolder(folder), 'links', CLUSTER_LIMITS.bucketBits);
+  chain.links(blocks - 1, (a, b, attribute) => links.add(a, b, attribute));
+  const given: GivenLinks = {
+    transactions: blocks * BLOCK_TRANSACTIONS,
+    addresses: chain.addresses,
+    ends: links.sync(),
+  };
+  writeFileSync(join(folder, LINKS_FILE), JSON.stringify(given));
+}
+
+const linksFolder = (folder: string): string => join(folder, 'BTC', 'building', 'links');
+
+interface GivenLinks {
+  readonly transactions: number;
+  readonly addresses: number;
+  readonly ends: LinkLogEnds;
+}
+
+/** What `writeLinks` wrote, as the result of a scan. */
+function givenLinks(folder: string): Scanned {
+  const { transactions, addresses, ends } = JSON.parse(
+    readFileSync(join(folder, LINKS_FILE), 'utf8'),
+  ) as GivenLinks;
+  return {
+    links: new LinkLog(linksFolder(folder), 'links', CLUSTER_LIMITS.bucketBits, ends),
+    counts: { transactions, addresses, coinJoins: {}, changeMerged: 0 },
+    highest: addresses,
+    newestMs: null,
+    continuedAfter: 0,
+  };
+}
 
 /** Builds the clusters of one size, continues after more blocks, and reads clusters of random addresses. */
 async function runSize(wanted: number, folder: string): Promise<SizeResult> {
@@ -105,17 +151,22 @@ async function runSize(wanted: number, folder: string): Promise<SizeResult> {
     },
   };
   const before = process.cpuUsage();
-  const build = await buildClusters(options, { source: timed, clock: systemClock });
+  const isWhole = wanted <= WHOLE_MAX;
+  const build = isWhole
+    ? await buildClusters(options, { source: timed, clock: systemClock })
+    : await publishLinks(options, { source: { ...source, keyOf }, clock: systemClock }, givenLinks(folder));
   const { user, system } = process.cpuUsage(before);
   stages[stage] += seconds() - since;
-  const addresses = chain.addresses;
+  const addresses = build.addresses;
 
   const start = seconds();
-  const again = await buildClusters(
-    { ...options, onProgress: () => {} },
-    { source: chain.upTo(blocks - 1 + NEW_BLOCKS), clock: systemClock },
-  );
-  const continuedSeconds = seconds() - start;
+  const again = isWhole
+    ? await buildClusters(
+        { ...options, onProgress: () => {} },
+        { source: chain.upTo(blocks - 1 + NEW_BLOCKS), clock: systemClock },
+      )
+    : build;
+  const continuedSeconds = isWhole ? seconds() - start : null;
 
   const reader = openClusters(
     { folder },
@@ -136,7 +187,6 @@ async function runSize(wanted: number, folder: string): Promise<SizeResult> {
     seconds: { ...stages, chain: chainSeconds },
     cpuSeconds: (user + system) / 1e6,
     continuedSeconds,
-    continuedAfter: again.continuedAfter,
     // In kilobytes.
     peakBytes: process.resourceUsage().maxRSS * 1024,
     peakOwnBytes,
@@ -203,14 +253,20 @@ function rowsOf(results: readonly SizeResult[], checks: readonly Check[]): Bench
   const rows: BenchRow[] = [];
   for (const [at, one] of results.entries()) {
     const name = `${(one.addresses / 1e6).toFixed(0)} M addresses`;
-    const { read, join: joined, sort, chain } = one.seconds;
+    if (one.continuedSeconds !== null)
+      rows.push(
+        row(`${name}: links of ${one.transactions} transactions, without making them`, linkSeconds(one), 's'),
+        row(
+          `${name}: build that continues after ${NEW_BLOCKS * BLOCK_TRANSACTIONS} more transactions`,
+          one.continuedSeconds,
+          's',
+        ),
+      );
     rows.push(
-      row(`${name}: links of ${one.transactions} transactions, without making them`, read - chain, 's'),
-      row(`${name}: joined and sorted`, joined + sort, 's'),
-      row(`${name}: processor time of all, with making the transactions`, one.cpuSeconds, 's'),
+      row(`${name}: joined and sorted`, joinSeconds(one), 's'),
       row(
-        `${name}: build that continues after ${NEW_BLOCKS * BLOCK_TRANSACTIONS} more transactions`,
-        one.continuedSeconds,
+        `${name}: processor time of all${one.continuedSeconds === null ? ' but the links' : ', with making the chain'}`,
+        one.cpuSeconds,
         's',
       ),
       row(`${name}: most memory`, one.peakBytes / GIGABYTE, 'GB', { atMost: 2 }),
@@ -220,7 +276,7 @@ function rowsOf(results: readonly SizeResult[], checks: readonly Check[]): Bench
       row(`${name}: temporary files`, one.temporaryBytes / GIGABYTE, 'GB'),
       row(`${name}: cluster of an address`, one.lookupMicroseconds, 'µs'),
       row(
-        `${name}: addresses with another cluster than in memory`,
+        `${name}: differences from union–find in memory`,
         checks[at]?.differences ?? Number.NaN,
         'addresses',
         { atMost: 0 },
@@ -228,25 +284,31 @@ function rowsOf(results: readonly SizeResult[], checks: readonly Check[]): Bench
     );
   }
   if (results.length < 2) return rows;
-  const last = results.at(-1) as SizeResult;
-  const grown = (name: string, unit: string, of: (one: SizeResult) => number): void => {
-    const exponent = exponentOf(results.map((one) => [one.addresses, of(one)]));
+  const grown = (
+    name: string,
+    unit: string,
+    of: (one: SizeResult) => number,
+    from: readonly SizeResult[] = results,
+  ): void => {
+    const last = from.at(-1) as SizeResult;
+    const exponent = exponentOf(from.map((one) => [one.addresses, of(one)]));
+    const billion = of(last) * (BILLION / last.addresses) ** Math.max(1, exponent);
     rows.push(
       row(`growth of ${name}`, exponent, 'exponent'),
-      row(
-        `a billion addresses: ${name}`,
-        of(last) * (BILLION / last.addresses) ** Math.max(1, exponent),
-        unit,
-      ),
+      row(`a billion addresses: ${name}`, billion, unit),
     );
   };
-  grown('links without making transactions', 's', (one) => one.seconds.read - one.seconds.chain);
-  grown('joining and sorting', 's', (one) => one.seconds.join + one.seconds.sort);
+  const whole = results.filter(({ continuedSeconds }) => continuedSeconds !== null);
+  if (whole.length > 1) grown('finding links', 's', linkSeconds, whole);
+  grown('joining and sorting', 's', joinSeconds);
   grown('clusters on disk', 'GB', (one) => one.buildBytes / GIGABYTE);
   grown('links on disk', 'GB', (one) => one.linkBytes / GIGABYTE);
   grown('temporary files', 'GB', (one) => one.temporaryBytes / GIGABYTE);
   return rows;
 }
+
+const linkSeconds = ({ seconds: { read, chain } }: SizeResult): number => read - chain;
+const joinSeconds = ({ seconds: { join: joined, sort } }: SizeResult): number => joined + sort;
 
 async function main(): Promise<void> {
   const startedAt = isoTime(systemClock.now());
@@ -255,12 +317,18 @@ async function main(): Promise<void> {
   const sizes = [1_000_000, 10_000_000, 100_000_000].filter((size) => size <= largest);
   const results: SizeResult[] = [];
   const checks: Check[] = [];
-  for (const size of sizes) {
+  if (process.argv.includes('--results'))
+    for (const line of readFileSync(textArgument('--results'), 'utf8').trim().split('\n')) {
+      const [result, checked] = JSON.parse(line) as [SizeResult, Check];
+      results.push(result);
+      checks.push(checked);
+    }
+  for (const size of sizes.slice(results.length)) {
     const folder = mkdtempSync(join(tmpdir(), 'assay-bench-clusters-'));
     try {
+      if (size > WHOLE_MAX) await runChild<null>(script, ['--links', String(size), '--folder', folder]);
       results.push(await runChild<SizeResult>(script, ['--size', String(size), '--folder', folder]));
       checks.push(await runChild<Check>(script, ['--check', folder]));
-      process.stderr.write(`${JSON.stringify([results.at(-1), checks.at(-1)])}\n`);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
@@ -278,7 +346,10 @@ async function main(): Promise<void> {
 }
 
 const textArgument = (name: string): string => process.argv[process.argv.indexOf(name) + 1] ?? '';
-if (process.argv.includes('--size'))
+if (process.argv.includes('--links')) {
+  writeLinks(argument('--links', 0), textArgument('--folder'));
+  process.stdout.write('null');
+} else if (process.argv.includes('--size'))
   process.stdout.write(JSON.stringify(await runSize(argument('--size', 0), textArgument('--folder'))));
 else if (process.argv.includes('--check'))
   process.stdout.write(JSON.stringify(await check(textArgument('--check'))));

@@ -74,27 +74,49 @@ export async function buildClusters(
 async function buildLocked(
   folder: string,
   options: BuildClustersOptions,
-  { source, clock }: BuildClustersDeps,
+  deps: BuildClustersDeps,
 ): Promise<ClusterReport> {
-  const { chain, signal, onProgress } = options;
-  const step = async (stage: ClusterStage, done: number, total: number | null): Promise<void> => {
-    onProgress?.(stage, done, total);
-    await pause();
-    signal?.throwIfAborted();
-  };
-  signal?.throwIfAborted();
-  const building = join(folder, 'building');
+  options.signal?.throwIfAborted();
   const scanned = await scanLinks(
-    { ...options, folder: join(building, 'links'), onProgress: (done) => step('read', done, null) },
-    source,
+    {
+      ...options,
+      folder: join(folder, BUILDING, 'links'),
+      onProgress: (done) => step(options, 'read', done, null),
+    },
+    deps.source,
   );
-  const { counts, highest, newestMs, continuedAfter } = scanned;
+  return publishLinks(options, deps, scanned);
+}
 
+/** The folder, below that of the chain, of everything that no reader uses. Backups leave it out. */
+const BUILDING = 'building';
+
+/** Reports progress, yields to the event loop, and throws if the build was aborted. */
+async function step(
+  { onProgress, signal }: BuildClustersOptions,
+  stage: ClusterStage,
+  done: number,
+  total: number | null,
+): Promise<void> {
+  onProgress?.(stage, done, total);
+  await pause();
+  signal?.throwIfAborted();
+}
+
+/** Joins the addresses of all links, and publishes the clusters. `buildClusters` does so with the links of its source. */
+export async function publishLinks(
+  options: BuildClustersOptions,
+  { source, clock }: BuildClustersDeps,
+  scanned: Scanned,
+): Promise<ClusterReport> {
+  const { chain } = options;
+  const folder = join(options.folder, chain);
+  const { counts, highest, newestMs, continuedAfter } = scanned;
   const before = readPointerOrNone(folder);
   const builtAt = isoTime(clock.now());
   const build = freeName(folder, builtAt.replace(/[^0-9]/g, ''));
   const path = join(folder, `${build}.lmdb`);
-  const scratch = join(building, 'scratch');
+  const scratch = join(folder, BUILDING, 'scratch');
   rmSync(scratch, { recursive: true, force: true });
   const environment = openBuild(path, false);
   try {
@@ -103,7 +125,7 @@ async function buildLocked(
       scratch,
       keyOf: (number) => requireKey(source, number),
       sortedMembersMax: options.sortedMembersMax ?? CLUSTER_LIMITS.sortedMembersMax,
-      step,
+      step: (stage, done, total) => step(options, stage, done, total),
     });
     await environment.close();
     syncFile(path);
