@@ -299,68 +299,88 @@ class Batches {
   }
 }
 
-/** The places of each batch, sorted by cluster: by counting, as the sizes are known. Within a cluster they are in order already. */
-async function writeMembers(
-  root: RootDatabase,
-  input: Pick<TablesInput, 'keyOf' | 'step'> & {
-    readonly sizes: Spill;
-    readonly places: Spill;
-    readonly batches: Batches;
-  },
-): Promise<void> {
-  const { sizes, places, batches, keyOf, step } = input;
+interface MembersInput extends Pick<TablesInput, 'keyOf' | 'step'> {
+  readonly sizes: Spill;
+  readonly places: Spill;
+  readonly batches: Batches;
+}
+
+/** Writes the members and the record of each cluster, batch by batch. */
+async function writeMembers(root: RootDatabase, input: MembersInput): Promise<void> {
+  const { sizes, batches, step } = input;
   const members = new TableWriter(root, TABLES.members);
   const clusters = new TableWriter(root, TABLES.clusters);
   // Row 0 is no cluster.
   clusters.add(new Uint32Array(TABLES.clusters.words));
-  const nextSize = rowsOf(sizes.read(0));
-  const tuple = new Uint32Array(TABLES.clusters.words);
+  const sizeChunks = sizes.read(0);
+  const nextSize = rowsOf(sizeChunks);
   let start = 0;
-  for (let batch = 0; batch < batches.count; batch++) {
-    await step('sort', batch, batches.count);
-    const { first, clusters: count, members: total } = batches.bounds(batch);
-    const smallest = new SmallestKeys(count, keyOf);
-    const attributes = new Uint32Array(count);
-    const ends = new Uint32Array(count);
-    const begins = new Uint32Array(count + 1);
-    for (let at = 0; at < count; at++) {
-      const [size, attribute] = nextSize();
-      begins[at + 1] = (begins[at] as number) + size;
-      ends[at] = begins[at] as number;
-      attributes[at] = attribute;
+  try {
+    for (let batch = 0; batch < batches.count; batch++) {
+      await step('sort', batch, batches.count);
+      writeBatch(batch, start, input, { nextSize, members, clusters });
+      start += batches.bounds(batch).members;
     }
-    // The members of a single cluster are in order, however many they are.
-    const sorted = count > 1 ? new Uint32Array(total) : null;
-    const single = new Uint32Array(1);
-    for (const chunk of places.read(batch))
-      for (let at = 0; at < chunk.length; at += 4) {
-        const cluster = (chunk[at] as number) - first;
-        const address = chunk[at + 1] as number;
-        smallest.add(cluster, address, chunk[at + 2] as number, chunk[at + 3] as number);
-        if (sorted) {
-          const end = ends[cluster] as number;
-          sorted[end] = address;
-          ends[cluster] = end + 1;
-          continue;
-        }
-        single[0] = address;
-        members.add(single);
-      }
-    places.remove(batch);
-    if (sorted) members.add(sorted);
-    for (let at = 0; at < count; at++) {
-      const place = start + (begins[at] as number);
-      tuple[0] = place >>> 0;
-      tuple[1] = Math.floor(place / 2 ** 32);
-      tuple[2] = (begins[at + 1] as number) - (begins[at] as number);
-      tuple[3] = attributes[at] as number;
-      tuple[4] = smallest.addresses[at] as number;
-      clusters.add(tuple);
-    }
-    start += total;
+    // Reads to the end of the file, where its checksum is compared.
+    sizeChunks.next();
+  } finally {
+    sizeChunks.return?.();
   }
   members.end();
   clusters.end();
+}
+
+/** Sorts the members of a batch by cluster: by counting, as the sizes are known. Within a cluster they are in order already. */
+function writeBatch(
+  batch: number,
+  start: number,
+  { places, batches, keyOf }: MembersInput,
+  to: {
+    readonly nextSize: () => readonly [size: number, attribute: number];
+    readonly members: TableWriter;
+    readonly clusters: TableWriter;
+  },
+): void {
+  const { first, clusters: count, members: total } = batches.bounds(batch);
+  const smallest = new SmallestKeys(count, keyOf);
+  const attributes = new Uint32Array(count);
+  const ends = new Uint32Array(count);
+  const begins = new Uint32Array(count + 1);
+  for (let at = 0; at < count; at++) {
+    const [size, attribute] = to.nextSize();
+    begins[at + 1] = (begins[at] as number) + size;
+    ends[at] = begins[at] as number;
+    attributes[at] = attribute;
+  }
+  // The members of a single cluster are in order, however many they are.
+  const sorted = count > 1 ? new Uint32Array(total) : null;
+  const single = new Uint32Array(1);
+  for (const chunk of places.read(batch))
+    for (let at = 0; at < chunk.length; at += 4) {
+      const cluster = (chunk[at] as number) - first;
+      const address = chunk[at + 1] as number;
+      smallest.add(cluster, address, chunk[at + 2] as number, chunk[at + 3] as number);
+      if (sorted) {
+        const end = ends[cluster] as number;
+        sorted[end] = address;
+        ends[cluster] = end + 1;
+        continue;
+      }
+      single[0] = address;
+      to.members.add(single);
+    }
+  places.remove(batch);
+  if (sorted) to.members.add(sorted);
+  const tuple = new Uint32Array(TABLES.clusters.words);
+  for (let at = 0; at < count; at++) {
+    const place = start + (begins[at] as number);
+    tuple[0] = place >>> 0;
+    tuple[1] = Math.floor(place / 2 ** 32);
+    tuple[2] = (begins[at + 1] as number) - (begins[at] as number);
+    tuple[3] = attributes[at] as number;
+    tuple[4] = smallest.addresses[at] as number;
+    to.clusters.add(tuple);
+  }
 }
 
 /** Returns a function that returns the next row of two words. */
