@@ -1,11 +1,12 @@
 /** Parses a name into words in Latin letters, each with its kind (name, number, legal form, title, particle) and its weight. */
 import { countryWords } from '../sources/countries.ts';
 import { isOneEdit } from './edits.ts';
+import { languageOf } from './readings/cyrillic.ts';
 import { koreanInCyrillic } from './readings/kontsevich.ts';
 import { type Heard, heardOf, type Reading, readingOf } from './readings/pattern.ts';
 import { wadeOf } from './readings/wade.ts';
 import { fold, letterSet, skeleton, unvocalised } from './sound.ts';
-import { isSerbian, type LatinWord, type NameScript, transliterateWord } from './transliterate.ts';
+import { type LatinWord, type NameScript, transliterateWord } from './transliterate.ts';
 import { type Vocabulary, vocabulary } from './vocabulary.ts';
 
 export type NamePartKind =
@@ -166,7 +167,7 @@ function latinWords(name: string): Written[] {
     !isPlain && HAS_CYRILLIC.test(plain)
       ? koreanInCyrillic(tokens.map((token) => token.toLowerCase()))
       : null;
-  const serbian = !isPlain && isSerbian(plain.toLowerCase());
+  const language = isPlain ? null : languageOf(plain.toLowerCase());
   for (const token of tokens) {
     const at = plain.indexOf(token, from);
     from = at + token.length;
@@ -195,7 +196,7 @@ function latinWords(name: string): Written[] {
     const spelled = korean?.[word - 1];
     const latin: readonly LatinWord[] =
       spelled === undefined
-        ? transliterateWord(lower, serbian)
+        ? transliterateWord(lower, language)
         : [{ text: spelled, script: 'latin', origin: '' }];
     for (const each of latin) {
       const raw = each.script === 'syllabic' ? each.origin : written;
@@ -271,6 +272,21 @@ const ABJAD_WORDS: ReadonlyMap<string, string> = new Map([
   ['ملا', 'mullah'],
   ['مولوی', 'maulavi'],
 ]);
+/** Frequent given names, by the Latin spelling with which the tables of frequencies have them. */
+const FREQUENT_ABJAD: ReadonlyMap<string, string> = new Map(
+  (
+    'محمد mohamed احمد ahmad علی ali حسن hassan حسین hossein خالد khalid ابراهیم ibrahim عبدالله abdullah مصطفی mustafa عمر omar ' +
+    'یوسف yusuf فاطمة fatima سعید said محمود mahmud صالح saleh مهدی mahdi جعفر jafar رضا reza ناصر naser خان khan کریم karim ' +
+    'رحمن rahman اسماعیل ismail سلیمان suleiman عباس abbas قاسم qasim حمید hamid مجید majid مریم maryam عثمان osman جمال jamal ' +
+    'کمال kamal عزیز aziz رشید rashid سالم salem طارق tariq یاسین yasin هاشم hashem جواد javad امیر amir اکبر akbar محسن mohsen ' +
+    'منی mona لیلی laila سارة sara نورة noura زینب zainab خدیجة khadija عائشة aisha'
+  )
+    .split(' ')
+    .flatMap((word, at, all) => (at % 2 === 0 ? [[word, all[at + 1] as string] as const] : [])),
+);
+/** Returns whether a word in Arabic letters is a frequent given name. */
+export const isGivenAbjad = (origin: string): boolean => FREQUENT_ABJAD.has(origin);
+
 /** Given names that Persian writes as one word with the next one (`علیرضا`), which Latin spelling joins or not; and those that come second. */
 const JOINED_FIRST = /^(?:محمد|علی|احمد|امیر|عباس|غلام|حسین|حسن|حمید|سید|نور|میر)/u;
 const JOINED_SECOND: ReadonlySet<string> = new Set(
@@ -742,9 +758,10 @@ class Word implements NamePart {
     this.script = script;
     this.folded = folded;
     this.groups = groupsOf(text, kind, vocab);
-    const common = kind === 'name' ? (vocab.commonness.get(text) ?? 0) : 0;
-    this.rarity =
-      kind === 'name' ? 1 - RARITY_LOSS * Math.max(common, vocab.frequency.get(this.folded) ?? 0) : 1;
+    const latin = script === 'abjad' ? (FREQUENT_ABJAD.get(origin) ?? text) : text;
+    const common = kind === 'name' ? (vocab.commonness.get(latin) ?? 0) : 0;
+    const frequent = vocab.frequency.get(latin === text ? folded : fold(latin)) ?? 0;
+    this.rarity = kind === 'name' ? 1 - RARITY_LOSS * Math.max(common, frequent) : 1;
     this.weight =
       kind === 'name' && (vocab.halves.has(text) || folded === ABD)
         ? HALF_WEIGHT

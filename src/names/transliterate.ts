@@ -1,13 +1,16 @@
 /**
- * Transliterates any script to Latin letters, word by word. Cyrillic has its own table, because
- * names are romanised as in passports and newspapers. Each syllable of Han and Hangul becomes a
+ * Transliterates any script to Latin letters, word by word. Cyrillic, Devanagari and Thai have
+ * their own tables (readings/), because names are romanised as in passports and newspapers. Each syllable of Han and Hangul becomes a
  * word. These, kana, Arabic, Hebrew and Thai keep their own letters as well, because they have no
  * single Latin spelling (readings/). any-ascii transliterates all other scripts.
  */
 import anyAscii from 'any-ascii';
+import { cyrillicLetter, type NameLanguage, withoutYo } from './readings/cyrillic.ts';
+import { devanagariPlain } from './readings/devanagari.ts';
 import { pinyinOf, simplifiedOf } from './readings/han.ts';
 import { hangulPlain, isHangul } from './readings/hangul.ts';
 import { repeated } from './readings/japanese.ts';
+import { thaiPlain } from './readings/thai.ts';
 
 export type NameScript = 'latin' | 'abjad' | 'syllabic';
 
@@ -22,81 +25,6 @@ export interface LatinWord {
   readonly origin: string;
 }
 
-/** Romanisation of passports of the 2010s, for letters of several languages; `''` for silent letters. */
-const CYRILLIC: Readonly<Record<string, string>> = {
-  а: 'a',
-  б: 'b',
-  в: 'v',
-  г: 'g',
-  ґ: 'g',
-  ѓ: 'gj',
-  д: 'd',
-  ђ: 'dj',
-  е: 'e',
-  ё: 'yo',
-  є: 'ye',
-  ж: 'zh',
-  з: 'z',
-  ѕ: 'dz',
-  и: 'i',
-  й: 'y',
-  і: 'i',
-  ї: 'yi',
-  ј: 'j',
-  к: 'k',
-  ќ: 'kj',
-  қ: 'q',
-  л: 'l',
-  љ: 'lj',
-  м: 'm',
-  н: 'n',
-  њ: 'nj',
-  ң: 'ng',
-  о: 'o',
-  ө: 'o',
-  п: 'p',
-  р: 'r',
-  с: 's',
-  т: 't',
-  ћ: 'c',
-  у: 'u',
-  ў: 'u',
-  ұ: 'u',
-  ү: 'u',
-  ф: 'f',
-  х: 'kh',
-  һ: 'h',
-  ҳ: 'h',
-  ц: 'ts',
-  ч: 'ch',
-  ҷ: 'j',
-  џ: 'dz',
-  ш: 'sh',
-  щ: 'shch',
-  ъ: '',
-  ы: 'y',
-  ь: '',
-  э: 'e',
-  ә: 'a',
-  ғ: 'gh',
-  ю: 'yu',
-  я: 'ya',
-};
-
-/** Serbian in Latin letters has diacritics, which lists leave out (`Šešelj`, `Seselj`). */
-const SERBIAN: Readonly<Record<string, string>> = { đ: 'dj', ж: 'z', х: 'h', ц: 'c', ч: 'c', ш: 's' };
-const SERBIAN_ONLY = /[ђјљњћџ]|đ.*[ćčšž]|[ćčšž].*đ/;
-/** Macedonian shares some of these letters, and is written with `sh` and `zh` in passports. */
-const MACEDONIAN_ONLY = /[ѓќѕ]/;
-
-/** Returns whether a lower-case name has letters that only Serbian (in Cyrillic) or Serbo-Croatian (in Latin letters, with `đ`) has. */
-export const isSerbian = (name: string): boolean => SERBIAN_ONLY.test(name) && !MACEDONIAN_ONLY.test(name);
-
-/** In passports `ё` after a consonant is `e`; at the beginning, after a vowel or a sign it is heard as `yo`. */
-const YO_AFTER_CONSONANT = /(?<=[бвгджзклмнпрстфхцчшщ])ё/g;
-
-/** A Devanagari consonant that is not followed by a vowel sign has an unwritten `a`, except at the end of a word. */
-const INHERENT_VOWEL = /([\u0915-\u0939\u0958-\u095f]\u093c?)(?=[\u0904-\u0939\u0958-\u095f\u0902\u0903])/g;
 const HAS_DEVANAGARI = /\p{Script=Devanagari}/u;
 
 /** Latin letters that Unicode normalisation does not decompose. */
@@ -163,9 +91,9 @@ const NOT_LATIN = /[^a-z0-9]+/g;
 /**
  * Transliterates one lower-case word without spaces. Han and Hangul give several words; unreadable characters give none.
  *
- * @param serbian Whether the word is of a Serbian name.
+ * @param language That of the name, as `languageOf` returns it.
  */
-export function transliterateWord(word: string, serbian = false): readonly LatinWord[] {
+export function transliterateWord(word: string, language: NameLanguage | null = null): readonly LatinWord[] {
   if (ASCII_WORD.test(word)) return [{ text: word, script: 'latin', origin: '' }];
   if (HAS_SYLLABLES.test(word)) return syllables(word);
   if (HAS_ABJAD.test(word)) return abjad(word);
@@ -175,13 +103,11 @@ export function transliterateWord(word: string, serbian = false): readonly Latin
     return latin(anyAscii(greek), 'latin');
   }
   if (HAS_ARMENIAN.test(word)) return latin(anyAscii(word.replace(/ու/g, 'u').replace(/և/g, 'ev')), 'latin');
-  if (HAS_DEVANAGARI.test(word)) return latin(anyAscii(word.replace(INHERENT_VOWEL, '$1\u0905')), 'latin');
+  if (HAS_DEVANAGARI.test(word)) return latin(devanagariPlain(word), 'latin');
   let out = '';
-  const composed = HAS_CYRILLIC.test(word)
-    ? word.normalize('NFC').replace(YO_AFTER_CONSONANT, 'е')
-    : word.normalize('NFD').replace(MARKS, '');
+  const composed = HAS_CYRILLIC.test(word) ? withoutYo(word) : word.normalize('NFD').replace(MARKS, '');
   for (const letter of composed) {
-    const known = (serbian ? SERBIAN[letter] : undefined) ?? CYRILLIC[letter] ?? LATIN[letter];
+    const known = cyrillicLetter(letter, language) ?? LATIN[letter];
     if (known !== undefined) out += known;
     else if (letter < '\u0080') out += letter;
     else out += anyAscii(letter.normalize('NFD').replace(MARKS, '')).toLowerCase();
@@ -196,7 +122,7 @@ function latin(text: string, script: NameScript, origin = ''): readonly LatinWor
 
 /** Arabic and Hebrew marks are vowels that names omit; the marks of Thai are vowels and tones that it always writes. */
 function abjad(word: string): readonly LatinWord[] {
-  if (/\p{Script=Thai}/u.test(word)) return latin(anyAscii(word), 'abjad', word);
+  if (/\p{Script=Thai}/u.test(word)) return latin(thaiPlain(word), 'abjad', word);
   const bare = word
     .normalize('NFC')
     .replace(MARKS, '')

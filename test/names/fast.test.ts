@@ -8,7 +8,8 @@ import { makePart, parseName } from '../../src/names/parse.ts';
 import { kanaUnits } from '../../src/names/readings/kana.ts';
 import { abjadUnits } from '../../src/names/readings/letters.ts';
 import { foreignUnits } from '../../src/names/readings/mandarin-foreign.ts';
-import { spellingsOf } from '../../src/names/readings/spellings.ts';
+import { type Spelled, spellingsOf } from '../../src/names/readings/spellings.ts';
+import { thaiUnits } from '../../src/names/readings/thai.ts';
 import { LEAST_SIMILARITY, mayMatch, meet } from '../../src/names/similarity.ts';
 import { vocabulary } from '../../src/names/vocabulary.ts';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
@@ -134,37 +135,58 @@ describe('edits', () => {
 });
 
 describe('spellings of a word in another script', () => {
-  const units = [
-    ...['محمد', 'عبدالله', 'القذافی', 'یوسف', 'نصرالله', 'חיים', 'דוד', 'สมชาย', 'ธนากร'].map((word) =>
-      abjadUnits(word).map((unit) => unit.pattern),
-    ),
-    ...['弗拉基米尔', '普京', '特朗普'].map((word) => (foreignUnits(word) ?? []).map((unit) => unit.pattern)),
+  const units: readonly (readonly Spelled[])[] = [
+    ...['محمد', 'عبدالله', 'القذافی', 'یوسف', 'نصرالله', 'חיים', 'דוד'].map(abjadUnits),
+    ...['สมชาย', 'ธนากร', 'จันทร์โอชา'].map(thaiUnits),
+    ...['弗拉基米尔', '普京', '特朗普'].map((word) => foreignUnits(word) ?? []),
     ...['やまだ', 'マイケル', 'しんじ'].flatMap((word) => {
       const { plain, loan } = kanaUnits(word);
-      return [[plain.pattern], loan.map((unit) => unit.pattern)];
+      return [[plain], loan];
     }),
   ];
 
   it('are those that the regular expression of its patterns accepts', () => {
     const random = seeded(8);
     let accepted = 0;
-    for (const patterns of units) {
-      const expression = new RegExp(`^${patterns.join('')}$`);
-      const spells = spellingsOf(patterns);
+    let rares = 0;
+    for (const steps of units) {
+      const usual = new RegExp(`^${steps.map(({ pattern }) => pattern).join('')}$`);
+      const any = new RegExp(`^${steps.map(eitherOf).join('')}$`);
+      const spells = spellingsOf(steps);
       for (let count = 0; count < 3_000; count++) {
         // Words that the patterns accept, with and without a wrong letter: one alternative of each group.
-        const word = patterns.map((pattern) => sampleOf(pattern, random)).join('');
+        const word = steps
+          .map(({ pattern, rare }) => sampleOf(random() < 0.1 ? (rare ?? pattern) : pattern, random))
+          .join('');
         const tried = random() < 0.3 ? altered(word, random).replaceAll(' ', '') : word;
         if (tried.length > 30) continue;
-        if (expression.test(tried)) accepted++;
-        expect(spells(tried), `${patterns.join(' ')} ${tried}`).toBe(expression.test(tried));
+        const found = spells(tried);
+        if (usual.test(tried)) accepted++;
+        if (found > 0) rares++;
+        expect(found === 0, `${usual.source} ${tried}`).toBe(usual.test(tried));
+        // More than two rare spellings are none.
+        if (found > 0) expect(any.test(tried), `${any.source} ${tried}`).toBe(true);
+        if (!any.test(tried)) expect(found).toBe(-1);
       }
     }
     expect(accepted).toBeGreaterThan(10_000);
-    expect(spellingsOf(['a'])('a'.repeat(31))).toBe(false);
-    expect(() => spellingsOf(['[abcdefghij]{4,4}'])('a')).toThrow(/more than/);
+    expect(rares).toBeGreaterThan(1_000);
+    expect(spellingsOf([{ pattern: 'a' }])('a'.repeat(31))).toBe(-1);
+    expect(() => spellingsOf([{ pattern: '[abcdefghij]{4,4}' }])('a')).toThrow(/more than/);
+  });
+
+  it('count how many letters are spelled as another letter usually is', () => {
+    const spells = spellingsOf([
+      { pattern: 'sh', rare: 's' },
+      { pattern: 'a' },
+      { pattern: 'kh', rare: '(?:h|k)' },
+    ]);
+    expect(['shakh', 'sakh', 'shah', 'sah', 'sak', 'shag'].map(spells)).toEqual([0, 1, 1, 2, 2, -1]);
   });
 });
+
+const eitherOf = ({ pattern, rare }: { readonly pattern: string; readonly rare?: string }): string =>
+  rare === undefined ? pattern : `(?:${pattern}|${rare})`;
 
 /** Returns a word that a pattern accepts. */
 function sampleOf(pattern: string, random: () => number): string {

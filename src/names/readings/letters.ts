@@ -1,10 +1,13 @@
-/** Letters of scripts that omit vowels (Arabic, Hebrew) or write them by other rules (Thai), with the Latin letters that spell each. */
+/** Letters of scripts that omit vowels (Arabic, Hebrew), with the Latin letters that spell each. */
 
 import { letterSet } from '../sound.ts';
 
 /** One letter: a pattern of its Latin spellings, and the classes of consonants that these have (`''`: it may be silent). */
 export interface SoundUnit {
+  /** The usual spellings. */
   readonly pattern: string;
+  /** Spellings that are usually those of another letter (`s` for ش, `h` for خ); absent if there are none. */
+  readonly rare?: string;
   readonly classes: readonly string[];
 }
 
@@ -13,41 +16,45 @@ const SHORT = '(?:ou|ie|[aeiouy])?';
 
 interface Letter {
   readonly spelled: string;
-  readonly classes: string;
+  readonly rare: string;
+  readonly classes: readonly string[];
 }
 
-/** `spelled|spelled classes`; classes are those of `unvocalised`, and `_` means a silent letter. */
+/**
+ * `spelled|spelled;rare|rare classes`; classes are those of `unvocalised`, one letter each or separated by commas, and `_` means a silent
+ * letter. A spelling is rare if it is usually that of another letter.
+ */
 const CONSONANTS: Readonly<Record<string, string>> = {
   // Arabic, with the letters of Persian, Urdu and Pashto
   ب: 'b|p b',
-  پ: 'p|b b',
-  ت: 't|th t',
-  ث: 'th|t|s ts',
-  ج: 'j|dj|g|dzh|zh|dg|c|y skd',
-  چ: 'ch|tch|tsch|c|tj s',
-  ح: 'h|kh h',
-  خ: 'kh|h|k|x hk',
-  د: 'd|dh|t d',
-  ذ: 'dh|d|z|th dst',
+  پ: 'p;b b',
+  ت: 't;th t',
+  ث: 'th|t|s;ts ts',
+  ج: 'j|dj|g;dzh|zh|dg|c|y skd',
+  چ: 'ch|tch|tsch|c;tj s',
+  ح: 'h;kh h',
+  خ: 'kh|x;h|k hk',
+  د: 'd;dh|t d',
+  ذ: 'dh|d|z;th dst',
   ر: 'r r',
-  ز: 'z|s|zh s',
-  ژ: 'zh|j|z s',
-  س: 's|c|z s',
-  ش: 'sh|ch|s|sch s',
-  ص: 's|c s',
-  ض: 'd|dh|z|dz ds',
-  ط: 't|th t',
-  ظ: 'z|dh|d|th|zh sdt',
-  غ: 'gh|g|kh|q|k|h kh',
-  ف: 'f|v|ph|p b',
-  ق: 'q|k|g|gh|c|kh k',
-  ک: 'k|c|q|ck|g k',
-  ك: 'k|c|q|ck|g|ch k',
-  گ: 'g|k|gu k',
+  ز: 'z;s|zh s',
+  ژ: 'zh|j;z s',
+  س: 's|c;z s',
+  ش: 'sh|ch|sch;s s',
+  ص: 's;c s',
+  ض: 'd|dh|z;dz ds',
+  ط: 't;th t',
+  ظ: 'z|dh|d;th|zh sdt',
+  غ: 'gh|g;kh|q|k|h kh',
+  ف: 'f|v|ph;p b',
+  ق: 'q|k|g|gh|c;kh k',
+  ک: 'k|c|ck;q|g k',
+  ك: 'k|c|ck;q|g|ch k',
+  گ: 'g|gu;k k',
   ل: 'l l',
-  م: 'm|n m',
-  ن: 'n|m n',
-  ه: 'h|_ h_',
+  م: 'm;n m',
+  ن: 'n;m n',
+  ه: 'h;_ h_',
   ټ: 't t',
   ډ: 'd d',
   ړ: 'r r',
@@ -64,31 +71,35 @@ const CONSONANTS: Readonly<Record<string, string>> = {
   ב: 'b|v|w b',
   ג: 'g|j|gh k',
   ד: 'd d',
-  ה: 'h|a|e|ah|eh|_ h_',
-  ז: 'z|s s',
+  ה: 'h|a|e|ah|eh;_ h_',
+  ז: 'z;s|j|zh s',
   ח: 'ch|h|kh hs',
   ט: 't t',
-  כ: 'k|ch|kh|c|h ksh',
-  ך: 'k|ch|kh|h ksh',
+  כ: 'k|ch|kh|c;h ksh',
+  ך: 'k|ch|kh;h ksh',
   ל: 'l l',
   מ: 'm m',
   ם: 'm m',
   נ: 'n n',
   ן: 'n n',
-  ס: 's|c|z s',
+  ס: 's;c|z s',
   פ: 'p|f|ph b',
   ף: 'f|p|ph b',
-  צ: 'ts|tz|z|s|c|cz|ch|tch s',
-  ץ: 'ts|tz|z|s|c|cz|ch|tch s',
-  ק: 'k|c|q|ck|g k',
+  צ: 'ts|tz|z;s|c|cz|ch|tch s,ts',
+  ץ: 'ts|tz|z;s|c|cz|ch|tch s,ts',
+  ק: 'k|c|q|ck;g k',
   ר: 'r r',
-  ש: 'sh|s|sch|ch s',
-  ת: 't|th|s ts',
+  ש: 'sh|s|sch;ch s',
+  ת: 't|th;s ts',
 };
 
-const FINAL_YA = '(?:ai|ei|ay|ey|iy|yi|ia|ya|ie|aj|ij|ah|[ayiej])';
-/** Inside a word an alif is always spoken. */
-const LONG_A = '(?:ae|[aeou])';
+/** The last letter of a word is i or, more rarely, a: Persian writes both without dots. */
+const FINAL_YA = '(?:ai|ei|ay|ey|iy|yi|ia|ya|ie|[yiej])';
+const FINAL_YA_OR_A = '(?:ai|ei|ay|ey|iy|yi|ia|ya|ie|aj|ij|ah|[ayiej])';
+/** Names that end in a, without the last letter. */
+const FINAL_A: ReadonlySet<string> = new Set(
+  'موس مصطف عیس یحی لیل سلم من هد مرتض مجتب رض نجو سلو بشر لبن ضح ند مه یسر'.split(' '),
+);
 
 /** Letters that write vowels, or consonants and vowels. */
 const VOWELS: Readonly<Record<string, string>> = {
@@ -122,44 +133,10 @@ const VOWELS: Readonly<Record<string, string>> = {
 /** The end of Allah, Nasrallah, Abdullah. */
 const ALLAH = 'لله';
 
-const THAI_CONSONANTS: readonly (readonly [letters: string, spelled: string])[] = [
-  ['ก', 'g|k|c k'],
-  ['ขฃคฅฆ', 'kh|k|c k'],
-  ['ง', 'ng|n n'],
-  ['จ', 'j|ch|c s'],
-  ['ฉชฌ', 'ch|sh|c|s s'],
-  ['ซศษส', 's|z s'],
-  ['ญย', 'y|i|j|_ _'],
-  ['ฎด', 'd|t dt'],
-  ['ฏต', 't|d td'],
-  ['ฐฑฒถทธ', 'th|t|d|dh td'],
-  ['นณ', 'n n'],
-  ['บ', 'b|p b'],
-  ['ป', 'p|b b'],
-  ['ผพภ', 'ph|p|bh b'],
-  ['ฝฟ', 'f b'],
-  ['ม', 'm m'],
-  ['ร', 'r|l|n|_ rln_'],
-  ['ลฬ', 'l|n|r lnr'],
-  ['ว', 'w|v|u|o|_ b_'],
-  ['หฮ', 'h|_ h_'],
-  ['อ', '_|o|a _'],
-];
-const THAI = new Map(
-  THAI_CONSONANTS.flatMap(([letters, spelled]) => [...letters].map((letter) => [letter, spelled] as const)),
-);
-const IS_THAI = /\p{Script=Thai}/u;
-/** A consonant with the mark of silence, with or without a vowel sign, is not pronounced. */
-const THAI_SILENT = /[ก-ฮ][ิุ]?์/gu;
-/** Of two consonants before the mark of silence, the first may be silent as well. */
-const THAI_MAYBE_SILENT = /([ก-ฮ])[ก-ฮ][ิุ]?์/gu;
-const MAYBE = '\u0001';
-/** A vowel that is written before its consonant. */
-const THAI_BEFORE = /([เแโใไ])([ก-ฮ])/gu;
-
 const letterOf = (row: string): Letter => {
-  const [spelled = '', classes = ''] = row.split(' ');
-  return { spelled, classes };
+  const [spellings = '', classes = ''] = row.split(' ');
+  const [spelled = '', rare = ''] = spellings.split(';');
+  return { spelled, rare, classes: classes.includes(',') ? classes.split(',') : [...classes] };
 };
 
 /** The consonants that a letter of Arabic or Hebrew may be heard as. */
@@ -175,7 +152,7 @@ const letterClasses = new Map<number, LetterClasses>();
 for (const letter of Object.keys(VOWELS)) letterClasses.set(letter.charCodeAt(0), { count: 2, letters: 0 });
 for (const [letter, row] of Object.entries(CONSONANTS)) {
   const { classes } = letterOf(row);
-  const letters = classes.includes('_') ? 0 : letterSet(classes);
+  const letters = classes.includes('_') ? 0 : letterSet(classes.join(''));
   letterClasses.set(letter.charCodeAt(0), { count: classes.length, letters });
 }
 
@@ -195,14 +172,26 @@ function consonant(row: string, isLast: boolean, optional = false): SoundUnit {
   return unit;
 }
 
+const FINAL_VOWEL = '(?:[aei]|ah)';
+
 function newConsonant(row: string, isLast: boolean, optional: boolean): SoundUnit {
-  const { spelled, classes } = letterOf(row);
-  const silent = optional || classes.includes('_');
-  const all = spelled.split('|').filter((each) => each !== '_');
+  const { spelled, rare, classes } = letterOf(row);
+  const isSilent = classes.includes('_');
+  const usual = oneOf(spelled, optional);
+  // A vowel after the last consonant is seldom that of the name: it is another name of the same root (`Nasr`, `Nasri`).
+  const all = oneOf(rare === '' ? spelled : `${spelled}|${rare}`, optional || isSilent);
+  const whole = isLast ? `${all}${FINAL_VOWEL}?` : all + SHORT;
   return {
-    pattern: `(?:${all.sort((a, b) => b.length - a.length).join('|')})${silent ? '?' : ''}${isLast ? '(?:[aei]|ah)?' : SHORT}`,
-    classes: [...[...classes].filter((each) => each !== '_'), ...(silent ? [''] : [])],
+    pattern: isLast ? usual : usual + SHORT,
+    ...(isLast || rare !== '' ? { rare: whole } : {}),
+    classes: [...classes.filter((each) => each !== '_'), ...(optional || isSilent ? [''] : [])],
   };
+}
+
+/** Returns the pattern of spellings, the longest first. */
+function oneOf(spelled: string, optional: boolean): string {
+  const all = spelled.split('|').filter((each) => each !== '_');
+  return `(?:${all.sort((a, b) => b.length - a.length).join('|')})${optional ? '?' : ''}`;
 }
 
 /** Letters after which an unwritten vowel may follow, and letters that are written w or v. */
@@ -219,50 +208,68 @@ function isSilent(letters: readonly string[], at: number): boolean {
   return letter === 'و' && before === 'خ' && next === 'ا';
 }
 
-/** Returns the units of a word in Arabic, Hebrew or Thai letters. */
+/** Returns the units of a word in Arabic or Hebrew letters. */
 export function abjadUnits(word: string): SoundUnit[] {
-  if (IS_THAI.test(word)) return thaiUnits(word);
   const letters = [...word];
   const isAllah = word.endsWith(ALLAH);
   const units: SoundUnit[] = [{ pattern: /\p{Script=Arabic}/u.test(word) ? '(?:[aeu]l)?' : '', classes: [] }];
   for (const [at, letter] of letters.entries()) {
     const row = CONSONANTS[letter];
+    const isLast = at === letters.length - 1;
     // Doubled Latin letters count once, so the second of two equal letters may be unwritten in Latin.
-    if (isAllah && at === letters.length - 1) units.push({ pattern: '(?:a?h|a)', classes: ['h', ''] });
-    else if (row !== undefined)
-      units.push(consonant(row, at === letters.length - 1, at > 0 && letters[at - 1] === letter));
+    if (isAllah && isLast) units.push({ pattern: '(?:a?h|a)', classes: ['h', ''] });
+    else if (isLast && FINAL_H.has(letter))
+      units.push({ pattern: '(?:[ae]h?|h[ae]?)', rare: '[aei]?h?', classes: ['h', ''] });
+    else if (row !== undefined) units.push(consonant(row, isLast, at > 0 && letters[at - 1] === letter));
     else {
-      // At the end of a word, an alif without dots is a long a (`Mustafa`, `Isa`).
-      const isLast = at === letters.length - 1;
-      const vowel = letter === 'ا' && at > 0 ? LONG_A : letter === 'ی' && isLast ? FINAL_YA : VOWELS[letter];
-      if (vowel === undefined) continue;
-      const spelled = isSilent(letters, at) ? `(?:${vowel})?` : vowel;
-      // A vowel letter that is written is spoken, unless it is the last or the first.
-      const isEnd = at === letters.length - 1;
-      const after = isEnd ? 'h?' : GLIDES.has(letter) ? SHORT : '';
-      // A Hebrew yod is also written j, which sounds like z in other names.
-      const classes = WAWS.has(letter) ? ['', 'b'] : letter === 'י' && !isEnd ? ['', 's'] : [];
-      units.push({ pattern: spelled + after, classes });
+      const vowel = vowelUnit(letters, at);
+      if (vowel !== null) units.push(vowel);
     }
   }
   return units;
 }
 
-function thaiUnits(word: string): SoundUnit[] {
-  const letters = [
-    ...word.replace(THAI_MAYBE_SILENT, `$1${MAYBE}`).replace(THAI_SILENT, '').replace(THAI_BEFORE, '$2$1'),
-  ];
-  const units: SoundUnit[] = [];
-  for (const [at, letter] of letters.entries()) {
-    const row = THAI.get(letter);
-    if (row !== undefined) {
-      // The second of two consonants at the end of a syllable is often silent.
-      const previous = letters[at - 1];
-      const isCoda = previous !== undefined && THAI.has(previous) && at === letters.length - 1;
-      const optional = isCoda || letters[at + 1] === MAYBE;
-      units.push(consonant(row, at === letters.length - 1, optional));
-    } else if (letter !== MAYBE)
-      units.push({ pattern: '(?:[aeiouyw]{1,3}|am)?', classes: letter === 'ำ' ? ['m', ''] : [] });
+/** Letters that are written h, or not at all, at the end of a word, after an unwritten vowel. */
+const FINAL_H: ReadonlySet<string> = new Set('هה');
+/** Letters that are spoken at the beginning of a word, unless another vowel letter follows. */
+const INITIAL_VOWELS: ReadonlySet<string> = new Set('اأإآٱعאע');
+const VOWEL_LETTERS: ReadonlySet<string> = new Set([...'او', ...'یي', ...'וי']);
+
+function vowelUnit(letters: readonly string[], at: number): SoundUnit | null {
+  const letter = letters[at] as string;
+  const isLast = at === letters.length - 1;
+  // A Hebrew yod is also written j, which sounds like z in other names.
+  const classes = WAWS.has(letter) ? ['', 'b'] : letter === 'י' && !isLast ? ['', 's'] : [];
+  const after = isLast ? 'h?' : GLIDES.has(letter) ? SHORT : '';
+  if (at === 0 && INITIAL_VOWELS.has(letter) && !VOWEL_LETTERS.has(letters[1] ?? ''))
+    return { pattern: '[aeiou]{1,2}', rare: '[aeiou]{0,2}', classes };
+  if (letter === 'ו') return hebrewVav(letters, at);
+  // At the end of a word, an alif without dots is a long a (`Mustafa`, `Isa`). Inside a word an alif is always spoken.
+  if (letter === 'ا' && at > 0) {
+    const optional = isSilent(letters, at) ? '?' : '';
+    const rare = `[aeou]${optional}${after}`;
+    // Before l it may be the article in the middle of a word, with the vowel of a case (`Habibullah`).
+    return { pattern: letters[at + 1] === 'ل' ? rare : `(?:ae|[ae])${optional}${after}`, rare, classes };
   }
-  return units;
+  if (letter === 'ی' && isLast) {
+    const isA = FINAL_A.has(letters.slice(0, -1).join(''));
+    return isA
+      ? { pattern: FINAL_YA_OR_A + after, classes }
+      : { pattern: FINAL_YA + after, rare: FINAL_YA_OR_A + after, classes };
+  }
+  const vowel = VOWELS[letter];
+  if (vowel === undefined) return null;
+  // A vowel letter that is written is spoken, unless it is the last or the first.
+  const spelled = isSilent(letters, at) ? `(?:${vowel})?` : vowel;
+  if (letter === 'י' && at === 0)
+    return { pattern: '(?:y|j|i)[aeiou]{0,2}', rare: `${spelled}${after}`, classes };
+  return { pattern: spelled + after, classes };
+}
+
+/** A Hebrew vav is a vowel or the consonant v, which is written twice inside a word. */
+function hebrewVav(letters: readonly string[], at: number): SoundUnit {
+  const isDoubled = letters[at - 1] === 'ו';
+  if (isDoubled) return { pattern: '(?:[vw][aeiou]{0,2})?', classes: ['', 'b'] };
+  const isLast = at === letters.length - 1;
+  return { pattern: isLast ? '(?:ou|[vwuof])' : '(?:ou|[uof]|[vw][aeiou]{0,2})', classes: ['', 'b'] };
 }

@@ -11,6 +11,7 @@ import { kanaUnits, morasOf } from './kana.ts';
 import { abjadUnits, classesOf, type SoundUnit } from './letters.ts';
 import { areForeign, foreignUnits } from './mandarin-foreign.ts';
 import { spellingsOf } from './spellings.ts';
+import { thaiUnits } from './thai.ts';
 
 /** Patterns and keys of a word in its own script. */
 export interface Reading {
@@ -38,11 +39,14 @@ export function readingOf(origin: string): Reading {
   if (readings.size >= CACHE_MOST) readings.clear();
   const reading = isSyllabic(origin)
     ? syllabicReading(origin)
-    : unitReading(abjadUnits(origin), 'consonants');
+    : IS_THAI.test(origin)
+      ? unitReading(thaiUnits(origin), 'consonants', THAI_KEYS_MOST)
+      : unitReading(abjadUnits(origin), 'consonants');
   readings.set(origin, reading);
   return reading;
 }
 
+const IS_THAI = /\p{Script=Thai}/u;
 const SYLLABIC = /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}]/u;
 const isSyllabic = (origin: string): boolean => SYLLABIC.test(origin);
 
@@ -105,12 +109,15 @@ export function heardOf(latin: string): Heard {
 /** Maximum number of keys of one word; each costs one look-up for a query. */
 const KEYS_MOST = 40;
 
-/** Returns every combination of alternatives, the first ones first, at most `KEYS_MOST`. */
-function combinations(parts: readonly (readonly string[])[]): string[] {
+/** The same for Thai, in which many letters are spoken in two ways or not at all; few names are in Thai. */
+const THAI_KEYS_MOST = 240;
+
+/** Returns every combination of alternatives, the first ones first, at most `most`. */
+function combinations(parts: readonly (readonly string[])[], most = KEYS_MOST): string[] {
   let all = [''];
   for (const part of parts) {
     const next: string[] = [];
-    for (const end of part) for (const start of all) if (next.length < KEYS_MOST) next.push(start + end);
+    for (const end of part) for (const start of all) if (next.length < most) next.push(start + end);
     all = next;
   }
   return all;
@@ -135,19 +142,29 @@ function asUnvocalised(consonants: string): string[] {
 /** By the number of consonants: many names share one or two. */
 const BY_CONSONANTS = [0, 0.6, 0.86, 0.94, 0.97];
 
+/** By the number of letters that are spelled as another letter usually is (`Suri` for `الشهري`). */
+const BY_RARE = [1, 0.86, 0.72];
+
 /** A word of units, each a consonant with its alternatives or a vowel. */
-function unitReading(units: readonly SoundUnit[], keyKind: 'consonants' | 'skeleton'): Reading {
-  let spells: ((latin: string) => boolean) | null = null;
+function unitReading(
+  units: readonly SoundUnit[],
+  keyKind: 'consonants' | 'skeleton',
+  keysMost = KEYS_MOST,
+): Reading {
+  let spells: ((latin: string) => number) | null = null;
   const consonants = units.filter((unit) => unit.classes.length > 0 && !unit.classes.includes(''));
   const optional = units.filter((unit) => unit.classes.length > 0);
   const strength = BY_CONSONANTS[
     Math.min(4, consonants.length + (units.length > consonants.length ? 1 : 0))
   ] as number;
-  const combined = combinations(optional.map((unit) => unit.classes)).map(single);
+  const combined = combinations(
+    optional.map((unit) => unit.classes),
+    keysMost,
+  ).map(single);
   const all = keyKind === 'consonants' ? combined.flatMap(asUnvocalised) : combined;
   // Most words differ in their consonants, which costs less to compare than the spellings.
   const known = new Set(all);
-  const isWhole = combined.length < KEYS_MOST;
+  const isWhole = combined.length < keysMost;
   const firsts = new Set(optional.flatMap((unit, at) => (at < 2 ? unit.classes : [])));
   const isArabic = keyKind === 'consonants';
   const mark = isArabic ? "'" : '~';
@@ -162,10 +179,10 @@ function unitReading(units: readonly SoundUnit[], keyKind: 'consonants' | 'skele
           : !firsts.has(own[0] ?? '') && !firsts.has(bare[0] ?? '')
       )
         return 0;
-      spells ??= spellingsOf(units.map((unit) => unit.pattern));
-      const isSpelled =
-        spells(heard.single) || (isArabic && ASSIMILATED.test(latin) && spells(single(latin.slice(1))));
-      return isSpelled ? strength : 0;
+      spells ??= spellingsOf(units);
+      let rare = spells(heard.single);
+      if (rare < 0 && isArabic && ASSIMILATED.test(latin)) rare = spells(single(latin.slice(1)));
+      return rare < 0 ? 0 : strength * (BY_RARE[rare] as number);
     },
     get keys() {
       keys ??= [...known].filter((text) => text.length > 1).map((text) => mark + text);
@@ -331,12 +348,12 @@ function syllabicKeys(chars: readonly string[]): readonly string[] {
 
 function kanaReading(origin: string): Reading {
   const { plain, loan, isLoan } = kanaUnits(origin);
-  const native = spellingsOf([plain.pattern]);
+  const native = spellingsOf([plain]);
   const foreign = isLoan ? unitReading(loan, 'skeleton') : null;
   const keys = new Set([...plain.keys.map((key) => `:${fold(key)}`), ...(foreign?.keys ?? [])]);
   return {
     matches: (latin, heard = heardOf(latin)) => {
-      if (native(heard.single)) return MORE_SYLLABLES;
+      if (native(heard.single) >= 0) return MORE_SYLLABLES;
       const loaned = foreign?.matches(latin, heard) ?? 0;
       return Math.min(LOANED, loaned);
     },

@@ -131,34 +131,69 @@ function triesOf(pattern: string): readonly Node[] {
   return known;
 }
 
+/** A pattern of usual spellings, and one of all spellings, if some are rare. */
+export interface Spelled {
+  readonly pattern: string;
+  readonly rare?: string;
+}
+
+/** More rare spellings than this in one word are those of another word. */
+const RARE_MOST = 2;
+
+interface Step {
+  readonly usual: readonly Node[];
+  readonly rare: readonly Node[] | null;
+}
+
 /**
  * Compiles a sequence of patterns.
  *
  * @param patterns Of literals a–z, classes without ranges, groups `(?:…)`, `|`, `?` and `{m,n}`.
- * @returns A function that returns whether a word of a–z is a spelling of the whole sequence; a word of more than 30 letters is none.
+ * @returns A function that returns the least number of rare spellings with which a word of a–z is a spelling of the whole sequence, 0 to 2; −1
+ *   if it is none. A word of more than 30 letters is none.
  */
-export function spellingsOf(patterns: readonly string[]): (word: string) => boolean {
-  const sequence = patterns.flatMap(triesOf);
+export function spellingsOf(patterns: readonly Spelled[]): (word: string) => number {
+  const steps = patterns.map(
+    ({ pattern, rare }): Step => ({
+      usual: triesOf(pattern),
+      rare: rare === undefined ? null : triesOf(rare),
+    }),
+  );
+  const hasRare = steps.some(({ rare }) => rare !== null);
   return (word) => {
-    const length = word.length;
-    if (length > LETTERS_MAX) return false;
-    // Bit p: the patterns so far accept the first p letters.
-    let reached = 1;
-    for (const root of sequence) {
-      let next = root.isEnd ? reached : 0;
-      for (let left = reached; left !== 0; left &= left - 1) {
-        let at = 31 - Math.clz32(left & -left);
-        let state: Node | undefined = root;
-        while (at < length) {
-          state = state.next[word.charCodeAt(at) - A];
-          if (state === undefined) break;
-          at++;
-          if (state.isEnd) next |= 1 << at;
-        }
+    const end = 1 << word.length;
+    if (word.length > LETTERS_MAX) return -1;
+    // By the number of rare spellings; bit p: the patterns so far accept the first p letters.
+    let [none, one, two] = [1, 0, 0];
+    for (const { usual, rare } of steps) {
+      if (hasRare) {
+        two = follow(usual, word, two) | (rare === null ? 0 : follow(rare, word, one));
+        one = follow(usual, word, one) | (rare === null ? 0 : follow(rare, word, none));
       }
-      if (next === 0) return false;
-      reached = next;
+      none = follow(usual, word, none);
+      if ((none | one | two) === 0) return -1;
     }
-    return (reached & (1 << length)) !== 0;
+    return (none & end) !== 0 ? 0 : (one & end) !== 0 ? 1 : (two & end) !== 0 ? RARE_MOST : -1;
   };
+}
+
+/** Returns the ends that the items of a pattern accept from each of the positions. */
+function follow(roots: readonly Node[], word: string, from: number): number {
+  let reached = from;
+  for (const root of roots) {
+    if (reached === 0) return 0;
+    let next = root.isEnd ? reached : 0;
+    for (let left = reached; left !== 0; left &= left - 1) {
+      let at = 31 - Math.clz32(left & -left);
+      let state: Node | undefined = root;
+      while (at < word.length) {
+        state = state.next[word.charCodeAt(at) - A];
+        if (state === undefined) break;
+        at++;
+        if (state.isEnd) next |= 1 << at;
+      }
+    }
+    reached = next;
+  }
+  return reached;
 }
