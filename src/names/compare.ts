@@ -44,7 +44,7 @@ export interface NameFeatures {
   readonly family: number;
   /** How much of the longer name is without a partner, if the names that match are common: a Garcia is no Kadyrov. */
   readonly common: number;
-  /** 1 if father and son are swapped (`A bin B` and `B bin A`). */
+  /** 1 if father and son are swapped (`A bin B` and `B bin A`), or the characters of a given name. */
   readonly reversed: number;
   /** 1 if only one side names a country: a branch, a subsidiary, or another company. */
   readonly place: number;
@@ -290,12 +290,14 @@ function glue(
   // Longer words match no word of the other name.
   let longest = 0;
   let longestLatin = 0;
+  let hasOwn = false;
   for (let at = 0; at < singles.length; at++) {
     if (exactSingles[at] === 1) continue;
     const { text, kind, script } = singles[at] as NamePart;
     longest = Math.max(longest, text.length + GLUED_APART);
     if (kind === 'name' && script === 'latin')
       longestLatin = Math.max(longestLatin, text.length + READ_APART);
+    if (script === 'abjad') hasOwn = true;
   }
   for (let at = 0; at < parts.length; at++) {
     if (exactParts[at] === 1) continue;
@@ -305,7 +307,9 @@ function glue(
     for (let count = 2; count <= JOINED_MOST && at + count <= parts.length; count++) {
       if (exactParts[at + count - 1] === 1) break;
       const next = parts[at + count - 1] as NamePart;
-      if (next.script !== first.script || next.kind === 'initial' || first.kind === 'initial') break;
+      if (next.script !== first.script || first.kind === 'initial') break;
+      // One letter between hyphens is a syllable of a name in another script (`Chan-o-cha`).
+      if (next.kind === 'initial' && !hasOwn) break;
       if (origin === '' && text.length + next.text.length > longest) break;
       text += next.text;
       folded = withoutDouble(folded, next.folded);
@@ -366,11 +370,13 @@ const withoutDouble = (one: string, next: string): string =>
 
 /** The readings of a segment include its ends, which are words of their own: only a whole segment stands for all of its parts. */
 function isWholeSegment(segment: NamePart, latin: NamePart): boolean {
-  const isForeign = segment.origin.startsWith('·');
+  const isForeign = isForeignSegment(segment);
   const own = isForeign ? segment.origin.slice(1) : segment.origin;
   if ((foreignReadingOf(own, isForeign)?.matches(latin.text) ?? 0) > 0) return true;
   return !isForeign && readingOf(own).matches(latin.text) > 0;
 }
+
+const isForeignSegment = (segment: NamePart): boolean => segment.origin.startsWith('·');
 
 function isUsed(used: Uint8Array, from: number, count: number): boolean {
   for (let at = from; at < from + count; at++) if (used[at] === 1) return true;
@@ -542,7 +548,12 @@ export function features(
     forms,
     family,
     common: (1 - coveredLess) * (1 - rare) * (isFamilyKept ? FAMILY_KEPT : 1),
-    reversed: isReversed(left, right, aligned) ? 1 : 0,
+    reversed:
+      isReversed(left, right, aligned) ||
+      isTurnedName(left, aligned, 'left') ||
+      isTurnedName(right, aligned, 'right')
+        ? 1
+        : 0,
     place: leavesPlace(left, aligned.leftOver) || leavesPlace(right, aligned.rightOver) ? 1 : 0,
     initials,
     partial: partialOf(left, right, aligned),
@@ -615,17 +626,51 @@ function isReversed(left: ParsedName, right: ParsedName, aligned: Alignment): bo
   return false;
 }
 
+/** Returns whether the characters of a given name match words in another order (`零上` is not Sang Yong): only the family name moves. */
+function isTurnedName(name: ParsedName, aligned: Alignment, side: 'left' | 'right'): boolean {
+  if (name.family !== 0 || familyIn(name) === 0) return false;
+  const other = side === 'left' ? 'right' : 'left';
+  let last = -1;
+  // Pairs are in the order of the left name.
+  const pairs =
+    side === 'left'
+      ? aligned.pairs
+      : [...aligned.pairs].sort((a, b) => (a.right[0] as number) - (b.right[0] as number));
+  for (const pair of pairs) {
+    if (pair[side][0] === 0) continue;
+    const at = pair[other][0] as number;
+    if (at < last) return true;
+    last = at;
+  }
+  return false;
+}
+
 const leavesPlace = (name: ParsedName, over: readonly number[]): boolean =>
   over.some((at) => (name.parts[at] as NamePart).isPlace);
 
+/** Maximum number of characters of a name in Han characters or Hangul of which the first is the family name. */
+const CHARACTERS_MOST = 4;
+
+/**
+ * Returns the positions of the family name: those that its writer marked, or the first character of a name that is one run of characters (`金正恩`).
+ */
+function familyIn(name: ParsedName): number {
+  if (name.family !== 0) return name.family;
+  const [segment] = name.segments;
+  if (segment === undefined || segment.count !== name.parts.length || segment.count > CHARACTERS_MOST)
+    return 0;
+  return isForeignSegment(segment.part) ? 0 : 1;
+}
+
 /** Returns how much of the family name of one side has no similar partner: the first word counts most, and 1 if no word has one. */
 function familyLost(name: ParsedName, aligned: Alignment, side: 'left' | 'right'): number {
-  if (name.family === 0) return 0;
+  const family = familyIn(name);
+  if (family === 0) return 0;
   let words = 0;
   let lost = 0;
   let isFirst = true;
   for (let at = 0; at < name.parts.length; at++) {
-    if ((name.family & (1 << at)) === 0) continue;
+    if ((family & (1 << at)) === 0) continue;
     const part = name.parts[at] as NamePart;
     if (part.weight < NAME_LEAST && part.kind !== 'name') continue;
     const counted = isFirst ? 2 : 0.5;
@@ -761,12 +806,28 @@ function isSlip(left: ParsedName, right: ParsedName, aligned: Alignment): boolea
   }
   const letters = Math.max(lettersLeft, lettersRight);
   if (unlike === null || letters < TURNED_LETTERS) return false;
-  const text = (name: ParsedName, at: readonly number[]): string =>
-    at.map((position) => (name.parts[position] as NamePart).text).join('');
-  const [here, there] = [text(left, unlike.left), text(right, unlike.right)];
+  const joined = (name: ParsedName, at: readonly number[], key: 'text' | 'origin'): string =>
+    at.map((position) => (name.parts[position] as NamePart)[key]).join('');
+  const key = isOwnScript(left, unlike.left) && isOwnScript(right, unlike.right) ? 'origin' : 'text';
+  const [here, there] = [joined(left, unlike.left, key), joined(right, unlike.right, key)];
   if (!isOneEdit(here, there)) return false;
+  if (key === 'origin') return isOwnSlip(here, there);
   return letters >= SLIP_LETTERS || isTurned(here, there);
 }
+
+/**
+ * Minimum number of letters of a word in a script without vowels for which one wrong consonant is an error: in shorter words, and with another
+ * vowel, it is usually another name (`حسن`, `حسین`; `سلمان`, `سلیمان`).
+ */
+const OWN_SLIP_LETTERS = 6;
+const OWN_VOWELS = /[\u0627\u0622\u0648\u06cc\u064a\u0629\u0647\u05d5\u05d9\u05d4]/gu;
+
+const isOwnSlip = (one: string, other: string): boolean =>
+  Math.max(one.length, other.length) >= OWN_SLIP_LETTERS &&
+  one.replace(OWN_VOWELS, '') !== other.replace(OWN_VOWELS, '');
+
+const isOwnScript = (name: ParsedName, at: readonly number[]): boolean =>
+  at.every((position) => (name.parts[position] as NamePart).origin !== '');
 
 /** Returns whether the one edit between two words turns two letters: it is then the only one that changes two places. */
 function isTurned(one: string, other: string): boolean {

@@ -103,7 +103,8 @@ function mandarinSpellings(pinyin: string): string[] {
   if (/uo$/.test(wade)) out.push(wade.replace(/uo$/, 'o'));
   if (wade === 'tse') out.push('tze');
   if (pinyin === 'ze') out.push('tse');
-  // Spellings of names from Taiwan (`Tsai Ing-wen`, `Hwang`).
+  // Spellings of names from Taiwan (`Tsai Ing-wen`, `Hwang`, `Ma Ying-jeou`).
+  if (pinyin === 'jiu') out.push('jeou');
   if (pinyin === 'ying') out.push('ing');
   if (pinyin === 'huang') out.push('hwang');
   return out;
