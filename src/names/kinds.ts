@@ -2,7 +2,7 @@
 import type { PartySchema } from '../sources/records.ts';
 import type { Judgement } from './model.ts';
 import type { NameQuery } from './name.ts';
-import type { NamePart, ParsedName } from './parse.ts';
+import { isGivenAbjad, type NamePart, type ParsedName } from './parse.ts';
 import { isPinyin } from './readings/wade.ts';
 import { vocabulary } from './vocabulary.ts';
 
@@ -24,7 +24,7 @@ function namesPerson(asked: ParsedName): boolean {
   const { personWords } = vocabulary();
   let names = 0;
   let known = 0;
-  let chinese = 0;
+  let free = 0;
   let isMarked = asked.family !== 0;
   for (const part of asked.parts) {
     if (part.kind === 'initial') isMarked = true;
@@ -32,18 +32,23 @@ function namesPerson(asked: ParsedName): boolean {
     else if (part.kind === 'name') {
       names++;
       if (part.script === 'latin' && (personWords.has(part.folded) || isPatronymic(part))) known++;
-      else if (part.script === 'latin' && isPinyin(part.text)) chinese++;
+      else if (part.script === 'abjad' && isGivenAbjad(part.origin)) known++;
+      else if (part.script === 'latin' ? isPinyin(part.text) : isArabicName(part)) free++;
     }
   }
   if (names === 0) return false;
-  // Any syllables can be a Chinese given name, if a surname is beside them.
+  // Any syllables can be a Chinese given name if a surname is beside them, and any word an Arabic surname beside a given name.
   // Abbreviations of organisations are written in capitals too, so half of the names must be those of people.
   return isMarked
     ? known > 0 && known * 2 >= names
-    : names >= 2 && known > 0 && known + (names <= CHINESE_WORDS_MAX ? chinese : 0) === names;
+    : names >= 2 && known > 0 && known + (names <= FREE_WORDS_MAX ? free : 0) === names;
 }
 
-const CHINESE_WORDS_MAX = 3;
+const FREE_WORDS_MAX = 3;
+/** `for` and `and` at the beginning of a word are those of firms (`للتجارة`, for trade; `وأولاده`, and sons). */
+const ARABIC_JOINED = /^(?:لل|وا)/u;
+
+const isArabicName = (part: NamePart): boolean => part.script === 'abjad' && !ARABIC_JOINED.test(part.origin);
 
 const isPatronymic = (part: NamePart): boolean => /(?:ovich|evich|ovna|evna|ovych|ivna)$/.test(part.text);
 
