@@ -1,7 +1,9 @@
 /** Real names for measurements: the sanctions lists of the shared data, and ordinary people drawn from name lists of many languages. */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { allLocales } from '@faker-js/faker';
+import { projectRoot } from '../src/base/paths.ts';
 import type { NameEntity } from '../src/names/name.ts';
 import { readCountryNames } from '../src/names/vocabulary.ts';
 import { ofacReader } from '../src/sources/ofac/read.ts';
@@ -159,5 +161,23 @@ export function frequentNames(count: number, seed: number): string[] {
   return Array.from({ length: count }, (_, at) => {
     const { given, family } = countries[at % countries.length] as (typeof countries)[number];
     return `${drawn(given)} ${drawn(family)}`;
+  });
+}
+
+/** People of the Arab countries, Iran and Pakistan in Arabic script: a frequent given name and surname of one region (`name-arabic.json`). */
+export function arabicNames(count: number, seed: number): string[] {
+  const random = seeded(seed);
+  const { groups } = JSON.parse(readFileSync(join(projectRoot, 'bench', 'name-arabic.json'), 'utf8')) as {
+    groups: Record<string, { given: string; family: string }>;
+  };
+  const regions = Object.values(groups).map(({ given, family }) => ({
+    given: given.split(' '),
+    family: family.split(' '),
+  }));
+  const pick = (list: readonly string[]): string =>
+    (list[Math.floor(random() * list.length)] as string).replaceAll('_', ' ');
+  return Array.from({ length: count }, (_, at) => {
+    const { given, family } = regions[at % regions.length] as (typeof regions)[number];
+    return `${pick(given)} ${pick(family)}`;
   });
 }

@@ -226,3 +226,24 @@ export function hitRate(index: NameIndex, names: readonly string[], confidence: 
   const hits = names.filter((name) => index.match({ name }, { limit: 1, threshold: confidence }).length > 0);
   return hits.length / names.length;
 }
+
+/** Similarity of two words in one script, or of a word and its usual spelling in another, if they are one name. */
+const SAME_WORD = 0.9;
+
+/** Share of names that have a match at `confidence`, and of those whose match has every word of the name: a namesake, if not the party. */
+export function hitsAndNamesakes(
+  index: NameIndex,
+  names: readonly string[],
+  confidence: number,
+): { readonly hits: number; readonly namesakes: number } {
+  let hits = 0;
+  let namesakes = 0;
+  for (const name of names) {
+    const [match] = index.match({ name }, { limit: 1, threshold: confidence });
+    if (match === undefined) continue;
+    hits++;
+    const words = match.explanation.filter(({ asked, kind }) => asked !== null && kind !== 'orgForm');
+    if (words.every(({ similarity }) => similarity !== null && similarity >= SAME_WORD)) namesakes++;
+  }
+  return { hits: hits / names.length, namesakes: namesakes / names.length };
+}

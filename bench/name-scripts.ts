@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectRoot } from '../src/base/paths.ts';
+import { nameConfidence } from '../src/names/model.ts';
 import type { NameEntity } from '../src/names/name.ts';
 import { parseName } from '../src/names/parse.ts';
 import { seeded } from './name-lists.ts';
@@ -135,6 +136,52 @@ export function ownScriptRecall(
   }
   return found;
 }
+
+interface Politicians {
+  readonly sources: Readonly<Record<string, string>>;
+  /** Script, name in it, Latin name, key of the source. */
+  readonly pairs: readonly (readonly [string, string, string, string])[];
+}
+
+/**
+ * Returns the pairs of `name-politicians.json`, and for each two near misses: its given name with the family name of another politician who writes
+ * the same script, and its family name with the given name of another.
+ */
+export function politicianPairs(): ScriptPair[] {
+  const { sources, pairs } = JSON.parse(
+    readFileSync(join(projectRoot, 'bench', 'name-politicians.json'), 'utf8'),
+  ) as Politicians;
+  const all: ScriptPair[] = [];
+  for (const script of new Set(pairs.map((pair) => pair[0]))) {
+    const rows = pairs.filter((pair) => pair[0] === script);
+    for (const [at, [, own, latin, key]] of rows.entries()) {
+      const row = { script, own, source: sources[key] ?? key };
+      all.push({ ...row, latin, right: true });
+      for (const made of missesOf(rows, at)) all.push({ ...row, latin: made, right: false });
+    }
+  }
+  return all;
+}
+
+/** Rows between the politician of a pair and the first other one whose name is tried: neighbours share a letter. */
+const STEP = 7;
+
+function missesOf(rows: Politicians['pairs'], at: number): string[] {
+  const [, own, latin] = rows[at] as Politicians['pairs'][number];
+  const words = latin.split(' ');
+  const [given, family] = [words[0] as string, words.at(-1) as string];
+  for (let step = 1; step < rows.length; step++) {
+    const [, otherOwn, otherLatin] = rows[(at + step * STEP) % rows.length] as Politicians['pairs'][number];
+    const others = otherLatin.split(' ');
+    const [otherGiven, otherFamily] = [others[0] as string, others.at(-1) as string];
+    if (otherOwn === own || isAlike(given, otherGiven) || isAlike(family, otherFamily)) continue;
+    return [[otherGiven, ...words.slice(1)].join(' '), [...words.slice(0, -1), otherFamily].join(' ')];
+  }
+  return [];
+}
+
+const isAlike = (one: string, other: string): boolean =>
+  nameConfidence(parseName(one), parseName(other)) > 0.6;
 
 function japanesePairs(random: () => number): ScriptPair[] {
   const { family, given, source } = JSON.parse(

@@ -13,22 +13,24 @@ import { ENVIRONMENT_FILE } from '../src/names/index/format.ts';
 import { openNameIndex } from '../src/names/index/open.ts';
 import type { NameEntity, NameIndex } from '../src/names/name.ts';
 import { type BenchReport, type BenchRow, publish, report, row } from './harness.ts';
-import { frequentNames, ordinaryNames, readRealNames, seeded } from './name-lists.ts';
+import { arabicNames, frequentNames, ordinaryNames, readRealNames, seeded } from './name-lists.ts';
 import {
   confidenceOf,
   heldOutQuality,
   hitRate,
+  hitsAndNamesakes,
   ofacCorrelation,
   pairQuality,
   recallOf,
   scriptQuality,
   swappedF1,
 } from './name-quality.ts';
-import { crossScriptPairs, ownScriptRecall } from './name-scripts.ts';
+import { crossScriptPairs, ownScriptRecall, politicianPairs } from './name-scripts.ts';
 
 const SELF = fileURLToPath(import.meta.url);
 const ORDINARY = 10_000;
 const RECALL_NAMES = 4_000;
+const ARABIC = 1_000;
 /** Other names that are screened before the speed is measured. */
 const EARLIER = 3_000;
 
@@ -76,6 +78,12 @@ export async function benchNames(options: NameBenchOptions): Promise<BenchReport
     );
     for (const [script, each] of Object.entries(scripts.byScript))
       rows.push(row(`… ${script}, of ${each.pairs}`, each.right / each.pairs, ''));
+    for (const [script, each] of Object.entries(scriptQuality(politicianPairs()).byScript))
+      rows.push(
+        row(`politicians in ${script}: right at 0.7, of ${each.pairs}`, each.right / each.pairs, '', {
+          atLeast: 0.9,
+        }),
+      );
     for (const [script, each] of Object.entries(ownScriptRecall(entities, confidenceOf)))
       rows.push(
         row(
@@ -119,6 +127,11 @@ export async function benchNames(options: NameBenchOptions): Promise<BenchReport
           atMost: 0.03,
         },
       ),
+    );
+    const { hits, namesakes } = hitsAndNamesakes(real, arabicNames(ARABIC, 37), 0.85);
+    rows.push(
+      row(`${ARABIC} frequent names in Arabic script that match at 0.85`, hits, ''),
+      row('… except namesakes', hits - namesakes, '', { atMost: 0.03 }),
     );
     real.close();
     const many = repeated(entities, options.million);
