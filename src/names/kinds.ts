@@ -32,7 +32,8 @@ function namesPerson(asked: ParsedName): boolean {
     else if (part.kind === 'name') {
       names++;
       if (part.script === 'latin' && (personWords.has(part.folded) || isPatronymic(part))) known++;
-      else if (part.script === 'abjad' && isGivenAbjad(part.origin)) known++;
+      // The word for a firm, a bank or a foundation is the first of its name.
+      else if (names === 1 && part.script === 'abjad' && isGivenAbjad(part.origin)) known++;
       else if (part.script === 'latin' ? isPinyin(part.text) : isArabicName(part)) free++;
     }
   }

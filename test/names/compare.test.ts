@@ -348,6 +348,7 @@ describe('the kind of a name in Arabic letters', () => {
     expect(kind('محمد الشهري')).toBe('Person');
     expect(kind('محمد وأولاده للتجارة')).toBeNull();
     expect(kind('شركة النور')).toBeNull();
+    expect(kind('بنك علي')).toBeNull();
   });
 });
 
