@@ -1,6 +1,7 @@
 /** `assay snapshot export|check|diff`: copies of label snapshots with a signed manifest, and what changed between two of them. */
 import { constants, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { checkOutboundUrl, createOutboundAgent } from '../base/outbound.ts';
@@ -94,6 +95,15 @@ interface CheckReport {
   readonly faults: readonly string[];
 }
 
+/** Returns whether a file has the content of a manifest. People read the file, so a changed one beside a valid signature is a fault. */
+function isSame(path: string, manifest: unknown): boolean {
+  try {
+    return isDeepStrictEqual(JSON.parse(readFileSync(path, 'utf8')), manifest);
+  } catch {
+    return false;
+  }
+}
+
 /** Verifies the signature of an exported snapshot, and that its files are those of the manifest. */
 async function checkExport(folder: string, jwks: ReceiptJwks): Promise<CheckReport> {
   const { manifest, kid } = verifyManifest(readFileSync(join(folder, SIGNATURE), 'utf8'), jwks);
@@ -101,6 +111,8 @@ async function checkExport(folder: string, jwks: ReceiptJwks): Promise<CheckRepo
   const verified = await verifySnapshot(folder);
   const { meta } = openSnapshot(folder);
   const faults = [...verified.faults];
+  if (!isSame(join(folder, MANIFEST), manifest))
+    faults.push(`${MANIFEST} is not the manifest that was signed. Read the one in ${SIGNATURE}.`);
   if (meta.checksum !== checksum)
     faults.push(
       `The checksum of the snapshot is ${meta.checksum}, and that of the signed manifest ${checksum}.`,
@@ -330,6 +342,9 @@ export function addSnapshotProducts(snapshot: Command, terminal: Terminal, servi
         `exported data version ${manifest.dataVersion} to ${folder}, signed with key ${kid}`,
         ...Object.entries(manifest.byClass).map(([name, labels]) => `${name}: ${labels} labels`),
         `licences: ${manifest.licences.join('; ')}`,
+        ...(manifest.withoutLicence.length === 0
+          ? []
+          : [`no licence stated: ${manifest.withoutLicence.join(', ')}`]),
         ...(manifest.restricted.length === 0 ? [] : [`restricted: ${manifest.restricted.join(', ')}`]),
       ]);
     });

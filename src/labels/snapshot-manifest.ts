@@ -40,6 +40,8 @@ export interface SnapshotManifest {
   /** Licences of the sources, each once. A snapshot with a restricted one must not be passed on without its terms. */
   readonly licences: readonly string[];
   readonly restricted: readonly string[];
+  /** Sources that state no licence: facts of this program, and your own files, whose terms you know. */
+  readonly withoutLicence: readonly string[];
 }
 
 /** Describes a snapshot. */
@@ -66,6 +68,8 @@ export function manifestOf(
       lists: row.lists,
     };
   });
+  const idsOf = (chosen: readonly ManifestSource[]): readonly string[] =>
+    [...new Set(chosen.map(({ id }) => id))].sort();
   const byClass: Record<string, number> = {};
   for (const source of sources) byClass[source.class] = (byClass[source.class] ?? 0) + source.labels;
   const { dataVersion, checksum, builtAt, real, synthetic, byCategory, byChain } = meta;
@@ -81,8 +85,7 @@ export function manifestOf(
     byChain,
     sources,
     licences: [...new Set(sources.flatMap(({ licence }) => licence ?? []))].sort(),
-    restricted: [
-      ...new Set(sources.filter(({ restriction }) => restriction !== null).map(({ id }) => id)),
-    ].sort(),
+    restricted: idsOf(sources.filter(({ restriction }) => restriction !== null)),
+    withoutLicence: idsOf(sources.filter(({ licence }) => licence === null)),
   };
 }

@@ -129,6 +129,20 @@ it('exports a manifest of sources, licences and counts by class, and detects a c
     independenceGroup: 'mbal',
   });
   expect((await assay('snapshot', 'check', folder)).out).toContain('sound');
+  // People read the copy of the manifest beside its signature.
+  const copy = join(folder, 'manifest.json');
+  const text = readFileSync(copy, 'utf8');
+  expect(manifest.licences).toContain('CC0 1.0');
+  expect(manifest.withoutLicence).toContain('own');
+  for (const other of [text.replace('CC0 1.0', 'MIT'), '{', '']) {
+    writeFileSync(copy, other);
+    const forged = await assay('snapshot', 'check', folder);
+    expect([forged.code, forged.out]).toEqual([
+      1,
+      expect.stringContaining('manifest.json is not the manifest'),
+    ]);
+  }
+  writeFileSync(copy, text);
   // The manifest of another snapshot, rightly signed, does not belong to these files.
   const jws = readFileSync(join(folder, 'manifest.jws'), 'utf8');
   const [header, payload, signature] = jws.trim().split('.') as [string, string, string];

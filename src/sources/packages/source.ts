@@ -5,6 +5,7 @@ export const packages = source({
   id: 'packages',
   name: 'Contract registries in npm packages',
   publisher: 'their projects',
+  licence: 'Apache-2.0, ISC and MIT, by package (data/packages)',
   grouping: 'together',
   feeds: ['labels'],
   read: async () => (await import('./read.ts')).packagesReader,
