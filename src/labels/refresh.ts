@@ -162,6 +162,10 @@ async function refreshSource(
   );
   for (const file of downloads)
     if (file.status === 'failed' && !file.optional) errors.push(`${file.name}: ${file.reason}`);
+  // A publisher may lack an optional file, but not all of its files.
+  const [first] = downloads;
+  if (errors.length === 0 && first !== undefined && downloads.every(({ status }) => status === 'failed'))
+    errors.push(`${first.name}: ${first.reason}`);
   // If an earlier run was stopped before it imported its last good copy, the copy is imported now.
   const copies = downloads.flatMap((file) => (file.path === null ? [] : [{ ...file, path: file.path }]));
   const groups = described.grouping === 'together' ? [copies] : copies.map((file) => [file]);

@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { projectRoot } from '../../src/base/paths.ts';
 import { planSync, syncAllLabels } from '../../src/labels/sync-all.ts';
 import { SOURCES } from '../../src/sources/index.ts';
 import type { Source } from '../../src/sources/source.ts';
@@ -82,6 +83,22 @@ describe('a complete run', () => {
     expect(report.sources.filter(({ ok }) => !ok).map(({ source }) => source)).toEqual(['ransomwhere']);
     expect(report.buildError).toBeNull();
     expect(world.deps.store.catalogue().datasets.map(({ source }) => source)).toContain('ransomwhere');
+  });
+
+  it('is described by the guide, source by source', () => {
+    const guide = readFileSync(join(projectRoot, 'docs', 'guides', 'data-and-lists.md'), 'utf8');
+    const { wanted, restricted, accounts } = planSync(new Set());
+    const all = [...wanted, ...restricted, ...accounts.map(({ source }) => source)];
+    for (const id of all) expect(guide).toMatch(new RegExp(`^\\| \`${id}\` \\|.*\\|$`, 'm'));
+  });
+
+  it('names a source of which every file is missing, also if each is optional', async () => {
+    for (const path of server.paths.keys()) if (path.startsWith('/trustwallet')) server.paths.delete(path);
+    const report = await run();
+    expect(report.sources.find(({ source }) => source === 'trustwallet')).toMatchObject({
+      ok: false,
+      errors: [expect.stringContaining('HTTP 404')],
+    });
   });
 
   it('downloads a source with a restricted licence only if it is accepted', async () => {
