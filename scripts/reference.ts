@@ -73,7 +73,7 @@ const sourcesPage = (): string =>
     'The arguments of `assay import`; those with a download are also arguments of `assay sync`. A clean verdict requires every sanctions list of the table.',
     sourcesMarkdown(),
     '## Registers',
-    'The regulatory registers of `GET /exchange-status`. A firm without a registration is off a register only if its rows are the whole register. `assay sync registers` downloads all that have a command `assay sync`; a sync without arguments downloads only `esma`. `assay sync fca` requires a key. Shipped rows of ESMA are from its own files of 2026-01-30 and from a copy, those of other registers from copies (`verified: false`). A register without rows is searched at its page.',
+    'The regulatory registers of `GET /exchange-status`. A firm without a registration is off a register only if its rows are the whole register. `assay sync registers` downloads all that have a command `assay sync`; a sync without arguments downloads only `esma`. `assay sync fca` requires a key. Shipped rows of ESMA are from its own files of 2026-01-30 and from a copy, those of other registers from copies (`verified: false`). A register without rows is searched at its page. The last column says so if no file for programs is known.',
     registersMarkdown(),
   ].join('\n\n');
 

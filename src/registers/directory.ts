@@ -50,6 +50,8 @@ export interface CheckedRegister {
   readonly source: string | null;
   /** Where people can search the register; null for a register of the operator. */
   readonly url: string | null;
+  /** How the authority publishes the entries, and which command reads them; null for a register of the operator. */
+  readonly access: string | null;
 }
 
 export interface Directory {
@@ -156,6 +158,7 @@ export function* buildDirectory(
       whole: newest.whole,
       source: row.source,
       url: facts?.url ?? null,
+      access: facts?.access ?? null,
     });
   }
   for (const register of shipped) {
@@ -181,15 +184,17 @@ export function* buildDirectory(
     }
     const at = checked.findIndex(({ id }) => id === register.id);
     const read = checked[at];
+    const facts = registers.find(({ id }) => id === register.id);
     if (read === undefined)
       checked.push({
         id: register.id,
-        jurisdiction: registers.find(({ id }) => id === register.id)?.jurisdiction ?? '',
+        jurisdiction: facts?.jurisdiction ?? '',
         asOf: register.asOf,
         records: register.rows.length,
         whole: register.whole,
         source: 'shipped',
-        url: registers.find(({ id }) => id === register.id)?.url ?? null,
+        url: facts?.url ?? null,
+        access: facts?.access ?? null,
       });
     else {
       // The newer of the two says on which day the rows were the whole register, or that they are a part.

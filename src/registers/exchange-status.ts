@@ -432,7 +432,7 @@ function coverageOf(directory: Directory, registers: readonly RegisterFacts[], t
     // If a regime has ended, its register is not missing.
     .filter(({ id, validUntil }) => !read.has(id) && !(validUntil !== undefined && validUntil < today))
     .map(
-      ({ id, jurisdiction, url }): CheckedRegister => ({
+      ({ id, jurisdiction, url, access }): CheckedRegister => ({
         id,
         jurisdiction,
         asOf: null,
@@ -440,6 +440,7 @@ function coverageOf(directory: Directory, registers: readonly RegisterFacts[], t
         whole: false,
         source: null,
         url,
+        access,
       }),
     );
   const coverage = { today, all: [...directory.checked, ...unread], unread: unread.map(idOf) };

@@ -13,6 +13,7 @@ const HEAD = [
   'As of',
   'Rows are',
   'Command',
+  'How it is published',
 ];
 
 /** Returns how the rows of a register are obtained. */
@@ -32,6 +33,7 @@ const rowOf = (facts: RegisterFacts, shipped: ShippedRegister | undefined): read
   shipped?.asOf ?? '',
   shipped === undefined ? 'none' : shipped.whole ? 'whole' : 'a part',
   commandOf(facts),
+  facts.access,
 ];
 
 /**

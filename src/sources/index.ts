@@ -7,8 +7,10 @@ import { AssayError } from '../base/errors.ts';
 import { afm } from './afm/source.ts';
 import { amf } from './amf/source.ts';
 import { austrac } from './austrac/source.ts';
+import { bafin } from './bafin/source.ts';
 import { bitcoinHeist } from './bitcoinheist/source.ts';
 import { cardanoTokens } from './cardano-tokens/source.ts';
+import { cftc } from './cftc/source.ts';
 import { companiesHouse } from './companies-house/source.ts';
 import { cssf } from './cssf/source.ts';
 import { esma } from './esma/source.ts';
@@ -20,7 +22,9 @@ import { exchanges } from './exchanges/source.ts';
 import { fbiWanted } from './fbi/source.ts';
 import { fca } from './fca/source.ts';
 import { fincen } from './fincen/source.ts';
+import { finma } from './finma/source.ts';
 import { fintrac } from './fintrac/source.ts';
+import { fmali } from './fmali/source.ts';
 import { graphsense } from './graphsense/source.ts';
 import { hanfa } from './hanfa/source.ts';
 import { interpolRed } from './interpol/source.ts';
@@ -116,9 +120,13 @@ export const REGISTER_SOURCES = [
   afm,
   cssf,
   hanfa,
+  bafin,
+  finma,
+  fmali,
   fca,
   fincen,
   nydfs,
+  cftc,
   fintrac,
   austrac,
   jfsa,

@@ -188,7 +188,8 @@ describe('looking an exchange up', () => {
       records: 0,
       whole: false,
       source: null,
-      url: 'https://www.bafin.de/',
+      url: 'https://portal.mvp.bafin.de/database/InstInfo/',
+      access: expect.stringContaining('`assay import bafin FILE`'),
     });
     expect(answer.registersNotRead).toContain('de-bafin');
     expect(answer.registersNotRead).not.toContain('us-fincen-msb');

@@ -154,6 +154,10 @@ export const ExchangeStatusData = Type.Object(
           'Importer of the newest file, or `shipped`; null: no row is known, search the register at its url.',
         ),
         url: nullable(Type.String(), 'Page or file of the authority; null for your own register.'),
+        access: nullable(
+          Type.String(),
+          'How the authority publishes the entries, and which command reads them; null for your own register.',
+        ),
       }),
       'Every register of the requested jurisdictions, those with rows first.',
     ),

@@ -46,6 +46,74 @@ E2020-001;Ancien SARL;;France;;;;;;Enregistrement PSAN;2020-03-01;2026-06-30;Fin
 E2020-002;Faux SARL;;France;;;;;;PSAN;2020-03-01;;;Autre;;;;;2026-10-10
 `;
 
+/** The columns and words of FINMA's list; the firms are examples. */
+const FINMA = `\uFEFF"UID";"Name";"City";"AuthorisationTypeDE";"AuthorisationTypeFR";"AuthorisationTypeIT";"AuthorisationTypeEN"
+"CHE-101.329.561";"Beispiel Bank AG";"Zürich";"Bank";"Banque";"Banca";"Bank"
+"CHE-101.329.561";"Beispiel Bank AG";"Zürich";"Depotbank";"Banque dépositaire";"Banca depositaria";"Custodian bank"
+"";"Beispiel FinTech AG";"Zug";"Personen nach Art. 1b BankG";"";"";"persons under Article 1b of the Banking Act"
+"CHE-100.000.003";"Muster Versicherung AG";"Bern";"Schadenversicherer";"";"";"Non-life insurer"
+"CHE-100.000.004";"Muster Vertretung";"Genf";"";"";"";"Foreign bank representative office"
+"CHE-100.000.005";"";"Basel";"Bank";"Banque";"Banca";"Bank"
+`;
+
+/** A page of the API of the FMA Liechtenstein, in its fields; the firms are examples. */
+const FMA_LI = `${JSON.stringify({
+  data: [
+    {
+      id: 1,
+      description: 'Beispiel Token AG',
+      tradenumber: 'FL-0002.600.000-1',
+      lei: LEI,
+      website: 'https://www.beispiel.li',
+      grants: [
+        {
+          category: { fmaCategoryId: 84, descriptionEnglish: 'TT Exchange Service Provider' },
+          registered: '2021-03-01T00:00:00',
+          expired: null,
+          revoked: null,
+          returned: null,
+        },
+        {
+          category: { fmaCategoryId: 80, descriptionEnglish: 'TT Key Depositary' },
+          registered: '2020-12-01T00:00:00',
+          returned: '2023-05-31T00:00:00',
+        },
+      ],
+    },
+    {
+      id: 2,
+      description: 'Gewesen AG',
+      tradenumber: 'FL-0002.600.000-2',
+      grants: [
+        {
+          category: { fmaCategoryId: 79, descriptionEnglish: 'Token Generator' },
+          registered: '2020-02-01',
+          revoked: '2022-01-31',
+        },
+      ],
+    },
+    { id: 3, description: ' ', grants: [] },
+  ],
+  page: 0,
+  maxPage: 0,
+  maxResults: 3,
+})}\n`;
+
+/** The table of the page of the CFTC's RED List; the entities are examples. */
+const CFTC = `<html><body><table><thead><tr><th>Date Added</th><th>Company</th></tr></thead><tbody>
+<tr><td>09/18/2026</td><td>Example Trade / exampletrade.com</td></tr>
+<tr><td>1/5/2024</td><td>Muster Markets Ltd.</td></tr>
+<tr><td>13/45/2024</td><td>No Day</td></tr>
+</tbody></table></body></html>`;
+
+/** An export of BaFin's database: the rows below a firm have only further permissions. The firms are examples. */
+const BAFIN = `NAME;BAK NR;REG NR;BAFIN-ID;LEI;PLZ;ORT;LAND;GATTUNG;HANDELSNAMEN;ERLAUBNISSE/ZULASSUNG/TÄTIGKEITEN;ERTEILUNGSDATUM;ENDE AM;ENDEGRUND
+Beispiel Verwahr GmbH;100001;;10150001;${LEI};10115;Berlin;Deutschland;Finanzdienstleistungsinstitut;Beispiel Safe;Kryptoverwahrgeschäft (§ 1 Abs. 1a Satz 2 Nr. 6 KWG);01.02.2022;;
+;;;;;;;;;;Anlageberatung (§ 1 Abs. 1a Satz 2 Nr. 1a KWG);01.02.2022;;
+Muster Bank AG;100002;;10150002;;60311;Frankfurt;Deutschland;CRR-Kreditinstitut;;Einlagengeschäft;01.01.1990;;
+Gewesen Krypto GmbH;100003;;10150003;;80331;München;Deutschland;Finanzdienstleistungsinstitut;;Kryptowertpapierregisterführung;01.07.2021;30.06.2024;Verzicht
+`;
+
 const AFM = workbookOf([
   ['Register'],
   ['Crypto parties'],
@@ -209,6 +277,86 @@ interface Case {
 }
 
 const CASES: readonly Case[] = [
+  {
+    id: 'finma',
+    name: 'uid.csv',
+    content: FINMA,
+    whole: ['ch-finma'],
+    rejects: ['Name'],
+    rows: [
+      {
+        register: 'ch-finma',
+        legalName: 'Beispiel Bank AG',
+        registrationId: 'CHE-101.329.561',
+        registeredAs: 'Bank; Custodian bank',
+        status: 'AUTHORISED',
+      },
+      {
+        legalName: 'Beispiel FinTech AG',
+        registrationId: null,
+        registeredAs: 'persons under Article 1b of the Banking Act',
+      },
+    ],
+  },
+  {
+    id: 'fmali',
+    name: 'fma-li-tvtg.json',
+    content: FMA_LI,
+    whole: ['li-fma'],
+    rejects: ['description'],
+    rows: [
+      {
+        register: 'li-fma',
+        legalName: 'Beispiel Token AG',
+        registrationId: 'FL-0002.600.000-1',
+        lei: LEI,
+        domains: ['beispiel.li'],
+        services: ['TT Exchange Service Provider'],
+        registeredAt: '2020-12-01',
+        endedAt: null,
+        status: 'REGISTERED',
+      },
+      { legalName: 'Gewesen AG', status: 'REVOKED', endedAt: '2022-01-31', services: ['Token Generator'] },
+    ],
+  },
+  {
+    id: 'cftc',
+    name: 'cftc-red-list.html',
+    content: CFTC,
+    whole: [],
+    rejects: ["'13/45/2024' is no date"],
+    rows: [
+      {
+        register: 'us-cftc',
+        legalName: 'Example Trade',
+        tradeNames: ['exampletrade.com'],
+        domains: ['exampletrade.com'],
+        registeredAt: '2026-09-18',
+        status: 'WARNING',
+      },
+      { legalName: 'Muster Markets Ltd.', domains: [], registeredAt: '2024-01-05' },
+    ],
+  },
+  {
+    id: 'bafin',
+    name: 'bafin.csv',
+    content: BAFIN,
+    whole: [],
+    rejects: [],
+    rows: [
+      {
+        register: 'de-bafin',
+        legalName: 'Beispiel Verwahr GmbH',
+        registrationId: '10150001',
+        lei: LEI,
+        tradeNames: ['Beispiel Safe'],
+        services: ['Kryptoverwahrgeschäft (§ 1 Abs. 1a Satz 2 Nr. 6 KWG)'],
+        registeredAt: '2022-02-01',
+        status: 'AUTHORISED',
+      },
+      { legalName: 'Gewesen Krypto GmbH', status: 'WITHDRAWN', endedAt: '2024-06-30' },
+    ],
+  },
   {
     id: 'amf',
     name: 'amf.csv',
@@ -473,6 +621,8 @@ describe('whole and partial files', () => {
   it('are told apart by what the API announces', async () => {
     const [first = ''] = CSSF.split('\n');
     expect((await read('cssf', 'cssf.json', first)).header?.whole).toEqual([]);
+    const some = FMA_LI.replace('"maxResults":3', '"maxResults":30');
+    expect((await read('fmali', 'fma-li.json', some)).header?.whole).toEqual([]);
     const part = AUSTRAC.replace('"totalCount":2', '"totalCount":3');
     expect((await read('austrac', 'a.json', part)).header?.whole).toEqual([]);
     const all = `${MAS}<hr data-collected="all">`;
