@@ -159,6 +159,8 @@ async function serve(settings: BenchServerSettings): Promise<void> {
           file: missing('This benchmark takes no reports.'),
           list: missing('This benchmark takes no reports.'),
           openCount: missing('This benchmark takes no reports.'),
+          labelsOf: missing('This benchmark takes no reports.'),
+          decide: missing('This benchmark takes no reports.'),
         },
         labelSet: createLabelSetWriter(deps),
         labelSetVersion: () => labels.current.meta.dataVersion,

@@ -2296,6 +2296,20 @@ class DashboardUsageTotalsByDay(Model):
 
 
 @dataclass
+class DecidedLabelReport(Model):
+    """DecidedLabelReport of the API."""
+
+    report: OperatorLabelReport
+    #: The dispute that was stored; null if the report is rejected.
+    dispute: Optional[LabelDispute]
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("report", "report", "OperatorLabelReport", True),
+        ("dispute", "dispute", "LabelDispute", True),
+    )
+
+
+@dataclass
 class Delivery(Model):
     """Delivery of the API."""
 
@@ -2723,6 +2737,8 @@ class ExchangeStatusDataRegistersChecked(Model):
     source: Optional[str]
     #: Page or file of the authority; null for your own register.
     url: Optional[str]
+    #: How the authority publishes the entries, and which command reads them; null for your own register.
+    access: Optional[str]
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("id", "id", None, True),
@@ -2732,6 +2748,7 @@ class ExchangeStatusDataRegistersChecked(Model):
         ("whole", "whole", None, True),
         ("source", "source", None, True),
         ("url", "url", None, True),
+        ("access", "access", None, True),
     )
 
 
@@ -3888,6 +3905,8 @@ class LabelReport(Model):
     address: str
     #: Source of the reported labels; null: all labels of the address.
     source: Optional[str]
+    #: The reported labels as they are now, at most 10; empty if there are none any more.
+    labels: List[ReportedLabel]
     reason: str
     #: OPEN until the operator has decided.
     state: Literal["OPEN", "ACCEPTED", "REJECTED"]
@@ -3903,6 +3922,7 @@ class LabelReport(Model):
         ("chain", "chain", None, True),
         ("address", "address", None, True),
         ("source", "source", None, True),
+        ("labels", "labels", ["ReportedLabel"], True),
         ("reason", "reason", None, True),
         ("state", "state", None, True),
         ("filedAt", "filed_at", None, True),
@@ -4607,6 +4627,8 @@ class OperatorLabelReport(Model):
     address: str
     #: Source of the reported labels; null: all labels of the address.
     source: Optional[str]
+    #: The reported labels as they are now, at most 10; empty if there are none any more.
+    labels: List[ReportedLabel]
     reason: str
     #: OPEN until the operator has decided.
     state: Literal["OPEN", "ACCEPTED", "REJECTED"]
@@ -4624,6 +4646,7 @@ class OperatorLabelReport(Model):
         ("chain", "chain", None, True),
         ("address", "address", None, True),
         ("source", "source", None, True),
+        ("labels", "labels", ["ReportedLabel"], True),
         ("reason", "reason", None, True),
         ("state", "state", None, True),
         ("filedAt", "filed_at", None, True),
@@ -5534,6 +5557,25 @@ class RegistrationHistory(Model):
         ("registeredAs", "registered_as", None, True),
         ("services", "services", None, True),
         ("passportedTo", "passported_to", None, True),
+    )
+
+
+@dataclass
+class ReportedLabel(Model):
+    """ReportedLabel of the API."""
+
+    #: Source of the label.
+    source: str
+    name: str
+    #: Category of the entity.
+    category: Category
+    threat_level: ThreatLevel
+    extra: Dict[str, Any] = field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("source", "source", None, True),
+        ("name", "name", None, True),
+        ("category", "category", None, True),
+        ("threatLevel", "threat_level", None, True),
     )
 
 
@@ -8286,6 +8328,15 @@ _OPERATOR_LABEL_REPORTS = _Operation(
     result="OperatorLabelReports",
     items="reports",
 )
+_DECIDE_LABEL_REPORT = _Operation(
+    "decideLabelReport",
+    "POST",
+    "/operator/label-reports/{id}/decision",
+    True,
+    "session",
+    False,
+    result="DecidedLabelReport",
+)
 _METRICS = _Operation("metrics", "GET", "/metrics", True, "none", True, result="text")
 _OPENAPI = _Operation("openapi", "GET", "/openapi.json", False, "none", True, has_envelope=False)
 _DOCS = _Operation("docs", "GET", "/docs", False, "none", True, result="text")
@@ -8841,8 +8892,8 @@ class OperatorResource(_Resource):
     ) -> Page[OperatorLabelReports, OperatorLabelReport]:
         """Reports on labels by all accounts.
 
-        Newest first. Reports are decided, and labels disputed, on the command line of the service. For owners and
-        analysts of an operator account. Needs a session of an owner or analyst. An error is never charged.
+        Newest first. For owners and analysts of an operator account. Needs a session of an owner or analyst. An error
+        is never charged.
 
         :param state: Only reports in this state.
         :param limit: Rows of a page. Default 50.
@@ -8852,6 +8903,44 @@ class OperatorResource(_Resource):
             _OPERATOR_LABEL_REPORTS,
             _Options(timeout, max_retries),
             query={"state": state, "limit": limit, "cursor": cursor},
+        )
+
+    def decide_label_report(
+        self,
+        id: str,
+        *,
+        state: Literal["ACCEPTED", "REJECTED"],
+        reason: str,
+        category: Optional[Category] = None,
+        name: Optional[str] = None,
+        corrects: Optional[Sequence[Category]] = None,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+    ) -> DecidedLabelReport:
+        """Decide a report on labels.
+
+        Accepting a report stores a dispute: an own label with the reason, which comes first. A build in the background
+        publishes it. Sanctions in force are not affected. For owners and analysts of an operator account. Needs a
+        session of an owner or analyst. An error is never charged.
+
+        :param id: Id of an open report.
+        :param state: ACCEPTED disputes the labels of the address.
+        :param reason: Why, without control characters. The account that filed the report reads it; the dispute has it
+        too.
+        :param name: With ACCEPTED: name of the party behind the address, if it is known.
+        :param corrects: With ACCEPTED: categories of published labels that the address is cleared of.
+        """
+        return self._client._call(
+            _DECIDE_LABEL_REPORT,
+            _Options(timeout, max_retries),
+            path={"id": id},
+            body={
+                "state": state,
+                "reason": reason,
+                "category": NOT_GIVEN if category is None else category,
+                "name": NOT_GIVEN if name is None else name,
+                "corrects": NOT_GIVEN if corrects is None else corrects,
+            },
         )
 
 

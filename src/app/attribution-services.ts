@@ -7,8 +7,10 @@ import { loadPoolTags } from '../attribution/coinbase/tags.ts';
 import { Disputes } from '../attribution/disputes.ts';
 import { explainAddress } from '../attribution/explain.ts';
 import { ChainFollower } from '../attribution/follow-chain.ts';
+import { ATTRIBUTION_LIMITS } from '../attribution/limits.ts';
 import { loadLogContracts } from '../attribution/logs/contracts.ts';
 import type { LogReader } from '../attribution/logs/read.ts';
+import { DisputePublisher } from '../attribution/publish.ts';
 import type { ReportStore } from '../attribution/reports.ts';
 import { attributeChain, importDerivedLabels, requireAttributable } from '../attribution/run.ts';
 import { startAttributionKeeping } from '../attribution/start.ts';
@@ -34,6 +36,13 @@ import type { LabelServices } from './label-services.ts';
 const MINUTE_MS = 60_000;
 /** Applies the rules to a chain and publishes the labels. */
 const RUN_COMMAND = ['attribute', 'run', '--logs', 'known', '--publish', '--json'];
+const PUBLISH_COMMAND = ['labels', 'disputes', '--publish'];
+/** The program itself, with arguments. */
+const assay = (...args: readonly string[]): readonly string[] => [
+  process.execPath,
+  join(projectRoot, 'dist', 'src', 'main.js'),
+  ...args,
+];
 
 export interface AttributionParts extends Pick<OpenedOnce, 'once'> {
   readonly config: Pick<Config, 'dataDir' | 'attributeMinutes' | 'logLevel'>;
@@ -105,6 +114,10 @@ export function createAttributionServices(parts: AttributionParts): AttributionS
     () => new AttributionReaders(folder),
     (open) => open.close(),
   );
+  const publisher = parts.once(
+    () => new DisputePublisher(assay(...PUBLISH_COMMAND), log),
+    (opened) => opened.stop(),
+  );
   /** Imports the labels of a chain again, without those that are disputed now. */
   async function importAgain(chain: ChainId, signal: AbortSignal): Promise<void> {
     const store = existsSync(attributionFileOf(folder, chain))
@@ -147,7 +160,7 @@ export function createAttributionServices(parts: AttributionParts): AttributionS
             (id) => (isEvm(id) || id === COINBASE_CHAIN) && chains.chainAdapters.isConfigured(id, 'rpc'),
           ),
           logLevel: config.logLevel,
-          runCommand: [process.execPath, join(projectRoot, 'dist', 'src', 'main.js'), ...RUN_COMMAND],
+          runCommand: assay(...RUN_COMMAND),
         },
         { log },
       );
@@ -186,6 +199,23 @@ export function createAttributionServices(parts: AttributionParts): AttributionS
       await importAgain(subject.chain, signal);
       return dispute;
     },
+    async applyDisputes(signal) {
+      labels.requireBuilder();
+      for (const chain of new Set(disputes.list().map((one) => one.chain))) await importAgain(chain, signal);
+    },
+    async decide(id, { state, reason, ...party }) {
+      if (state === 'REJECTED') return { report: await reports().decide(id, state, reason), dispute: null };
+      labels.requireBuilder();
+      const { chain, address } = reports().requireOpen(id);
+      const dispute = await disputes.add(
+        { ...party, reason, entityId: null, subject: parseSubject(chain, address) },
+        labels.importDeps,
+        isoTime(clock.now()),
+      );
+      const report = await reports().decide(id, state, reason);
+      publisher().request();
+      return { report, dispute };
+    },
     async undispute(chain, address, signal) {
       labels.requireBuilder();
       const subject = parseSubject(chain, address);
@@ -199,6 +229,17 @@ export function createAttributionServices(parts: AttributionParts): AttributionS
       return reports().file({ ...draft, source, chain: subject.chain, address: subject.shown });
     },
     reports,
+    reported({ chain, address, source }) {
+      const { key } = parseSubject(chain, address);
+      return labels
+        .snapshots()
+        .current.lookup(key, chain)
+        .filter((label) => source === null || label.source === source)
+        .slice(0, ATTRIBUTION_LIMITS.reportedLabelsMax)
+        .map(({ source: of, entity, category, threatLevel }) => ({
+          ...{ source: of, name: entity.name, category, threatLevel },
+        }));
+    },
     explain(chain, address) {
       const subject = parseSubject(chain, address);
       return explainAddress(subject, {

@@ -87,7 +87,10 @@ export interface ServerDeps {
   readonly labels: LabelServices;
   readonly accounts: AccountServices;
   readonly screening: ScreeningServices;
-  readonly attribution: Pick<AttributionServices, 'explain' | 'keep' | 'report' | 'reports'>;
+  readonly attribution: Pick<
+    AttributionServices,
+    'decide' | 'explain' | 'keep' | 'report' | 'reported' | 'reports'
+  >;
   /** Paths of the stores of this installation, inside the data folder. */
   readonly storePaths: () => readonly string[];
   readonly workerFolders: WorkerFolders;
@@ -308,6 +311,8 @@ export class Server {
         file: (draft) => attribution.report(draft),
         list: (accountId, query) => attribution.reports().list(accountId, query),
         openCount: () => attribution.reports().openCount(),
+        labelsOf: (report) => attribution.reported(report),
+        decide: (id, decision) => attribution.decide(id, decision),
       },
       sanctionsCheck: createSanctionsCheckWriter(deps),
       oracle: createOracleWriter({ ...deps, exposures: screening.exposureReader() }),

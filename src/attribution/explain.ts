@@ -214,7 +214,8 @@ function factFindings(subject: ParsedAddress, facts: readonly Fact[]): Attributi
   });
 }
 
-const answeredDispute = (dispute: Dispute): AnsweredDispute => {
+/** Returns a dispute as answers show it. */
+export const answeredDispute = (dispute: Dispute): AnsweredDispute => {
   const { reason, disputedAt, entityId, name, category, threatLevel } = dispute;
   return { reason, disputedAt, entityId, name, category, threatLevel };
 };

@@ -47,6 +47,8 @@ export const ATTRIBUTION_LIMITS = {
   coinbaseBlocksMin: 2,
   /** Blocks from which the label is believed more. */
   coinbaseBlocksSure: 10,
+  /** Labels that a report is shown with. An address has one or two of a source; a list of reports stays small. */
+  reportedLabelsMax: 10,
   /** Characters of a reason or note: a paragraph. It is shown whole in lists and in the audit log of the operator. */
   reportReasonCharsMax: 1_000,
   /** Open reports of one account: a person checks each. */

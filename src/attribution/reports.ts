@@ -7,7 +7,9 @@ import { AssayError } from '../base/errors.ts';
 import { invalidCursor } from '../base/paging.ts';
 import type { Random } from '../base/random.ts';
 import type { ChainId } from '../chains/registry.ts';
+import type { Category, ThreatLevel } from '../labels/taxonomy.ts';
 import { type LiveDatabase, type OpenStore, openLiveStore } from '../state/live-store.ts';
+import type { Dispute, DisputeRequest } from './disputes.ts';
 import { ATTRIBUTION_LIMITS } from './limits.ts';
 import { checkedReason } from './reason.ts';
 
@@ -47,6 +49,27 @@ export interface ReportQuery {
   readonly state?: ReportState;
 }
 
+/** A label that a report is about, as it is now. */
+export interface ReportedLabel {
+  readonly source: string;
+  readonly name: string;
+  readonly category: Category;
+  readonly threatLevel: ThreatLevel;
+}
+
+/** The decision of an operator on a report. */
+export interface ReportDecision extends Pick<DisputeRequest, 'name' | 'category' | 'corrects'> {
+  readonly state: Exclude<ReportState, 'OPEN'>;
+  /** Words for the account that filed it; the reason of the dispute if it is accepted. */
+  readonly reason: string;
+}
+
+/** A decided report with the dispute that accepting it stored. */
+export interface DecidedReport {
+  readonly report: LabelReport;
+  readonly dispute: Dispute | null;
+}
+
 export interface ReportStore {
   /**
    * Files a report. Durable when it resolves. While the account has an open report on the same labels, that one is returned.
@@ -56,6 +79,12 @@ export interface ReportStore {
   file(draft: ReportDraft): Promise<{ readonly report: LabelReport; readonly isNew: boolean }>;
   /** Returns reports, newest first; those of one account if `accountId` is not null. */
   list(accountId: string | null, query: ReportQuery): ReportPage;
+  /**
+   * Returns an open report.
+   *
+   * @throws NOT_FOUND; INVALID_REQUEST if it is decided already
+   */
+  requireOpen(id: string): LabelReport;
   /**
    * Decides an open report.
    *
@@ -191,23 +220,24 @@ class LiveReports implements ReportStore {
     return { reports, nextCursor: null };
   }
 
+  requireOpen(id: string): LabelReport {
+    return openOnly(id, this.#reports.get(id));
+  }
+
   async decide(id: string, state: Exclude<ReportState, 'OPEN'>, note: string | null): Promise<LabelReport> {
     const decidedAt = isoTime(this.#deps.clock.now());
-    const decided = await this.#root.transaction((): LabelReport | ReportState | null => {
-      const report = this.#reports.get(id);
-      if (report === undefined) return null;
-      if (report.state !== 'OPEN') return report.state;
-      const changed: LabelReport = { ...report, state, note, decidedAt };
-      this.#reports.putSync(id, changed);
-      this.#open.removeSync(openKeyOf(report));
-      this.#decided.putSync(`${decidedAt}/${id}`, 1);
-      return changed;
-    });
-    if (decided === null)
-      throw new AssayError('NOT_FOUND', `id: there is no report '${id.slice(0, 64)}'.`, { field: 'id' });
-    if (typeof decided === 'string')
-      throw new AssayError('INVALID_REQUEST', `id: the report is already ${decided}.`, { field: 'id' });
-    return decided;
+    const found = await this.#root.transaction(
+      (): { readonly before: LabelReport | undefined; readonly decided?: LabelReport } => {
+        const before = this.#reports.get(id);
+        if (before?.state !== 'OPEN') return { before };
+        const decided: LabelReport = { ...before, state, note, decidedAt };
+        this.#reports.putSync(id, decided);
+        this.#open.removeSync(openKeyOf(before));
+        this.#decided.putSync(`${decidedAt}/${id}`, 1);
+        return { before, decided };
+      },
+    );
+    return found.decided ?? openOnly(id, found.before);
   }
 
   openCount(): number {
@@ -222,6 +252,15 @@ class LiveReports implements ReportStore {
 /** Returns the labels that a report is about, as the audit log names them. */
 export const reportedLabels = ({ chain, address, source }: LabelReport): string =>
   `${chain} ${address} ${source ?? 'all sources'}`;
+
+/** @throws NOT_FOUND if there is no report; INVALID_REQUEST if it is decided */
+function openOnly(id: string, report: LabelReport | undefined): LabelReport {
+  if (report === undefined)
+    throw new AssayError('NOT_FOUND', `id: there is no report '${id.slice(0, 64)}'.`, { field: 'id' });
+  if (report.state !== 'OPEN')
+    throw new AssayError('INVALID_REQUEST', `id: the report is already ${report.state}.`, { field: 'id' });
+  return report;
+}
 
 const openKeyOf = ({ accountId, chain, address, source }: LabelReport): string =>
   `${accountId}/${chain}/${address}/${source ?? ''}`;

@@ -98,7 +98,7 @@ export function addAccountsCommand(program: Command, terminal: Terminal, service
   accounts
     .command('operator')
     .description(
-      'let the owners and analysts of an account read the state of the whole installation, or end that',
+      'let the owners and analysts of an account read the state of the whole installation and decide reports on labels, or end that',
     )
     .argument('<account>', "id of the account (the installation's own is 'local')")
     .option('--on', 'let them')
@@ -110,7 +110,7 @@ export function addAccountsCommand(program: Command, terminal: Terminal, service
       await services().keys().setOperator(accountId, operator);
       answer(terminal, json ?? false, { accountId, operator }, () => [
         operator
-          ? `Owners and analysts of ${accountId} may read the state of this installation.`
+          ? `Owners and analysts of ${accountId} may read the state of this installation, and decide reports on labels.`
           : `${accountId} is no operator account.`,
       ]);
     });

@@ -51,6 +51,33 @@ function statsLines({ meta, bytesOnDisk, path }: IndexStats): readonly string[] 
   ];
 }
 
+/** Builds a snapshot of the label store and publishes it, with progress on the terminal. */
+export async function buildIndex(opened: Services, terminal: Terminal, force = false) {
+  const progress = createProgress(terminal);
+  try {
+    return await opened.runs.record(
+      'BUILD',
+      async () => {
+        // As at the start of a server, so that an index contains the shipped labels even if no server was ever started.
+        await ensureShipped(opened);
+        const built = await buildLabelIndex(
+          {
+            snapshotsFolder: opened.snapshotsFolder,
+            force,
+            signal: terminal.signal,
+            onProgress: ({ phase, done, total }) => progress.update(phase, done, total, 'labels'),
+          },
+          opened,
+        );
+        return { ...built, names: await opened.buildNames() };
+      },
+      ({ meta }) => ({ sources: [], dataVersion: meta?.dataVersion ?? null, error: null }),
+    );
+  } finally {
+    progress.end();
+  }
+}
+
 /** Adds `assay index`. */
 export function addIndexCommand(program: Command, terminal: Terminal, services: () => Services): void {
   const index = program.command('index').description('build, describe and check the label snapshot');
@@ -61,37 +88,11 @@ export function addIndexCommand(program: Command, terminal: Terminal, services: 
     .option('--force', 'build even if nothing has changed')
     .option('--json', 'answer as JSON')
     .action(async (options: { force?: boolean; json?: boolean }) => {
-      const progress = createProgress(terminal);
-      try {
-        const opened = services();
-        const report = await opened.runs.record(
-          'BUILD',
-          async () => {
-            // As at the start of a server, so that an index contains the shipped labels even if no server was ever started.
-            await ensureShipped(opened);
-            const built = await buildLabelIndex(
-              {
-                snapshotsFolder: opened.snapshotsFolder,
-                force: options.force ?? false,
-                signal: terminal.signal,
-                onProgress: ({ phase, done, total }) => progress.update(phase, done, total, 'labels'),
-              },
-              opened,
-            );
-            return { ...built, names: await opened.buildNames() };
-          },
-          ({ meta }) => ({ sources: [], dataVersion: meta?.dataVersion ?? null, error: null }),
-        );
-        progress.end();
-        answer(terminal, options.json ?? false, report, ({ meta, names }) => [
-          ...(meta === null ? ['The published snapshot already has all of it.'] : metaLines(meta)),
-          ...(names.meta
-            ? [`names: ${names.meta.names} names of ${names.meta.entities} listed parties`]
-            : []),
-        ]);
-      } finally {
-        progress.end();
-      }
+      const report = await buildIndex(services(), terminal, options.force);
+      answer(terminal, options.json ?? false, report, ({ meta, names }) => [
+        ...(meta === null ? ['The published snapshot already has all of it.'] : metaLines(meta)),
+        ...(names.meta ? [`names: ${names.meta.names} names of ${names.meta.entities} listed parties`] : []),
+      ]);
     });
 
   index

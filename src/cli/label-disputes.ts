@@ -10,6 +10,7 @@ import { AssayError } from '../base/errors.ts';
 import { isCategory } from '../labels/categories.ts';
 import type { Category } from '../labels/taxonomy.ts';
 import { answer, type Terminal, table, wholeNumber } from './context.ts';
+import { buildIndex } from './index-command.ts';
 import type { Services } from './services.ts';
 
 /** @throws INVALID_REQUEST */
@@ -138,9 +139,15 @@ function addDispute(labels: Command, terminal: Terminal, services: () => Service
   labels
     .command('disputes')
     .description('list the disputes')
+    .option('--publish', 'first publish them: a server does it by itself after a decision')
     .option('--json', 'answer as JSON')
-    .action((options: { json?: boolean }) => {
-      answer(terminal, options.json ?? false, services().attribution.disputes(), disputeTable);
+    .action(async (options: { publish?: boolean; json?: boolean }) => {
+      const opened = services();
+      if (options.publish === true) {
+        await opened.attribution.applyDisputes(terminal.signal);
+        await buildIndex(opened, terminal);
+      }
+      answer(terminal, options.json ?? false, opened.attribution.disputes(), disputeTable);
     });
 }
 

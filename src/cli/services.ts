@@ -8,7 +8,13 @@ import type { AccountsFilled } from '../accounts/redis/fill.ts';
 import type { Dispute, DisputeRequest } from '../attribution/disputes.ts';
 import type { AttributionAnswer } from '../attribution/explain.ts';
 import type { ChainFollower } from '../attribution/follow-chain.ts';
-import type { LabelReport, ReportStore } from '../attribution/reports.ts';
+import type {
+  DecidedReport,
+  LabelReport,
+  ReportDecision,
+  ReportedLabel,
+  ReportStore,
+} from '../attribution/reports.ts';
 import type { AttributeOptions, AttributeReport } from '../attribution/run.ts';
 import type { KeptThread } from '../base/kept-thread.ts';
 import type { CryptoPayments } from '../billing/crypto/crypto-payments.ts';
@@ -192,6 +198,13 @@ export interface AttributionServices {
     request: Omit<DisputeRequest, 'subject'> & { readonly chain: string; readonly address: string },
     signal: AbortSignal,
   ): Promise<Dispute>;
+  /** Writes the derived labels of all chains with disputes again, without the disputed addresses. The next build publishes them. */
+  applyDisputes(signal: AbortSignal): Promise<void>;
+  /**
+   * Decides an open report. Accepting it stores a dispute, which is published in the background. Throws the errors of `Disputes.add` and
+   * `ReportStore.decide`; FORBIDDEN if a report is accepted on a node that pulls its labels.
+   */
+  decide(id: string, decision: ReportDecision): Promise<DecidedReport>;
   /** Withdraws a dispute. Throws the errors of `Disputes.remove`. */
   undispute(chain: string, address: string, signal: AbortSignal): Promise<Dispute>;
   /** Files a report on labels that exist. Throws the errors of `ReportStore.file`; NOT_FOUND. */
@@ -202,6 +215,8 @@ export interface AttributionServices {
     },
   ): ReturnType<ReportStore['file']>;
   readonly reports: () => ReportStore;
+  /** Returns the labels that a report is about, as they are now, at most `reportedLabelsMax`. */
+  reported(report: LabelReport): readonly ReportedLabel[];
   /** Returns whether the rules were applied to the chain before. */
   isActive(chain: ChainId): boolean;
   /** Throws UNKNOWN_CHAIN, INVALID_ADDRESS; NOT_READY if no snapshot was built yet. */

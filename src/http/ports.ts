@@ -5,7 +5,13 @@
  */
 import type { Access } from '../accounts/access.ts';
 import type { AttributionAnswer } from '../attribution/explain.ts';
-import type { LabelReport, ReportStore } from '../attribution/reports.ts';
+import type {
+  DecidedReport,
+  LabelReport,
+  ReportDecision,
+  ReportedLabel,
+  ReportStore,
+} from '../attribution/reports.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
@@ -113,6 +119,14 @@ export interface LabelReportUseCases extends Pick<ReportStore, 'list' | 'openCou
       readonly address: string;
     },
   ): ReturnType<ReportStore['file']>;
+  /** Returns the labels that a report is about, as they are now. */
+  labelsOf(report: LabelReport): readonly ReportedLabel[];
+  /**
+   * Decides an open report. Accepting it stores a dispute, which is published in the background.
+   *
+   * @throws NOT_FOUND; INVALID_REQUEST if it is decided already, or a field is not usable; FORBIDDEN on a node that pulls its labels
+   */
+  decide(id: string, decision: ReportDecision): Promise<DecidedReport>;
 }
 
 /** The use cases of name screening. */

@@ -7,6 +7,7 @@ export const SDK_NAMES: Readonly<Record<string, string>> = {
   operatorStatus: 'operator.status',
   operatorImports: 'operator.imports',
   operatorLabelReports: 'operator.labelReports',
+  decideLabelReport: 'operator.decideLabelReport',
   metrics: 'service.metrics',
   openapi: 'service.openapi',
   docs: 'service.docs',

@@ -51,6 +51,8 @@ describe('reports on labels', () => {
     const decided = await store.decide(report.id, 'REJECTED', 'the exchange confirmed it');
     expect(decided).toMatchObject({ state: 'REJECTED', note: 'the exchange confirmed it' });
     expect(decided.decidedAt).not.toBeNull();
+    expect(() => store.requireOpen(report.id)).toThrow(/already REJECTED/);
+    expect(() => store.requireOpen('rpt_x')).toThrow(/no report/);
     await expect(store.decide(report.id, 'ACCEPTED', null)).rejects.toThrow(/already REJECTED/);
     await expect(store.decide('rpt_x', 'ACCEPTED', null)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     expect((await store.file(draft('a', 1))).isNew).toBe(true);

@@ -298,7 +298,12 @@ describe.runIf(hasCurl)('the curl commands of /docs', () => {
 
   it('of operators are accepted, and this account is none', async () => {
     // 401 without the session, which an earlier command may have ended.
-    for (const operation of ['operatorStatus', 'operatorImports', 'operatorLabelReports'])
+    for (const operation of [
+      'operatorStatus',
+      'operatorImports',
+      'operatorLabelReports',
+      'decideLabelReport',
+    ])
       expect([401, 403]).toContain((await tryOut(operation)).status);
   });
 

@@ -2,6 +2,7 @@
 import type { LabelReport } from '../../src/attribution/reports.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import type { LabelReportUseCases } from '../../src/http/ports.ts';
+import type { Category } from '../../src/labels/taxonomy.ts';
 import { parseSubject } from '../../src/screening/subject.ts';
 
 export function worldReports(): LabelReportUseCases {
@@ -29,6 +30,24 @@ export function worldReports(): LabelReportUseCases {
         .filter((one) => state === undefined || one.state === state);
       return { reports: reports.slice(0, limit), nextCursor: null };
     },
+    async decide(id, { state, reason, name, category }) {
+      const at = filed.findIndex((one) => one.id === id);
+      const before = filed[at];
+      if (before === undefined) throw new AssayError('NOT_FOUND', 'id: there is no report.');
+      const report: LabelReport = { ...before, state, note: reason, decidedAt: '2026-11-27T01:00:00.000Z' };
+      filed[at] = report;
+      if (state === 'REJECTED') return { report, dispute: null };
+      const { chain, address } = report;
+      const dispute = {
+        ...{ chain, address, key: '', reason, disputedAt: '2026-11-27T01:00:00.000Z', corrects: [] },
+        ...{ entityId: 'disputed', name: name ?? 'Disputed attribution', threatLevel: 'LOW' as const },
+        category: (category ?? 'OTHER') as Category,
+      };
+      return { report, dispute };
+    },
+    labelsOf: ({ source }) => [
+      { source: source ?? 'seed', name: 'Example', category: 'SCAM', threatLevel: 'HIGH' },
+    ],
     openCount: () => filed.filter(({ state }) => state === 'OPEN').length,
   };
 }

@@ -175,6 +175,12 @@ describe('every operation of the document', () => {
         const { reports, open } = await (await operator()).operator.labelReports({ state: 'OPEN' });
         expect([reports[0]?.chain, open]).toEqual(['ETH', 1]);
       },
+      decideLabelReport: async ({ assay }) => {
+        const { report } = await assay.labels.report({ ...query, source: 'seed', reason: 'to decide' });
+        const decision = { state: 'REJECTED', reason: 'it is right' } as const;
+        const decided = await (await operator()).operator.decideLabelReport(report.id, decision);
+        expect([decided.report.state, decided.dispute]).toEqual(['REJECTED', null]);
+      },
       reportLabel: async ({ assay }) =>
         expect((await assay.labels.report({ ...query, reason: 'not theirs' })).report.state).toBe('OPEN'),
       labelReports: async ({ assay }) => {

@@ -379,7 +379,10 @@ def check_operator(url):
     operator.api_key = None
     assert [node.here for node in operator.operator.status().nodes] == [True]
     assert [run.kind for run in operator.operator.imports().runs] == ["IMPORT"]
-    assert all(one.account_id for one in operator.operator.label_reports(state="OPEN"))
+    reports = list(operator.operator.label_reports(state="OPEN"))
+    assert all(one.account_id for one in reports)
+    decided = operator.operator.decide_label_report(reports[0].id, state="REJECTED", reason="it is right")
+    assert decided.report.state == "REJECTED" and decided.dispute is None
 
 
 def main():

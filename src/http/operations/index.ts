@@ -30,6 +30,7 @@ import { createCase } from './create-case.ts';
 import { createCheckout } from './create-checkout.ts';
 import { createInvoice } from './create-invoice.ts';
 import { createKey } from './create-key.ts';
+import { decideLabelReport } from './decide-label-report.ts';
 import { deliveries } from './deliveries.ts';
 import { disableTotp } from './disable-totp.ts';
 import { discardTotp } from './discard-totp.ts';
@@ -129,6 +130,7 @@ export const OPERATIONS: readonly Operation[] = [
   operatorStatus,
   operatorImports,
   operatorLabelReports,
+  decideLabelReport,
   metrics,
   guide,
   guidePage,

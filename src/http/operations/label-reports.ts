@@ -20,7 +20,8 @@ export const labelReports = operation({
   summary: 'Reports on labels by the account',
   description: 'Newest first, with the decisions of the operators.',
   run({ services, call, query }) {
-    const page = services.useCases.labelReports.list(accountOf(principalOf(call)), query);
-    return { reports: page.reports.map(reportView), ...pageEnd(query, page) };
+    const useCase = services.useCases.labelReports;
+    const page = useCase.list(accountOf(principalOf(call)), query);
+    return { reports: page.reports.map((report) => reportView(report, useCase)), ...pageEnd(query, page) };
   },
 });

@@ -4,6 +4,7 @@ import { ATTRIBUTION_LIMITS } from '../../attribution/limits.ts';
 import { operation } from '../operation.ts';
 import { OperatorLabelReports, ReportStateSchema } from '../schemas/attribution.ts';
 import { pageQuery } from '../schemas/common.ts';
+import { operatorView } from './support/label-reports.ts';
 import { OPERATOR_ONLY, requireOperator } from './support/operator.ts';
 import { pageEnd } from './support/paging.ts';
 
@@ -15,12 +16,15 @@ export const operatorLabelReports = operation({
   query: { state: Type.Optional(ReportStateSchema), ...pageQuery(ATTRIBUTION_LIMITS.reportsPageMax) },
   response: OperatorLabelReports,
   summary: 'Reports on labels by all accounts',
-  description:
-    'Newest first. Reports are decided, and labels disputed, on the command line of the service. For owners and analysts of an operator account.',
+  description: 'Newest first. For owners and analysts of an operator account.',
   run({ services, call, query }) {
     requireOperator(call);
     const { labelReports } = services.useCases;
     const page = labelReports.list(null, query);
-    return { reports: page.reports, open: labelReports.openCount(), ...pageEnd(query, page) };
+    return {
+      reports: page.reports.map((report) => operatorView(report, labelReports)),
+      open: labelReports.openCount(),
+      ...pageEnd(query, page),
+    };
   },
 });

@@ -35,6 +35,6 @@ export const reportLabel = operation({
         subject: report.id,
         detail: reportedLabels(report),
       });
-    return { report: reportView(report), isNew };
+    return { report: reportView(report, services.useCases.labelReports), isNew };
   },
 });

@@ -68,12 +68,26 @@ const LabelDispute = Type.Object(
   },
 );
 
+const ReportedLabel = Type.Object(
+  {
+    source: text('Source of the label.'),
+    name: text(),
+    category: CategorySchema,
+    threatLevel: ThreatLevelSchema,
+  },
+  { title: 'ReportedLabel' },
+);
+
 const LabelReportSchema = Type.Object(
   {
     id: text('Id of the report.'),
     chain: ChainIdSchema,
     address: text(),
     source: nullable(Type.String(), 'Source of the reported labels; null: all labels of the address.'),
+    labels: listOf(
+      ReportedLabel,
+      `The reported labels as they are now, at most ${ATTRIBUTION_LIMITS.reportedLabelsMax}; empty if there are none any more.`,
+    ),
     reason: text(),
     state: oneOf(REPORT_STATES, 'OPEN until the operator has decided.'),
     filedAt: text('ISO time.'),
@@ -115,18 +129,64 @@ export const LabelReportList = Type.Object(
   { title: 'LabelReportList', description: 'Newest first.' },
 );
 
+const OperatorLabelReport = Type.Object(
+  { ...LabelReportSchema.properties, accountId: text('The account that filed it.') },
+  { title: 'OperatorLabelReport' },
+);
+
 export const OperatorLabelReports = Type.Object(
   {
-    reports: listOf(
-      Type.Object(
-        { ...LabelReportSchema.properties, accountId: text('The account that filed it.') },
-        { title: 'OperatorLabelReport' },
-      ),
-    ),
+    reports: listOf(OperatorLabelReport),
     open: count('Open reports of all accounts.'),
     ...pageFields,
   },
   { title: 'OperatorLabelReports', description: 'Newest first.' },
+);
+
+/** Categories that a dispute can clear an address of: all that there are would be a mistake. */
+const CORRECTS_MAX = 10;
+/** Characters of the name of a party: names of labels may be longer, but nobody types them. */
+const PARTY_NAME_CHARS_MAX = 160;
+
+/** `category`, `name` and `corrects` describe the dispute. */
+export const ReportDecisionBody = Type.Object(
+  {
+    state: oneOf(['ACCEPTED', 'REJECTED'], 'ACCEPTED disputes the labels of the address.'),
+    reason: Type.String({
+      minLength: 1,
+      maxLength: ATTRIBUTION_LIMITS.reportReasonCharsMax,
+      description:
+        'Why, without control characters. The account that filed the report reads it; the dispute has it too.',
+      examples: ['The foundation has signed a message with the key of the address.'],
+    }),
+    category: Type.Optional(CategorySchema),
+    name: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: PARTY_NAME_CHARS_MAX,
+        description: 'With ACCEPTED: name of the party behind the address, if it is known.',
+      }),
+    ),
+    corrects: Type.Optional(
+      Type.Array(CategorySchema, {
+        maxItems: CORRECTS_MAX,
+        description: 'With ACCEPTED: categories of published labels that the address is cleared of.',
+      }),
+    ),
+  },
+  {
+    title: 'ReportDecisionBody',
+    description:
+      'With ACCEPTED, the own label that holds instead has the `category` (default: OTHER). REJECTED takes no field but `reason`.',
+  },
+);
+
+export const DecidedLabelReport = Type.Object(
+  {
+    report: OperatorLabelReport,
+    dispute: nullable(LabelDispute, 'The dispute that was stored; null if the report is rejected.'),
+  },
+  { title: 'DecidedLabelReport' },
 );
 
 export const ReportStateSchema = oneOf(REPORT_STATES, 'Only reports in this state.');

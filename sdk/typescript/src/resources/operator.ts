@@ -2,7 +2,7 @@
 import type { ApiPromise } from '../core/api-promise.ts';
 import type { CallOptions } from '../core/connection.ts';
 import { Resource } from '../core/resource.ts';
-import type { Data, QueryOf } from '../types.ts';
+import type { Body, Data, QueryOf } from '../types.ts';
 
 export class Operator extends Resource {
   /**
@@ -37,6 +37,28 @@ export class Operator extends Resource {
       method: 'GET',
       path: '/operator/label-reports',
       query,
+      options,
+      auth: 'session',
+    });
+  }
+
+  /**
+   * Decides a report on labels. Accepting it disputes the labels of the address; a build in the background publishes that.
+   *
+   * @param id - id of an open report
+   * @throws PermissionError if the account is not an operator account; NotFoundError
+   * @example
+   * await assay.operator.decideLabelReport(id, { state: 'REJECTED', reason: 'The exchange names the address.' });
+   */
+  decideLabelReport(
+    id: string,
+    decision: Body<'decideLabelReport'>,
+    options?: CallOptions,
+  ): ApiPromise<Data<'decideLabelReport'>> {
+    return this.connection.json({
+      method: 'POST',
+      path: `/operator/label-reports/${encodeURIComponent(id)}/decision`,
+      body: decision,
       options,
       auth: 'session',
     });
