@@ -36,6 +36,7 @@ export const PATHS = {
   deliveries: '/alerts/deliveries',
   cases: '/cases',
   case: '/cases/$id',
+  reports: '/reports',
   wallets: '/wallets',
   wallet: '/wallets/$id',
 } as const;

@@ -208,6 +208,11 @@ const insidePages = [
   }),
   createRoute({
     getParentRoute: () => inside,
+    path: PATHS.reports,
+    component: page(() => import('./pages/reports/index.tsx'), 'ReportsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => inside,
     path: PATHS.wallets,
     component: page(() => import('./pages/wallets/index.tsx'), 'WalletsPage'),
   }),

@@ -1,14 +1,16 @@
-/** The page that shows operators the state of the installation, in Chromium, and what a customer sees of it. */
+/** The pages for operators, in Chromium, and what a customer sees of them: the state of the installation, and reports on labels. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OperatorStatus } from '../../src/http/schemas/operator.ts';
 import { chromiumProgram, startChromium } from '../setup/chromium.ts';
-import { PATIENCE_MS } from './dashboard-page.ts';
+import { axeOf, isTooWide, PATIENCE_MS } from './dashboard-page.ts';
 import { DESKTOP, openTab, type Tab } from './dashboard-tab.ts';
-import { type DashboardWorld, HOSTILE_NAMES, openDashboardWorld } from './dashboard-world.ts';
+import { type DashboardWorld, HOSTILE, HOSTILE_NAMES, openDashboardWorld } from './dashboard-world.ts';
 
+/** The rest of a page is inert while a dialog is open. */
+const DIALOG = '[role=dialog]';
 const CUSTOMER = 'customer@example.org';
 const TABS = [
   ['Health', '/operator'],
@@ -70,7 +72,7 @@ describe.runIf(chromiumProgram !== null)('the page for operators', () => {
     const { code, out } = await run('accounts', 'operator', id, '--on');
     expect([code, out]).toEqual([
       0,
-      `Owners and analysts of ${id} may read the state of this installation.\n`,
+      `Owners and analysts of ${id} may read the state of this installation, and decide reports on labels.\n`,
     ]);
     const { out: log } = await run('audit', 'show', '--limit', '1', '--json');
     expect(log).toContain('operator.grant');
@@ -188,6 +190,80 @@ describe.runIf(chromiumProgram !== null)('the page for operators', () => {
     await page.unrouteAll({ behavior: 'wait' });
   });
 
+  /** A person of another account, who reports labels. */
+  let reporter: Tab;
+
+  it('has labels reported by the keyboard, and shows the report as text', async () => {
+    reporter = await tabOf(await world.person('reporter@example.org'));
+    const { page } = reporter;
+    await page.goto(`${url}/reports`);
+    await page.getByText('No reports').waitFor();
+    await page.goto(`${url}/screening/ETH/${HOSTILE}`);
+    const labels = page.getByRole('table', { name: 'Labels' });
+    await labels.getByRole('button', { name: /^Report: </ }).focus();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Report this label' });
+    await dialog.getByText(HOSTILE_NAMES[0]).waitFor();
+    await dialog.getByLabel('What is wrong with the label').focus();
+    await page.keyboard.type(HOSTILE_NAMES[1]);
+    expect(await axeOf(page, DIALOG)).toEqual([]);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await dialog.getByText('Reported.').waitFor();
+    await dialog.getByRole('link', { name: 'Label reports' }).click();
+    const reports = page.getByRole('table', { name: 'Label reports' });
+    await reports.getByText(HOSTILE_NAMES[1]).waitFor();
+    await reports.getByText('Open', { exact: true }).waitFor();
+    await reporter.check('reports', 'Label reports');
+    // Only operators decide.
+    await reports.locator('tbody tr').press('Enter');
+    const own = page.getByRole('dialog', { name: 'Report on a label' });
+    await own.getByText(HOSTILE_NAMES[1]).waitFor();
+    expect(await own.getByRole('textbox').count()).toBe(0);
+    await page.keyboard.press('Escape');
+    expect(await page.evaluate('globalThis.attacked')).toBeUndefined();
+    expect(await page.locator('main img, main script').count()).toBe(0);
+  });
+
+  it('has reports decided by operators, and publishes the dispute', async () => {
+    const { page } = tab;
+    await page.goto(url);
+    await page.getByRole('link', { name: 'Label reports' }).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('r');
+    const reports = page.getByRole('table', { name: 'Label reports' });
+    await reports.getByText(HOSTILE_NAMES[1]).waitFor();
+    await reports.getByText(await accountOf(await world.login('reporter@example.org'))).waitFor();
+    await tab.check('all reports', 'Label reports');
+    await reports.locator('tbody tr').press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Report on a label' });
+    await dialog.getByLabel('Reason of the decision').fill('Signed with the key of the address.');
+    await dialog.getByLabel('Category that holds instead').selectOption('DONATION');
+    await dialog.getByLabel('Name of the party').fill('A Foundation');
+    await dialog.getByLabel('Scam', { exact: true }).check();
+    expect(await axeOf(page, DIALOG)).toEqual([]);
+    await page.setViewportSize({ width: 360, height: 740 });
+    expect([await isTooWide(page), await axeOf(page, DIALOG)]).toEqual([false, []]);
+    await page.setViewportSize(DESKTOP.viewport);
+    await dialog.getByRole('button', { name: 'Accept and dispute the labels' }).press('Enter');
+    await dialog.getByText('The report is accepted.').waitFor();
+    await page.keyboard.press('Escape');
+    await reports.getByText('Accepted', { exact: true }).waitFor();
+    const { out: disputes } = await run('labels', 'disputes', '--json');
+    expect(JSON.parse(disputes)).toMatchObject([{ category: 'DONATION', name: 'A Foundation' }]);
+
+    // The build in the background publishes it, and the account that filed it sees the decision.
+    await expect
+      .poll(async () => JSON.parse((await run('lookup', 'ETH', HOSTILE, '--json')).out).labels[0]?.name, {
+        timeout: PATIENCE_MS,
+        interval: 1_000,
+      })
+      .toBe('A Foundation');
+    await reporter.page.goto(`${url}/reports?state=ACCEPTED`);
+    await reporter.page.getByText('Signed with the key of the address.').waitFor();
+  });
+
   it('speaks German and French', async () => {
     const { page } = tab;
     for (const [language, label, name] of [
@@ -199,7 +275,11 @@ describe.runIf(chromiumProgram !== null)('the page for operators', () => {
       await page.getByRole('tab', { name, selected: true }).waitFor();
       await tab.check(`queues ${language}`, 'Installation');
     }
-    await page.getByLabel('Langue').first().selectOption('en');
+    await page.goto(`${url}/reports`);
+    await tab.check('reports fr', 'Signalements de labels');
+    await page.getByLabel('Langue').first().selectOption('de');
+    await tab.check('reports de', 'Meldungen zu Labels');
+    await page.getByLabel('Sprache').first().selectOption('en');
   });
 
   it('is not there for a customer, and ends for an operator with the command', async () => {

@@ -333,12 +333,18 @@ function Registers({ data }: { readonly data: Status }): ReactNode {
   const { t } = useI18n();
   const { registersChecked, registersNotRead } = data;
   const read = useMemo(() => registersChecked.filter(({ source }) => source !== null), [registersChecked]);
+  const unread = registersChecked.filter(({ id }) => registersNotRead.includes(id));
   const columns = useMemo(
     (): readonly Column<Register>[] => [
       { id: 'id', header: t('exchanges.register'), value: ({ id }) => id },
       { id: 'jurisdiction', header: t('exchanges.country'), value: ({ jurisdiction }) => jurisdiction },
       { id: 'asOf', header: t('coverage.asOf'), value: ({ asOf }) => asOf ?? '' },
       { id: 'records', header: t('exchanges.records'), value: ({ records }) => records, isNumber: true },
+      {
+        id: 'reach',
+        header: t('exchanges.reach'),
+        value: ({ whole }) => t(whole ? 'exchanges.isWhole' : 'exchanges.isPart'),
+      },
     ],
     [t],
   );
@@ -357,9 +363,9 @@ function Registers({ data }: { readonly data: Status }): ReactNode {
         <div>
           <h3>{t('exchanges.notRead', { count: registersNotRead.length })}</h3>
           <ul className="registers-missing">
-            {registersNotRead.map((register) => (
-              <li key={register} className="tag is-warning">
-                {register}
+            {unread.map(({ id, url, access }) => (
+              <li key={id} className="tag is-warning" title={access ?? undefined}>
+                <Source name={id} url={url} />
               </li>
             ))}
           </ul>

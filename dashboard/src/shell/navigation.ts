@@ -26,6 +26,7 @@ export const NAVIGATION: readonly (readonly NavigationEntry[])[] = [
     { to: PATHS.alerts, label: 'nav.alerts', icon: 'bell', keys: 'g a' },
     { to: PATHS.cases, label: 'nav.cases', icon: 'folder', keys: 'g c' },
     { to: PATHS.wallets, label: 'nav.wallets', icon: 'eye', keys: 'g w' },
+    { to: PATHS.reports, label: 'nav.reports', icon: 'flag', keys: 'g r' },
   ],
   [
     { to: PATHS.keys, label: 'nav.keys', icon: 'key', keys: 'g k' },

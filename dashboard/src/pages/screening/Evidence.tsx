@@ -7,7 +7,9 @@ import { RiskBadge } from '../../ui/RiskBadge.tsx';
 import { Source } from '../../ui/Source.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { Name, Percent, ServerText, Time } from '../../ui/values.tsx';
+import { useRole } from '../manage/parts.tsx';
 import type { Screening } from './ask.ts';
+import { ReportLabel } from './ReportLabel.tsx';
 
 type Entry = NonNullable<Screening['sanctionsCheck']>['lists'][number];
 type Label = NonNullable<Screening['entityLabels']>[number];
@@ -77,8 +79,15 @@ function Sanctions({ entries }: { readonly entries: readonly Entry[] }): ReactNo
   );
 }
 
-function Labels({ labels }: { readonly labels: readonly Label[] }): ReactNode {
+interface LabelsProps {
+  readonly labels: readonly Label[];
+  readonly chain: string;
+  readonly address: string;
+}
+
+function Labels({ labels, chain, address }: LabelsProps): ReactNode {
   const { t, word } = useI18n();
+  const mayReport = useRole() !== 'auditor';
   const columns = useMemo(
     (): readonly Column<Label>[] => [
       {
@@ -131,8 +140,22 @@ function Labels({ labels }: { readonly labels: readonly Label[] }): ReactNode {
         isHidden: true,
       },
       { id: 'tags', header: t('label.tags'), value: ({ tags }) => tags.join(', '), isHidden: true },
+      ...(mayReport
+        ? [
+            {
+              id: 'report',
+              header: t('home.action'),
+              value: () => null,
+              cell: (label: Label) => (
+                <span className="only-screen">
+                  <ReportLabel chain={chain} address={address} label={label} />
+                </span>
+              ),
+            },
+          ]
+        : []),
     ],
-    [t, word],
+    [t, word, mayReport, chain, address],
   );
   return (
     <DataTable
@@ -178,7 +201,7 @@ export function Evidence({ data }: { readonly data: Screening }): ReactNode {
         </Section>
       )}
       <Section title={t('label.title')} note={t('label.note')}>
-        <Labels labels={data.entityLabels ?? []} />
+        <Labels labels={data.entityLabels ?? []} chain={data.chain} address={data.address} />
         {conflicts.map(({ message }) => (
           <p key={message} className="warning-line">
             {t('label.conflict')} <ServerText text={message} />
