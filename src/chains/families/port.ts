@@ -108,12 +108,14 @@ export interface ContractCall {
   readonly data: string;
   /** The block with the state that the call sees; absent for the newest block. */
   readonly blockHash?: string;
+  /** Maximum gas, for contracts that may be hostile; absent for the limit of the node. A call that needs more counts as reverted. */
+  readonly gas?: number;
 }
 
-/** Logs of one contract in a range of blocks. */
+/** Logs in a range of blocks. */
 export interface LogQuery {
-  /** Canonical address of the contract. */
-  readonly address: string;
+  /** Canonical address of the contract; null for logs of every contract. */
+  readonly address: string | null;
   /** Accepted first topics. */
   readonly topics: readonly string[];
   /** Block heights, inclusive. */
@@ -129,6 +131,25 @@ export interface LogEntry {
   readonly blockNumber: number;
   readonly txHash: string;
   readonly logIndex: number;
+}
+
+/** A contract that a transaction without a recipient created. */
+export interface Creation {
+  /** Canonical address of the contract: the one that CREATE gives for its creator and the nonce. */
+  readonly contract: string;
+  /** Canonical address of the account that signed the transaction. */
+  readonly creator: string;
+  readonly txHash: string;
+  /** Position of the transaction in its block. */
+  readonly index: number;
+}
+
+/** The contracts that the transactions of one block created. */
+export interface BlockCreations extends BlockHeader {
+  readonly parentHash: string;
+  readonly creations: readonly Creation[];
+  /** Creations that the node places at another address than CREATE gives; they are left out. */
+  readonly unverified: number;
 }
 
 export interface BlockAnswer extends Provenance {
@@ -247,13 +268,32 @@ export interface ChainAdapter {
    */
   readonly callContract?: (request: ContractCall, call: Call) => Promise<string | null>;
   /**
-   * Reads the logs of a contract (EVM), in chain order. Logs of reverted blocks are left out.
+   * Reads the logs of a contract, or of all contracts (EVM), in chain order. Logs of reverted blocks are left out.
    *
    * @throws CHAIN_REFUSED if the node refuses the range, for example because it has too many logs
    */
   readonly logs?: (query: LogQuery, call: Call) => Promise<readonly LogEntry[]>;
-  /** Returns the code of an account in hex (EVM): `0x` if it is no contract, `0xef0100…` if it is delegated (EIP-7702). */
-  readonly code?: (address: string, call: Call) => Promise<string>;
+  /**
+   * Returns the code of an account in hex (EVM): `0x` if it is no contract, `0xef0100…` if it is delegated (EIP-7702).
+   *
+   * @param blockHash - block with the state that is read; absent for the newest one
+   * @throws CHAIN_REFUSED if `blockHash` is given and no endpoint has the state of that block
+   */
+  readonly code?: (address: string, call: Call, blockHash?: string) => Promise<string>;
+  /**
+   * Returns 32 bytes of the storage of a contract in hex (EVM); zeros if nothing was stored there.
+   *
+   * @param slot - 0x and 64 hex digits
+   * @throws CHAIN_REFUSED if no endpoint has the state of the block
+   */
+  readonly storage?: (address: string, slot: string, blockHash: string, call: Call) => Promise<string>;
+  /**
+   * Returns the contracts that transactions of a block created themselves (EVM). Contracts that other contracts create are not part of
+   * it.
+   *
+   * @returns null if the chain has no block of this height, or replaced it meanwhile
+   */
+  readonly creations?: (height: number, call: Call) => Promise<BlockCreations | null>;
   /**
    * Returns the height of the newest block that the node calls safe or finalized (EVM).
    *

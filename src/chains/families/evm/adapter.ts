@@ -111,7 +111,10 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
     taggedHeight: (tag, call) => node.taggedHeight(tag, call),
     callContract: (request, call) => node.callContract(request, call),
     logs: (query, call) => node.logs(query, call),
-    code: (text, call) => node.code(parseAddress(chain, text).canonical, call),
+    code: (text, call, blockHash) => node.code(parseAddress(chain, text).canonical, call, blockHash),
+    storage: (text, slot, blockHash, call) =>
+      node.storage(parseAddress(chain, text).canonical, slot, blockHash, call),
+    creations: (height, call) => node.creations(height, call),
     health() {
       const endpoints = [...rpc.health(), ...explorers.health()];
       return { chain, reachable: rpc.reachable() || explorers.reachable(), endpoints };

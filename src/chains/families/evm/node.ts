@@ -1,5 +1,5 @@
 /** An EVM node over JSON-RPC: head, blocks with receipts and traces, balances, and decimals of tokens. */
-import { AbiCoder } from 'ethers';
+import { AbiCoder, getCreateAddress } from 'ethers';
 import type { Clock } from '../../../base/clock.ts';
 import { AssayError } from '../../../base/errors.ts';
 import type { Block } from '../../block.ts';
@@ -9,10 +9,12 @@ import { RpcRefusal, rpcCall, rpcRequest } from '../../endpoints/json-rpc.ts';
 import { type ChainId, chainOf } from '../../registry.ts';
 import type {
   BlockAnswer,
+  BlockCreations,
   BlockHeader,
   BlockTag,
   Call,
   ContractCall,
+  Creation,
   HeadAnswer,
   LogEntry,
   LogQuery,
@@ -20,14 +22,17 @@ import type {
 import { assetsOf, blockTransfers } from './transfers.ts';
 import {
   asData,
+  asWord,
   type InnerMove,
   readBlock,
   readCallTracer,
+  readCreations,
   readLogEntries,
   readReceipt,
   readReceipts,
   readTraceBlock,
   type WireBlock,
+  type WireCreation,
   type WireReceipt,
 } from './wire.ts';
 
@@ -41,6 +46,11 @@ const DECIMALS_KEPT = 50_000;
 const DECIMALS_ASKED_PER_BLOCK = 32;
 /** Number of parallel requests if receipts must be requested one by one. */
 const RECEIPTS_AT_ONCE = 8;
+/**
+ * Creations of a block up to which their receipts are requested one by one: a receipt has 1 KB, and those of a busy block of Ethereum
+ * together have 1 to 2 MB.
+ */
+const CREATIONS_ONE_BY_ONE = 32;
 
 type TraceMethod = 'trace_block' | 'debug_traceBlockByNumber';
 
@@ -69,10 +79,14 @@ export interface EvmNode {
    * @throws RpcRefusal if a block is named and no endpoint has its state
    */
   callContract(request: ContractCall, call: Call): Promise<string | null>;
-  /** Reads the logs of a contract, in chain order. */
+  /** Reads logs in chain order. */
   logs(query: LogQuery, call: Call): Promise<readonly LogEntry[]>;
   /** Returns the code of an account in hex. */
-  code(address: string, call: Call): Promise<string>;
+  code(address: string, call: Call, blockHash?: string): Promise<string>;
+  /** Returns 32 bytes of storage in hex. */
+  storage(address: string, slot: string, blockHash: string, call: Call): Promise<string>;
+  /** Returns the contracts that the transactions of a block created; null if the chain does not have the block. */
+  creations(height: number, call: Call): Promise<BlockCreations | null>;
 }
 
 /**
@@ -80,7 +94,7 @@ export interface EvmNode {
  * texts of others.
  */
 const isRevert = ({ rpcCode, message }: RpcRefusal): boolean =>
-  rpcCode === 3 || rpcCode === -32015 || /revert|invalid opcode|out of gas/i.test(message);
+  rpcCode === 3 || rpcCode === -32015 || /revert|invalid opcode|out ?of ?gas/i.test(message);
 
 /** Verifies that an endpoint serves the configured chain. */
 export function verifyChainId(chain: ChainId): EndpointRequest<void> {
@@ -173,20 +187,21 @@ class EvmNodePool implements EvmNode {
   async #receiptsOf(block: WireBlock, call: Call): Promise<readonly WireReceipt[] | null> {
     if (block.transactions.length === 0) return [];
     const whole = await this.#optional('eth_getBlockReceipts', [hexOf(block.height)], readReceipts, call);
-    const receipts = whole ?? (await this.#receiptsOneByOne(block, call));
+    const hashes = block.transactions.map(({ hash }) => hash);
+    const receipts = whole ?? (await this.#receiptsOneByOne(hashes, call));
     if (receipts === null || receipts.some((receipt) => receipt.blockHash !== block.hash)) return null;
-    const inOrder = block.transactions.every(({ hash }, index) => receipts[index]?.transactionHash === hash);
+    const inOrder = hashes.every((hash, index) => receipts[index]?.transactionHash === hash);
     if (!inOrder || receipts.length !== block.transactions.length)
       throw badAnswer('receipts', 'one for each transaction');
     return receipts;
   }
 
-  async #receiptsOneByOne(block: WireBlock, call: Call): Promise<readonly WireReceipt[] | null> {
+  async #receiptsOneByOne(hashes: readonly string[], call: Call): Promise<readonly WireReceipt[] | null> {
     const receipts: WireReceipt[] = [];
-    for (let at = 0; at < block.transactions.length; at += RECEIPTS_AT_ONCE) {
-      const asked = block.transactions
+    for (let at = 0; at < hashes.length; at += RECEIPTS_AT_ONCE) {
+      const asked = hashes
         .slice(at, at + RECEIPTS_AT_ONCE)
-        .map(({ hash }) =>
+        .map((hash) =>
           this.#rpc(
             'eth_getTransactionReceipt',
             [hash],
@@ -237,11 +252,11 @@ class EvmNodePool implements EvmNode {
    * Returns the bytes that a contract returns; null if it refuses. A past block is named by its hash (EIP-1898): calls that belong
    * together then see one state, also if the chain replaces the block or another endpoint answers.
    */
-  async callContract({ to, data, blockHash }: ContractCall, call: Call): Promise<string | null> {
+  async callContract({ to, data, blockHash, gas }: ContractCall, call: Call): Promise<string | null> {
     const block = blockHash === undefined ? 'latest' : { blockHash };
+    const params = [{ to, data, ...(gas === undefined ? {} : { gas: hexOf(gas) }) }, block];
     try {
-      return (await this.#rpc('eth_call', [{ to, data }, block], (result) => asData(result, 'result'), call))
-        .value;
+      return (await this.#rpc('eth_call', params, (result) => asData(result, 'result'), call)).value;
     } catch (error) {
       if (!(error instanceof RpcRefusal)) throw error;
       // For a past block, a refusal that is not a revert means that the node does not have its state.
@@ -252,21 +267,74 @@ class EvmNodePool implements EvmNode {
 
   async logs({ address, topics, fromBlock, toBlock }: LogQuery, call: Call): Promise<readonly LogEntry[]> {
     const filter = {
-      address,
+      ...(address === null ? {} : { address }),
       topics: [[...topics]],
       fromBlock: hexOf(fromBlock),
       toBlock: hexOf(toBlock),
     };
     const { value } = await this.#rpc('eth_getLogs', [filter], readLogEntries, call);
     for (const log of value)
-      if (log.address !== address || log.blockNumber < fromBlock || log.blockNumber > toBlock)
-        throw badAnswer('logs', `of ${address} in the blocks ${fromBlock} to ${toBlock}`);
+      if (
+        (address !== null && log.address !== address) ||
+        log.blockNumber < fromBlock ||
+        log.blockNumber > toBlock
+      )
+        throw badAnswer('logs', `of ${address ?? 'contracts'} in the blocks ${fromBlock} to ${toBlock}`);
     return value;
   }
 
-  async code(address: string, call: Call): Promise<string> {
-    return (await this.#rpc('eth_getCode', [address, 'latest'], (result) => asData(result, 'code'), call))
-      .value;
+  async code(address: string, call: Call, blockHash?: string): Promise<string> {
+    const block = blockHash === undefined ? 'latest' : { blockHash };
+    return (await this.#rpc('eth_getCode', [address, block], (result) => asData(result, 'code'), call)).value;
+  }
+
+  async storage(address: string, slot: string, blockHash: string, call: Call): Promise<string> {
+    const params = [address, slot, { blockHash }];
+    return (await this.#rpc('eth_getStorageAt', params, (result) => asWord(result, 'storage'), call)).value;
+  }
+
+  /** Returns the receipts of creating transactions, in their order; null if the chain has replaced the block. */
+  async #receiptsOfCreations(
+    height: number,
+    creating: readonly WireCreation[],
+    call: Call,
+  ): Promise<readonly (WireReceipt | undefined)[] | null> {
+    const hashes = creating.map(({ hash }) => hash);
+    const whole =
+      creating.length > CREATIONS_ONE_BY_ONE
+        ? await this.#optional('eth_getBlockReceipts', [hexOf(height)], readReceipts, call)
+        : null;
+    if (whole === null) return this.#receiptsOneByOne(hashes, call);
+    const byHash = new Map(whole.map((receipt) => [receipt.transactionHash, receipt]));
+    return hashes.map((hash) => byHash.get(hash));
+  }
+
+  /**
+   * Reads the block with its transactions, and receipts only if one of them creates a contract. A receipt shows whether the creation
+   * succeeded. Its address is compared with CREATE, so that a node cannot place a contract elsewhere.
+   */
+  async creations(height: number, call: Call): Promise<BlockCreations | null> {
+    const { value } = await this.#rpc('eth_getBlockByNumber', [hexOf(height), true], readCreations, call);
+    if (value === null) return null;
+    const { header, creating } = value;
+    if (header.height !== height) throw badAnswer('block.number', `the requested ${height}`);
+    const receipts = creating.length === 0 ? [] : await this.#receiptsOfCreations(height, creating, call);
+    if (receipts === null) return null;
+    const creations: Creation[] = [];
+    let unverified = 0;
+    for (const [at, { hash, from, nonce, index }] of creating.entries()) {
+      const receipt = receipts[at];
+      if (receipt === undefined || receipt.blockHash !== header.hash) return null;
+      if (receipt.transactionHash !== hash) throw badAnswer('receipts', 'those of the transactions');
+      // Before October 2017 a receipt had no status; a failed creation left no code, which does not harm a label.
+      if (receipt.succeeded === false || receipt.contractAddress === null) continue;
+      const contract = getCreateAddress({ from, nonce });
+      if (contract === receipt.contractAddress)
+        creations.push({ contract, creator: from, txHash: hash, index });
+      else unverified++;
+    }
+    const { hash, parentHash, timestampMs } = header;
+    return { height, hash, parentHash, timestampMs, creations, unverified };
   }
 
   async taggedHeight(tag: BlockTag, call: Call): Promise<number | null> {

@@ -134,6 +134,43 @@ export function readBlock(value: Json, content: 'header' | 'whole'): WireBlock |
   };
 }
 
+/** A transaction that creates a contract. */
+export interface WireCreation {
+  readonly hash: string;
+  readonly from: string;
+  readonly nonce: bigint;
+  /** Position in the block. */
+  readonly index: number;
+}
+
+/** Parses the transactions of a block that have no recipient; the others are only counted. Null if the block does not exist. */
+export function readCreations(
+  value: Json,
+): { readonly header: WireBlock; readonly creating: readonly WireCreation[] } | null {
+  const header = readBlock(value, 'header');
+  if (header === null) return null;
+  const creating: WireCreation[] = [];
+  const rows = asArray(asObject(value, 'block').transactions, 'block.transactions', BLOCK_TRANSACTIONS_MAX);
+  for (const [index, row] of rows.entries()) {
+    const { to, from, hash, nonce } = asObject(row, 'transaction');
+    if (to !== undefined && to !== null && to !== '') continue;
+    creating.push({
+      hash: asHash(hash, 'transaction.hash'),
+      from: asAddress(from, 'transaction.from'),
+      nonce: asHexAmount(nonce, 'transaction.nonce'),
+      index,
+    });
+  }
+  return { header, creating };
+}
+
+/** Parses a word of storage, which some nodes return without its leading zeros. */
+export function asWord(value: Json | undefined, field: string): string {
+  if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{0,64}$/.test(value))
+    throw badAnswer(field, '32 bytes in hex');
+  return `0x${value.slice(2).toLowerCase().padStart(64, '0')}`;
+}
+
 /** Parses a log of a receipt. */
 export function readLog(value: Json): WireLog {
   const fields = asObject(value, 'log');

@@ -1,5 +1,5 @@
 /** The EVM adapter against a real node. */
-import { namehash } from 'ethers';
+import { getCreateAddress, namehash } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAdapter } from '../../../../src/chains/families/evm/adapter.ts';
 import type { ChainAdapter, ChainEvent } from '../../../../src/chains/families/port.ts';
@@ -151,6 +151,57 @@ describe.skipIf(!hasAnvil)('the EVM adapter with a real node', () => {
       await own.close();
       await proxy.close();
     }
+  });
+
+  it('reads the contracts that a block creates, with the receipts of the block or one by one', async () => {
+    const code = '0x60016000f3';
+    const first = Number(await anvil.rpc<string>('eth_getTransactionCount', ACCOUNTS[2], 'pending'));
+    for (let contract = 0; contract < 33; contract++)
+      await anvil.send({ from: ACCOUNTS[2], data: contract === 5 ? '0x60006000fd' : code, gas: 100_000 });
+    await anvil.send({ to: STRANGER, value: 1n });
+    await anvil.mine();
+    const at = await height(anvil);
+    const expected = Array.from({ length: 33 }, (_, number) =>
+      getCreateAddress({ from: ACCOUNTS[2], nonce: first + number }),
+    ).filter((_, number) => number !== 5);
+    const proxy = await startFaultProxy(anvil.url, { refuse: ['eth_getBlockReceipts'] });
+    const lying = await startFaultProxy(anvil.url);
+    lying.rewrite = (body) => body.replaceAll(expected[0]!.toLowerCase(), STRANGER);
+    try {
+      for (const url of [anvil.url, proxy.url]) {
+        const own = openFor(family, 'ETH', { rpc: [url] });
+        const found = await own.creations!(at, within(10_000));
+        expect(found?.creations.map(({ contract }) => contract)).toEqual(expected);
+        expect(found).toMatchObject({ height: at, unverified: 0 });
+        expect(found?.creations[0]).toMatchObject({ creator: ACCOUNTS[2], index: 0 });
+        expect(await own.creations!(at + 1, within(10_000))).toBeNull();
+        await own.close();
+      }
+      const deceived = openFor(family, 'ETH', { rpc: [lying.url] });
+      const found = await deceived.creations!(at, within(10_000));
+      expect([found?.unverified, found?.creations.length]).toEqual([1, 31]);
+      await deceived.close();
+    } finally {
+      await proxy.close();
+      await lying.close();
+    }
+  });
+
+  it('reads code and storage as they were after a block', async () => {
+    const slot = `0x${'0'.repeat(63)}7`;
+    const before = await adapter.head(within(10_000));
+    const address = await anvil.deploy('Token');
+    await anvil.rpc('anvil_setStorageAt', address, slot, `0x${'0'.repeat(62)}2a`);
+    await anvil.mine();
+    const after = await adapter.head(within(10_000));
+    expect(await adapter.code!(address, within(10_000), before.hash)).toBe('0x');
+    expect(await adapter.code!(address, within(10_000), after.hash)).toMatch(/^0x60/);
+    expect(await adapter.storage!(address, slot, after.hash, within(10_000))).toBe(`0x${'0'.repeat(62)}2a`);
+    expect(await adapter.storage!(STRANGER, slot, after.hash, within(10_000))).toBe(`0x${'0'.repeat(64)}`);
+    const unknown = `0x${'12'.repeat(32)}`;
+    await expect(adapter.storage!(address, slot, unknown, within(10_000))).rejects.toMatchObject({
+      code: 'CHAIN_REFUSED',
+    });
   });
 
   it('returns no transfers of a failed transaction', async () => {
