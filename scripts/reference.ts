@@ -17,6 +17,7 @@ import { createProgram } from '../src/cli/program.ts';
 import { SETTING_SUBJECTS, type SettingSubject } from '../src/config/settings.ts';
 import { OPERATIONS } from '../src/http/operations/index.ts';
 import { routesMarkdown } from '../src/http/routes.ts';
+import { rulesMarkdown } from '../src/labels/rules-table.ts';
 import { registersMarkdown } from '../src/registers/table.ts';
 import { sourcesMarkdown } from '../src/sources/table.ts';
 import { envExample, envExamplePath } from './env-example.ts';
@@ -75,6 +76,9 @@ const sourcesPage = (): string =>
     '## Registers',
     'The regulatory registers of `GET /exchange-status`. A firm without a registration is off a register only if its rows are the whole register. `assay sync registers` downloads all that have a command `assay sync`; a sync without arguments downloads only `esma`. `assay sync fca` requires a key. Shipped rows of ESMA are from its own files of 2026-01-30 and from a copy, those of other registers from copies (`verified: false`). A register without rows is searched at its page. The last column says so if no file for programs is known.',
     registersMarkdown(),
+    '## Rules of derived labels',
+    'Rules that derive labels on this installation ([guide](../guides/derived-labels.md)), and sources without evidence for single labels. Precision: part of the labels that are right. Recall: part of the addresses of the kind that the rule finds.',
+    rulesMarkdown(),
   ].join('\n\n');
 
 /** A terminal that prints nothing: help texts are read from the program directly. */

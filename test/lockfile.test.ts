@@ -31,7 +31,7 @@ const lockfiles = [
 
 it.each(lockfiles)('every package of %s has a hash, or is a folder of this repository', (path) => {
   const rows = Object.entries(rowsOf(path)).filter(([name]) => name.includes('node_modules/'));
-  expect(rows.length).toBeGreaterThan(5);
+  expect(rows.length).toBeGreaterThan(0);
   for (const [name, { integrity, link, resolved }] of rows) {
     if (link === true) expect(resolved, name).toMatch(/^supply\/stubs\//);
     else expect(integrity, name).toMatch(/^sha512-/);

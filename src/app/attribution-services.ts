@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { COINBASE_CHAIN } from '../attribution/chains.ts';
 import type { BlockReader } from '../attribution/coinbase/read.ts';
 import { loadPoolTags } from '../attribution/coinbase/tags.ts';
+import type { CreationReader } from '../attribution/contracts/creations.ts';
+import type { ProxyReader } from '../attribution/contracts/proxies.ts';
 import { Disputes } from '../attribution/disputes.ts';
 import { explainAddress } from '../attribution/explain.ts';
 import { ChainFollower } from '../attribution/follow-chain.ts';
@@ -83,12 +85,16 @@ class AttributionReaders {
   }
 }
 
-async function logReaderOf(chain: ChainId, { chains }: AttributionParts): Promise<LogReader | null> {
+async function nodeReaderOf(
+  chain: ChainId,
+  { chains }: AttributionParts,
+): Promise<(LogReader & CreationReader & ProxyReader) | null> {
   if (!isEvm(chain) || !chains.adapters().isConfigured(chain, 'rpc')) return null;
   const adapter = await chains.adapters().of(chain);
-  const { logs, header } = adapter;
-  if (logs === undefined || header === undefined) return null;
-  return { logs, header, head: (call) => adapter.head(call) };
+  const { logs, header, creations, code, storage, callContract } = adapter;
+  if (logs === undefined || header === undefined || creations === undefined) return null;
+  if (code === undefined || storage === undefined || callContract === undefined) return null;
+  return { logs, header, creations, code, storage, callContract, head: (call) => adapter.head(call) };
 }
 
 async function blockReaderOf(chain: ChainId, { chains }: AttributionParts): Promise<BlockReader | null> {
@@ -172,6 +178,7 @@ export function createAttributionServices(parts: AttributionParts): AttributionS
       const store = openAttributionStore(folder, chain, false);
       if (store === null) throw new AssayError('INTERNAL', 'The attributions could not be created.');
       try {
+        const node = logs === 'none' ? null : await nodeReaderOf(chain, parts);
         return await attributeChain(
           { chain, folder, onlyKnownLogs: logs === 'known', ...options },
           {
@@ -180,7 +187,7 @@ export function createAttributionServices(parts: AttributionParts): AttributionS
             store,
             importing: labels.importDeps,
             clock,
-            logs: logs === 'none' ? null : await logReaderOf(chain, parts),
+            ...{ logs: node, state: node },
             contracts: loadLogContracts(),
             disputes,
             blocks: logs === 'none' ? null : await blockReaderOf(chain, parts),

@@ -185,6 +185,10 @@ function disputeOf(
   };
 }
 
+/** Whether an own label is that of a dispute. Of an address without one, it is of a dispute that was withdrawn since the index was built. */
+export const isOfDispute = ({ source, tags }: Pick<LabelTemplate, 'source' | 'tags'>): boolean =>
+  source === 'own' && tags[0] === 'disputed' && tags[1]?.startsWith('reason: ') === true;
+
 const templateOf = (dispute: Dispute): LabelTemplate => ({
   entity: {
     ...{ id: dispute.entityId, name: dispute.name, category: dispute.category },

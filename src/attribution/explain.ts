@@ -9,10 +9,13 @@ import { isDerived } from '../labels/evidence-class.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import { type LabelJson, labelToJson } from '../labels/label-json.ts';
 import { COINBASE_RULE } from './coinbase/read.ts';
+import { CREATIONS, CREATOR_RULE } from './contracts/creations.ts';
+import { PROXY_RULE } from './contracts/facts.ts';
+import { ContractNaming, CREATOR_SOURCE, PROXY_SOURCE } from './contracts/naming.ts';
 import { DEPOSIT_SOURCE, depositTemplate } from './deposit/labels.ts';
 import type { Dispute, Disputes } from './disputes.ts';
 import { ATTRIBUTION_LIMITS } from './limits.ts';
-import { FACTORY_SOURCE, labelsOfFacts, SOURCE_OF_RULE } from './logs/labels.ts';
+import { FACTORY_SOURCE, type FactLabel, labelsOfFacts, SOURCE_OF_RULE } from './logs/labels.ts';
 import { FREEZE_RULE, STAKE_RULE } from './logs/read.ts';
 import { type AttributionStore, type DepositRecord, type Fact, forwardingsOf } from './store.ts';
 
@@ -22,6 +25,7 @@ export type EvidenceRole =
   | 'FORWARDED'
   | 'FUNDED'
   | 'CREATED'
+  | 'UPGRADED'
   | 'FROZEN'
   | 'UNFROZEN'
   | 'DESTROYED'
@@ -162,56 +166,124 @@ function assetOf({ rule, kind, by }: Pick<Fact, 'rule' | 'kind' | 'by'>): string
   return kind === 'destroyed' ? (by.split(' ')[1] ?? null) : null;
 }
 
-const factEvidence = ({
-  rule,
-  kind,
-  txHash,
-  blockNumber,
-  timestampMs,
-  logIndex,
-  by,
-  values,
-}: Fact): EvidenceTransaction => ({
-  role: rule === COINBASE_RULE ? 'MINED' : (ROLES[kind] ?? 'CREATED'),
-  txHash,
-  blockNumber,
-  timestamp: timestampMs === null ? null : isoTime(timestampMs),
-  logIndex: rule === COINBASE_RULE ? null : logIndex,
-  asset: assetOf({ rule, kind, by }),
-  amount: values.amount ?? null,
+function roleOf({ rule, kind, by }: Pick<Fact, 'rule' | 'kind' | 'by'>): EvidenceRole {
+  if (rule === COINBASE_RULE) return 'MINED';
+  if (rule === PROXY_RULE && by !== CREATIONS) return 'UPGRADED';
+  return ROLES[kind] ?? 'CREATED';
+}
+
+/** Rules whose evidence is a transaction, not a log in it. */
+const isOfTransaction = ({ rule, by }: Fact): boolean => rule === COINBASE_RULE || by === CREATIONS;
+
+const factEvidence = (fact: Fact): EvidenceTransaction => ({
+  role: roleOf(fact),
+  txHash: fact.txHash,
+  blockNumber: fact.blockNumber,
+  timestamp: fact.timestampMs === null ? null : isoTime(fact.timestampMs),
+  logIndex: isOfTransaction(fact) ? null : fact.logIndex,
+  asset: assetOf(fact),
+  amount: fact.values.amount ?? null,
 });
 
-function factFindings(subject: ParsedAddress, facts: readonly Fact[]): AttributionFinding[] {
-  const labels = labelsOfFacts(subject.chain, facts);
+/** The part of a finding that is the same for all rules over facts. */
+function findingOf(
+  source: string,
+  label: FactLabel | undefined,
+  own: readonly Fact[],
+  { summary, otherwise }: { readonly summary: string; readonly otherwise: AttributionFinding['status'] },
+): AttributionFinding {
+  return {
+    ...derivationFor(source),
+    source,
+    status: label === undefined ? otherwise : 'LABELLED',
+    entityId: label?.template.entity.id ?? null,
+    entityName: label?.template.entity.name ?? null,
+    confidence: label?.template.confidence ?? null,
+    summary,
+    count: own.length,
+    evidence: own.slice(-ATTRIBUTION_LIMITS.evidenceListed).map(factEvidence),
+  };
+}
+
+function summaryOf(by: string, own: readonly Fact[]): string {
+  switch (own[0]?.rule) {
+    case FREEZE_RULE:
+      return `${own.length} events of ${by} froze the address or ended the freeze.`;
+    case COINBASE_RULE:
+      return `${own.length} blocks with the tag of ${[...new Set(own.map(({ kind }) => kind))].join(', ')} pay only the address.`;
+    case STAKE_RULE:
+      return `${own.length} deposits of 32 coins or more to ${by} name the address for withdrawals.`;
+    default:
+      return `The factory ${by} logged that it created the contract.`;
+  }
+}
+
+/** The account that created a contract, and what its own label says. */
+function creatorFinding(
+  facts: readonly Fact[],
+  labels: readonly FactLabel[],
+  naming: ContractNaming,
+): AttributionFinding[] {
+  const own = facts.filter(({ rule }) => rule === CREATOR_RULE);
+  const creator = own[0]?.values.creator;
+  if (creator === undefined) return [];
+  const named = naming.account(creator);
+  const summary =
+    `The account ${creator} created the contract, and ` +
+    (named === null
+      ? 'no list or publisher names that account.'
+      : `${named.source} labels that account as ${named.name}. What the contract serves does not follow from it.`);
+  const label = labels.find(({ rule }) => rule === CREATOR_RULE);
+  return [findingOf(CREATOR_SOURCE, label, own, { summary, otherwise: 'INSUFFICIENT' })];
+}
+
+/** The code that a proxy delegates to, and whose it is. */
+function proxyFinding(
+  facts: readonly Fact[],
+  labels: readonly FactLabel[],
+  naming: ContractNaming,
+): AttributionFinding[] {
+  const own = facts.filter(({ rule, kind }) => rule === PROXY_RULE && kind === 'proxy');
+  if (own.length === 0) return [];
+  const found = naming.delegation(facts);
+  const { standard = '', beacon, admin } = found?.fact.values ?? {};
+  const summary =
+    found === null
+      ? 'The contract was a proxy, and is none at the block that was read last.'
+      : `At block ${found.readAt} the contract (${standard}) named the code of ${found.implementation}` +
+        `${beacon === undefined ? '' : ` through the beacon ${beacon}`}${admin === undefined ? '' : `, admin ${admin}`}: ` +
+        (found.named === null
+          ? 'it has no label of a list or publisher.'
+          : `${found.named.name}, by ${found.named.source}.`) +
+        ' Anyone can deploy a proxy of any code, so it does not show whose the proxy is.';
+  const label = labels.find(({ rule }) => rule === PROXY_RULE);
+  const otherwise = found === null ? 'ENDED' : 'INSUFFICIENT';
+  return [findingOf(PROXY_SOURCE, label, own, { summary, otherwise })];
+}
+
+const FOLLOWING_RULES: ReadonlySet<string> = new Set([CREATOR_RULE, PROXY_RULE]);
+
+function factFindings(
+  subject: ParsedAddress,
+  facts: readonly Fact[],
+  naming: ContractNaming,
+): AttributionFinding[] {
+  const labels = labelsOfFacts(subject.chain, facts, naming);
   const groups = new Map<string, Fact[]>();
-  for (const fact of facts) groups.set(fact.by, [...(groups.get(fact.by) ?? []), fact]);
-  return [...groups].map(([by, own]): AttributionFinding => {
+  for (const fact of facts)
+    if (!FOLLOWING_RULES.has(fact.rule)) groups.set(fact.by, [...(groups.get(fact.by) ?? []), fact]);
+  const logged = [...groups].map(([by, own]): AttributionFinding => {
     const rule = own[0]?.rule ?? '';
-    const isFreeze = rule === FREEZE_RULE;
     const source = SOURCE_OF_RULE[rule] ?? FACTORY_SOURCE;
     const label = labels.find(
       ({ template }) =>
         template.source === source &&
         (rule === COINBASE_RULE || template.tags.some((tag) => tag.endsWith(by.split(' ')[1] ?? by))),
     );
-    return {
-      ...derivationFor(source),
-      source,
-      status: label === undefined ? (isFreeze ? 'ENDED' : 'INSUFFICIENT') : 'LABELLED',
-      entityId: label?.template.entity.id ?? null,
-      entityName: label?.template.entity.name ?? null,
-      confidence: label?.template.confidence ?? null,
-      summary: isFreeze
-        ? `${own.length} events of ${by} froze the address or ended the freeze.`
-        : rule === COINBASE_RULE
-          ? `${own.length} blocks with the tag of ${[...new Set(own.map(({ kind }) => kind))].join(', ')} pay only the address.`
-          : rule === STAKE_RULE
-            ? `${own.length} deposits of 32 coins or more to ${by} name the address for withdrawals.`
-            : `The factory ${by} logged that it created the contract.`,
-      count: own.length,
-      evidence: own.slice(-ATTRIBUTION_LIMITS.evidenceListed).map(factEvidence),
-    };
+    const otherwise = rule === FREEZE_RULE ? 'ENDED' : 'INSUFFICIENT';
+    return findingOf(source, label, own, { summary: summaryOf(by, own), otherwise });
   });
+  return [...logged, ...creatorFinding(facts, labels, naming), ...proxyFinding(facts, labels, naming)];
 }
 
 /** Returns a dispute as answers show it. */
@@ -239,7 +311,13 @@ export function explainAddress(
       .map(labelToJson),
     findings: [
       ...(deposit === null ? [] : [deposit]),
-      ...factFindings(subject, store?.facts(subject.key) ?? []),
+      ...(store === null
+        ? []
+        : factFindings(
+            subject,
+            store.facts(subject.key),
+            new ContractNaming(subject.chain, { labels, store }),
+          )),
     ].map((finding) =>
       dispute !== null && finding.status === 'LABELLED' ? { ...finding, status: 'DISPUTED' } : finding,
     ),

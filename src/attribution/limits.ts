@@ -49,6 +49,21 @@ export const ATTRIBUTION_LIMITS = {
   coinbaseBlocksSure: 10,
   /** Labels that a report is shown with. An address has one or two of a source; a list of reports stays small. */
   reportedLabelsMax: 10,
+  /**
+   * Newest blocks whose creations the first run reads, unless it names a first block: a day of Ethereum, some minutes of a node's time.
+   * Each block is read with its transactions.
+   */
+  creationBlocksFirst: 7_200,
+  /** Blocks that are read at the same time, 200 KB each. */
+  creationBlocksAtOnce: 8,
+  /** Newest blocks whose events of proxies the first run reads, unless it names a first block: a week of Ethereum, 26 requests for logs. */
+  proxyBlocksFirst: 50_400,
+  /** Contracts whose state is read at the same time, with two to five requests each. */
+  proxiesAtOnce: 8,
+  /** Confidence from which a label of a creator or implementation names what it created, or what delegates to it. */
+  namingConfidenceMin: 0.5,
+  /** Characters of a name that is put into another one; a longer one is cut. */
+  namingCharsMax: 120,
   /** Characters of a reason or note: a paragraph. It is shown whole in lists and in the audit log of the operator. */
   reportReasonCharsMax: 1_000,
   /** Open reports of one account: a person checks each. */

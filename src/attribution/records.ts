@@ -147,6 +147,7 @@ const INDEX_BYTES = 4;
 const NAMES: readonly string[] = [
   ...['token0', 'token1', 'fee', 'singleton', 'factory', 'amount'],
   ...['remoteToken', 'owner'],
+  ...['creator', 'standard', 'implementation', 'beacon', 'admin', 'readAt'],
 ];
 
 const TEXT = 0;

@@ -14,6 +14,14 @@ import { withLock } from '../state/writer-lock.ts';
 import { COINBASE_CHAIN, hasAccounts } from './chains.ts';
 import { type BlockReader, COINBASES, type ReadCoinbasesReport, readCoinbases } from './coinbase/read.ts';
 import type { PoolTags } from './coinbase/tags.ts';
+import {
+  CREATIONS,
+  type CreationReader,
+  type ReadCreationsReport,
+  readCreations,
+} from './contracts/creations.ts';
+import { ContractNaming } from './contracts/naming.ts';
+import { PROXY_EVENTS, type ProxyReader, type ReadProxiesReport, readProxies } from './contracts/proxies.ts';
 import { type Anchors, readAnchors } from './deposit/anchors.ts';
 import { DepositFollower, type FollowReport, type SweepReason, sweepReason } from './deposit/follow.ts';
 import { type DepositLabelsReport, importDepositLabels } from './deposit/labels.ts';
@@ -45,6 +53,8 @@ export interface AttributeDeps {
   readonly clock: Clock;
   /** The node of the chain; null if none is configured. */
   readonly logs: LogReader | null;
+  /** The same node, for creations and proxies; null if none is configured. */
+  readonly state: (CreationReader & ProxyReader) | null;
   /** The node of Bitcoin; null if none is configured, or for another chain. */
   readonly blocks: BlockReader | null;
   readonly pools: () => PoolTags;
@@ -64,11 +74,17 @@ export interface DepositRun {
   readonly labels: DepositLabelsReport;
 }
 
+/** What was read of contracts, or why the node did not answer: the other rules do not depend on it. */
+export type ContractsRead<Report> = Report | { readonly refused: string };
+
 export interface AttributeReport {
   readonly chain: ChainId;
   /** Null if no transfer of the chain is stored. */
   readonly deposits: DepositRun | null;
   readonly logs: readonly ReadLogsReport[];
+  /** Null without a node. */
+  readonly creations: ContractsRead<ReadCreationsReport> | null;
+  readonly proxies: ContractsRead<ReadProxiesReport> | null;
   /** Null on other chains than Bitcoin, and without its node. */
   readonly coinbases: ReadCoinbasesReport | null;
   /** Labels by source. */
@@ -117,7 +133,8 @@ export async function importDerivedLabels(
   const isDisputed = disputedOn(chain, deps);
   if (graph !== null && store.depositState() !== null)
     await importDepositLabels(chain, { store, graph, labels, importing, isDisputed }, signal);
-  await importFactLabels(chain, store, importing, { isDisputed, signal });
+  const naming = new ContractNaming(chain, { labels, store });
+  await importFactLabels(chain, store, importing, { isDisputed, naming, signal });
 }
 
 async function runDeposits(options: AttributeOptions, deps: AttributeDeps): Promise<DepositRun | null> {
@@ -180,6 +197,40 @@ async function runLogs(options: AttributeOptions, deps: AttributeDeps): Promise<
   return reports;
 }
 
+/** Runs a rule that needs more of a node than logs. A node that refuses (no state of the block, no receipts) does not stop the others. */
+async function unlessRefused<Report>(run: () => Promise<Report>): Promise<ContractsRead<Report>> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof AssayError && error.code === 'CHAIN_REFUSED') return { refused: error.message };
+    throw error;
+  }
+}
+
+async function runContracts(
+  options: AttributeOptions,
+  deps: AttributeDeps,
+): Promise<Pick<AttributeReport, 'creations' | 'proxies'>> {
+  const { chain, signal, fromBlock, onlyKnownLogs = false, onProgress } = options;
+  const { state: adapter, store } = deps;
+  if (adapter === null) return { creations: null, proxies: null };
+  const read = (step: string) => ({
+    chain,
+    ...(fromBlock === undefined ? {} : { fromBlock }),
+    call: { signal, budgetMs: LOGS_MS },
+    onProgress: (block: number, head: number): void => onProgress?.(step, block, head, 'blocks'),
+  });
+  const isWanted = (by: string): boolean => !onlyKnownLogs || store.cursor(by) !== null;
+  return {
+    creations: isWanted(CREATIONS)
+      ? await unlessRefused(() => readCreations(read('created contracts'), { adapter, store }))
+      : null,
+    proxies: isWanted(PROXY_EVENTS)
+      ? await unlessRefused(() => readProxies(read('proxies'), { adapter, store }))
+      : null,
+  };
+}
+
 async function runCoinbases(
   options: AttributeOptions,
   deps: AttributeDeps,
@@ -220,12 +271,17 @@ export async function attributeChain(
   });
   const logs =
     deps.logs === null ? [] : await withLock(logLockOf(folder, chain), waiting, () => runLogs(options, deps));
+  const contracts =
+    deps.state === null
+      ? { creations: null, proxies: null }
+      : await withLock(logLockOf(folder, chain), waiting, () => runContracts(options, deps));
   const coinbases =
     deps.blocks === null
       ? null
       : await withLock(logLockOf(folder, chain), waiting, () => runCoinbases(options, deps));
   const facts = await importFactLabels(chain, deps.store, deps.importing, {
     isDisputed: disputedOn(chain, deps),
+    naming: new ContractNaming(chain, deps),
     signal,
   });
   await deps.store.flushed();
@@ -233,6 +289,7 @@ export async function attributeChain(
     chain,
     deposits,
     logs,
+    ...contracts,
     coinbases,
     facts: facts.map(({ source, labels }) => ({ source, labels })),
     changed: deps.importing.store.revision() !== before,

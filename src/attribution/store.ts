@@ -103,6 +103,10 @@ export interface AttributionStore {
    * read; otherwise all facts are. Returns how many were removed.
    */
   removeFacts(by: string, fromBlock: number): number;
+  /** Returns the facts that `removeFacts` would remove, each with the key of its address. */
+  factsFrom(by: string, fromBlock: number): readonly (readonly [key: Uint8Array, fact: Fact])[];
+  /** Stores other values of a fact that is already stored: its log and block stay. */
+  updateFact(key: Uint8Array, fact: Fact): void;
   /** Forgets the blocks of facts of `by` before a block, which are final. */
   settleFacts(by: string, below: number): void;
   /** All facts, in the order of addresses; those of one address oldest first. */
@@ -344,6 +348,26 @@ class LmdbAttributions implements AttributionStore {
       for (const entry of this.#listed(origin, 0, Math.max(0, below))) this.#byBlock().removeSync(entry);
   }
 
+  updateFact(key: Uint8Array, fact: Fact): void {
+    this.#facts.putSync(packFactKey(key, this.#numberOf(fact), fact), packFact(fact));
+  }
+
+  factsFrom(by: string, fromBlock: number): readonly (readonly [key: Uint8Array, fact: Fact])[] {
+    const isListed = fromBlock >= (this.cursor(by)?.indexedFrom ?? Number.POSITIVE_INFINITY);
+    const keys = isListed
+      ? this.#originsOf(by).flatMap((origin) =>
+          this.#listed(origin, fromBlock, BLOCK_MAX).map((entry) => entry.subarray(BLOCK_PREFIX_BYTES)),
+        )
+      : this.#search(by, fromBlock);
+    return keys.flatMap((at) => {
+      const origin = this.#origin(originOfFact(at));
+      const packed = this.#facts.getBinaryFast(at);
+      return packed === undefined
+        ? []
+        : [[Buffer.from(addressOfFact(at)), unpackFact(at, packed, origin)] as const];
+    });
+  }
+
   removeFacts(by: string, fromBlock: number): number {
     const indexedFrom = this.cursor(by)?.indexedFrom ?? Number.POSITIVE_INFINITY;
     if (fromBlock < indexedFrom) return this.#removeBySearch(by, fromBlock);
@@ -357,12 +381,17 @@ class LmdbAttributions implements AttributionStore {
   }
 
   /** Reads all facts: for positions of earlier releases, and blocks that were final when they were read. */
-  #removeBySearch(by: string, fromBlock: number): number {
-    const gone: Uint8Array[] = [];
+  #search(by: string, fromBlock: number): Buffer[] {
+    const keys: Buffer[] = [];
     for (const { key, value } of this.#facts.getRange({})) {
       const own = Buffer.from(key);
-      if (blockOfFact(value) >= fromBlock && this.#origin(originOfFact(own)).by === by) gone.push(own);
+      if (blockOfFact(value) >= fromBlock && this.#origin(originOfFact(own)).by === by) keys.push(own);
     }
+    return keys;
+  }
+
+  #removeBySearch(by: string, fromBlock: number): number {
+    const gone = this.#search(by, fromBlock);
     for (const key of gone) this.#facts.removeSync(key);
     // An entry that stays would remove the same log once it is in an earlier block.
     for (const origin of this.#originsOf(by))

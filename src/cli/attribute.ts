@@ -7,7 +7,7 @@ import type { AttributeReport } from '../attribution/run.ts';
 import { parseChainId } from '../chains/registry.ts';
 import { type BuildIndexReport, buildLabelIndex } from '../labels/build-index.ts';
 import { answer, type Terminal, table, wholeNumber } from './context.ts';
-import { ruleText } from './lookup.ts';
+import { ratesText, ruleText } from './lookup.ts';
 import { createProgress, type Progress } from './progress.ts';
 import type { Services } from './services.ts';
 
@@ -36,9 +36,31 @@ const coinbaseLine = ({ blocks, facts, reverted, unread }: ReadCoinbasesReport):
   `${blocks} blocks: ${facts} with a known tag pay one address` +
   `${reverted === 0 ? '' : `, ${reverted} reverted`}${unread === 0 ? '' : `, ${unread} without a script`}.`;
 
+function creationLine(read: AttributeReport['creations']): string[] {
+  if (read === null) return [];
+  if ('refused' in read) return [`Creations of contracts were not read: ${read.refused}`];
+  const { blocks, created, proxies, reverted, ignored } = read;
+  return [
+    `${blocks} blocks: ${created} contracts created, ${proxies} of them proxies` +
+      `${reverted === 0 ? '' : `, ${reverted} reverted`}${ignored === 0 ? '' : `, ${ignored} ignored`}.`,
+  ];
+}
+
+function proxyLine(read: AttributeReport['proxies']): string[] {
+  if (read === null) return [];
+  if ('refused' in read) return [`Proxies were not read: ${read.refused}`];
+  const { logs, facts, reverted, ignored } = read;
+  return [
+    `proxies: ${logs} logs, ${facts} new facts` +
+      `${reverted === 0 ? '' : `, ${reverted} reverted`}${ignored === 0 ? '' : `, ${ignored} contracts ignored`}.`,
+  ];
+}
+
 const reportLines = (report: AttributeReport, isPublished: boolean): readonly string[] => [
   ...depositLines(report),
   ...report.logs.map(logLine),
+  ...creationLine(report.creations),
+  ...proxyLine(report.proxies),
   ...(report.coinbases === null ? [] : [coinbaseLine(report.coinbases)]),
   ...report.facts.map(({ source, labels }) => `${labels} labels of the source ${source}.`),
   isPublished
@@ -108,6 +130,7 @@ function explainLines(explained: AttributionAnswer): readonly string[] {
       `${finding.status} ${ruleText(finding)}: ${finding.entityName ?? 'no entity'}` +
         `${finding.confidence === null ? '' : `, confidence ${finding.confidence}`}`,
       `  ${finding.summary}`,
+      `  ${ratesText(finding)}`,
       ...(finding.evidence.length === 0
         ? []
         : table([
@@ -134,15 +157,15 @@ export function addAttributeCommand(program: Command, terminal: Terminal, servic
     .addOption(
       new Option(
         '--logs <which>',
-        'logs of factories and issuers that are read from a node; known: only of contracts that were read before',
+        'what is read from a node: logs of factories and issuers, created contracts, proxies; known: only what was read before',
       )
         .choices(['all', 'known'])
         .default('all'),
     )
-    .option('--no-logs', 'do not read logs of factories and issuers from a node')
+    .option('--no-logs', 'read nothing from a node')
     .option(
       '--from-block <n>',
-      'first block of the logs of a contract that was never read (default: 0), and of coinbases (default: a month ago)',
+      'first block that was never read: of the logs of a contract (default: 0), of coinbases (a month ago), created contracts (7,200 blocks ago) and proxies (50,400 blocks ago)',
     )
     .option('--publish', 'build the index afterwards, so that the labels come into force')
     .option('--json', 'answer as JSON')

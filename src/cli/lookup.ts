@@ -8,9 +8,21 @@ import type { Services } from './services.ts';
 
 const reasonLine = (reason: Reason): string => `  ${reason.severity} ${reason.code}: ${reason.message}`;
 
+const percent = (rate: number): string => `${Math.round(rate * 1000) / 10} %`;
+
 /** A rule with its error rate, as in `exchange-deposit 1, 99.2 % right`. */
 export const ruleText = ({ rule, version, precision }: Derivation): string =>
-  `${rule} ${version}, ${precision === null ? 'error rate not measured' : `${Math.round(precision * 1000) / 10} % right`}`;
+  `${rule} ${version}, ${precision === null ? 'error rate not measured' : `${percent(precision)} right`}`;
+
+/** The measured rates of a rule, with the data and the date, or why there are none. */
+export function ratesText({ precision, recall, measuredOn, measuredAt, notMeasured }: Derivation): string {
+  const rates = [
+    ...(precision === null ? [] : [`${percent(precision)} of its labels are right`]),
+    ...(recall === null ? [] : [`it finds ${percent(recall)}`]),
+  ];
+  const measured = rates.length === 0 ? [] : [`${rates.join(', ')} (${measuredOn}, ${measuredAt}).`];
+  return [...measured, ...(notMeasured === null ? [] : [`Not measured: ${notMeasured}`])].join(' ');
+}
 
 function labelLines(set: EntityLabelSet, advice: readonly string[]): readonly string[] {
   const rows = set.labels.map((label) => [

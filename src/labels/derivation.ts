@@ -25,6 +25,7 @@ export function derivationOf(label: {
       recall: null,
       measuredOn: null,
       measuredAt: null,
+      notMeasured: 'The source names no rule.',
     }
   );
 }

@@ -27,4 +27,6 @@ export interface Derivation {
   readonly measuredOn: string | null;
   /** ISO date. */
   readonly measuredAt: string | null;
+  /** Why a rate is null, in words; null if both were measured. */
+  readonly notMeasured: string | null;
 }

@@ -69,7 +69,9 @@ interface OriginRow {
 }
 
 interface SourcesFile {
-  readonly sources: readonly Omit<SourceRow, 'lists'>[];
+  readonly sources: readonly (Omit<SourceRow, 'lists' | 'derivation'> & {
+    readonly derivation?: Omit<Derivation, 'notMeasured'> & Partial<Pick<Derivation, 'notMeasured'>>;
+  })[];
   readonly independenceGroups: Readonly<Record<string, { readonly confidenceMax: number }>>;
   readonly platforms: readonly string[];
   readonly origins: readonly OriginRow[];
@@ -126,6 +128,9 @@ function checkFile(file: SourcesFile, path: string): void {
       if (rate !== null && !(rate >= 0 && rate <= 1)) throw invalid('must have rates from 0 to 1, or null');
     if (derivation.precision !== null && (derivation.measuredOn === null || derivation.measuredAt === null))
       throw invalid('has a rate without measuredOn and measuredAt');
+    const isWhole = derivation.precision !== null && derivation.recall !== null;
+    if (isWhole !== (derivation.notMeasured === undefined))
+      throw invalid('must say in notMeasured why a rate is null, and nothing there if none is');
   }
   for (const [group, { confidenceMax }] of Object.entries(file.independenceGroups))
     if (!(confidenceMax > 0 && confidenceMax <= 1))
@@ -159,7 +164,14 @@ export function loadSourceTable(
 ): SourceTable {
   const file = JSON.parse(readFileSync(path, 'utf8')) as SourcesFile;
   checkFile(file, path);
-  const all = [...listSourceRows(sources), ...file.sources.map((row): SourceRow => ({ ...row, lists: [] }))];
+  const own = file.sources.map(
+    ({ derivation, ...row }): SourceRow => ({
+      ...row,
+      ...(derivation === undefined ? {} : { derivation: { notMeasured: null, ...derivation } }),
+      lists: [],
+    }),
+  );
+  const all = [...listSourceRows(sources), ...own];
   const rows = new Map(all.map((row) => [row.id, row]));
   const lists = sources === SOURCES ? LISTS : listCatalogue(sources);
   const limits = new Map(

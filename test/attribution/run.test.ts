@@ -44,6 +44,7 @@ describe('a run of the rules over a chain', () => {
       importing,
       clock: systemClock,
       logs: null,
+      state: null,
       contracts: [],
       disputes: noDisputes,
       blocks: null,

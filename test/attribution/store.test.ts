@@ -70,6 +70,39 @@ describe('the store of attributions', () => {
     expect(store.facts(key('1')).map(({ kind }) => kind)).toEqual(['pool', 'safe']);
   });
 
+  it.each([undefined, 100])(
+    'lists the facts of a source from a block on, as it would remove them (%s)',
+    (indexedFrom) => {
+      const by = FACT.by;
+      for (const blockNumber of [100, 101, 102])
+        store.addFact(key('1'), { ...FACT, blockNumber, logIndex: blockNumber }, true);
+      store.addFact(key('2'), { ...FACT, by: 'another', blockNumber: 102 }, true);
+      store.setCursor(by, {
+        nextBlock: 103,
+        hash: null,
+        facts: 3,
+        ...(indexedFrom === undefined ? {} : { indexedFrom }),
+      });
+      const listed = store.factsFrom(by, 101);
+      expect(listed.map(([address, fact]) => [Buffer.from(address), fact.blockNumber])).toEqual([
+        [Buffer.from(key('1')), 101],
+        [Buffer.from(key('1')), 102],
+      ]);
+      expect(store.removeFacts(by, 101)).toBe(2);
+      expect(store.factsFrom(by, 101)).toEqual([]);
+    },
+  );
+
+  it('replaces the values of a fact, which stays revertible', () => {
+    const fact = { ...FACT, blockNumber: 100 };
+    store.addFact(key('1'), fact, true);
+    store.updateFact(key('1'), { ...fact, values: { readAt: '7' } });
+    expect(store.facts(key('1'))).toEqual([{ ...fact, values: { readAt: '7' } }]);
+    store.setCursor(FACT.by, { nextBlock: 101, hash: null, facts: 1, indexedFrom: 0 });
+    expect(store.removeFacts(FACT.by, 100)).toBe(1);
+    expect(store.facts(key('1'))).toEqual([]);
+  });
+
   it('lists the facts of each address oldest first', () => {
     const blocks = [300, 5, 70_000, 200];
     for (const [at, blockNumber] of blocks.entries())

@@ -29,6 +29,7 @@ export interface PlacedLabel {
   readonly category?: LabelTemplate['category'];
   readonly source?: string;
   readonly confidence?: number;
+  readonly threatLevel?: LabelTemplate['threatLevel'];
 }
 
 /** Labels of the wallets of simulated exchanges, and of the deposit addresses that a publisher lists. */
@@ -42,11 +43,12 @@ export const templateOf = ({
   category = 'EXCHANGE',
   source = 'graphsense',
   confidence = 0.9,
+  threatLevel = 'SAFE',
 }: PlacedLabel): LabelTemplate => ({
   entity: { id: entity, name: entity, category, jurisdiction: null, url: null },
   scope: 'EVM',
   category,
-  threatLevel: 'SAFE',
+  threatLevel,
   source,
   sourceUrl: 'https://example.org/wallets',
   tags: [],

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { id } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Anvil, hasAnvil, startAnvil } from '../setup/anvil.ts';
+import { creating, nextAddress } from '../setup/contract-code.ts';
 import { sleep } from '../support/wait.ts';
 import { ask, newWorld, type RunningServer, until, type World } from './program.ts';
 
@@ -113,20 +114,24 @@ describe.skipIf(!hasAnvil)('a server that follows a chain with derived labels', 
     await untilConfidence(0.6);
   });
 
-  it('reads the freezes of new blocks, and ends those that a reorg takes back', async () => {
+  it('reads freezes and created contracts of new blocks, and ends what a reorg takes back', async () => {
     const frozen = account(5);
-    const sources = async (): Promise<readonly string[]> => {
+    const created = await nextAddress(anvil, wallet());
+    const sources = async (address: string): Promise<readonly string[]> => {
       await sleep(2_000);
-      return (await explained(frozen)).labels.map(({ source }) => source);
+      return (await explained(address)).labels.map(({ source }) => source);
     };
     await anvil.rpc('anvil_setCode', USDT, LOGGER);
     const data = `${id('AddedBlackList(address)')}${frozen.slice(2).padStart(64, '0')}`;
     await anvil.send({ to: USDT, data, gas: 200_000 });
+    await anvil.send({ from: wallet(), data: creating('00'), gas: 200_000 });
     await anvil.mine();
-    await until(async () => (await sources()).includes('freezes'));
+    await until(async () => (await sources(frozen)).includes('freezes'));
+    expect(await sources(created)).toEqual(['creators']);
     await anvil.reorg(1);
     await anvil.mine();
-    await until(async () => !(await sources()).includes('freezes'));
+    await until(async () => !(await sources(frozen)).includes('freezes'));
+    expect(await sources(created)).toEqual([]);
   });
 
   it('resumes after the server was killed, with blocks that were made while none ran', async () => {

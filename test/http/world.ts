@@ -364,7 +364,12 @@ const foundBy = (chain: string, address: string): AttributionAnswer => ({
   findings: [
     {
       ...{ rule: 'exchange-deposit', version: 1, precision: 0.99, recall: 0.95 },
-      ...{ measuredOn: 'a simulated exchange', measuredAt: '2026-11-26', source: 'deposits' },
+      ...{
+        measuredOn: 'a simulated exchange',
+        measuredAt: '2026-11-26',
+        notMeasured: null,
+        source: 'deposits',
+      },
       ...{ status: 'INSUFFICIENT', entityId: 'kraken', entityName: 'Kraken', confidence: null },
       ...{ summary: '1 payment was forwarded.', count: 1 },
       evidence: [

@@ -63,6 +63,7 @@ describe('the derivation of a label', () => {
       recall: null,
       measuredOn: null,
       measuredAt: null,
+      notMeasured: 'The source names no rule.',
     });
     expect(derivationOf({ source: 'no-such-source', class: 'inferred' })?.rule).toBe('no-such-source');
     for (const evidence of EVIDENCE_CLASSES.filter((each) => !isDerived(each)))

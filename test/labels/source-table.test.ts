@@ -17,7 +17,16 @@ describe('the source table', () => {
       expect(independenceGroup, id).not.toBe('');
     }
     for (const id of ['ofac', 'un', 'eu', 'uk', 'ch']) expect(sources.classOf(id)).toBe('list');
-    for (const id of ['cluster', 'deposits', 'factories', 'freezes', 'validators', 'coinbases'])
+    for (const id of [
+      'cluster',
+      'deposits',
+      'factories',
+      'creators',
+      'proxies',
+      'freezes',
+      'validators',
+      'coinbases',
+    ])
       expect(sources.classOf(id), id).toBe('structural');
     expect(sources.classOf('a source that nobody described')).toBe('inferred');
   });
@@ -61,6 +70,8 @@ describe('the source table', () => {
       expect(() => loadSourceTable(path)).toThrow(/class of cluster/);
       writeFileSync(path, text.replace(/"independenceGroup": "mempool"/, '"independenceGroup": ""'));
       expect(() => loadSourceTable(path)).toThrow(/independenceGroup of pools/);
+      writeFileSync(path, text.replace(/"precision": [0-9.]+/, '"precision": null'));
+      expect(() => loadSourceTable(path)).toThrow(/must say in notMeasured why a rate is null/);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

@@ -117,6 +117,8 @@ describe('a derived label of a service', () => {
     ['EXCHANGE', 'deposits', 'ten forwardings to an exchange'],
     ['DEX', 'factories', 'a pool that anyone can create'],
     ['SMART_CONTRACT', 'factories', 'a wallet that anyone can create'],
+    ['SMART_CONTRACT', 'creators', 'a contract of an exchange'],
+    ['SMART_CONTRACT', 'proxies', 'a proxy that anyone can deploy'],
   ];
 
   for (const [category, source, what] of derived) {
@@ -148,8 +150,8 @@ describe('a derived label of a service', () => {
     });
   }
 
-  it('of a freeze never makes a verdict CRITICAL', async () => {
-    const frozen = { ...label(2, 'ILLICIT_ACTOR', 'freezes'), confidence: 1 };
+  it.each(['freezes', 'creators'])('never makes a verdict CRITICAL (%s)', async (source) => {
+    const frozen = { ...label(2, 'ILLICIT_ACTOR', source), confidence: 1 };
     const answer = await screened([pay(0, 5, 2, 1_000)], [frozen], 2);
     expect(answer.riskScore).toBeGreaterThan(0);
     expect(answer.riskScore).toBeLessThanOrEqual(79);

@@ -8,6 +8,7 @@ import { dayFromIso } from '../../labels/index/days.ts';
 import { type LabelReader, NOT_LABELLED } from '../../labels/index/reader.ts';
 import { createSegmentWriter } from '../../labels/index/segment.ts';
 import type { LabelTemplate } from '../../labels/label.ts';
+import { isOfDispute } from '../disputes.ts';
 import { type AttributionStore, type DepositRecord, type DepositState, forwardingsOf } from '../store.ts';
 import { DEPOSIT_RULE_VERSION, depositConfidence, isSufficient } from './judge.ts';
 
@@ -61,10 +62,6 @@ export interface DepositLabelsReport {
 }
 
 type Add = (key: Uint8Array, template: LabelTemplate, firstDay: number, lastDay: number) => void;
-
-/** Whether an own label is that of a dispute. Of an address without one, it is of a dispute that was withdrawn since the index was built. */
-const isOfDispute = ({ source, tags }: Pick<LabelTemplate, 'source' | 'tags'>): boolean =>
-  source === 'own' && tags[0] === 'disputed' && tags[1]?.startsWith('reason: ') === true;
 
 const dayOf = (ms: number): number => dayFromIso(new Date(ms).toISOString());
 

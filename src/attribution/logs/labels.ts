@@ -1,4 +1,4 @@
-/** Labels from the facts of logs: contracts that a factory created, and addresses that an issuer froze. */
+/** Labels from facts: contracts that a factory or a labelled account created, proxies of labelled code, and addresses that an issuer froze. */
 import { createHash } from 'node:crypto';
 import { isoTime } from '../../base/clock.ts';
 import type { ChainId } from '../../chains/registry.ts';
@@ -9,6 +9,9 @@ import { createSegmentWriter } from '../../labels/index/segment.ts';
 import type { Entity, LabelTemplate } from '../../labels/label.ts';
 import { COINBASE_RULE } from '../coinbase/read.ts';
 import { loadPoolTags, type PoolTags } from '../coinbase/tags.ts';
+import { CREATOR_RULE } from '../contracts/creations.ts';
+import { PROXY_RULE } from '../contracts/facts.ts';
+import { type ContractNaming, CREATOR_SOURCE, PROXY_SOURCE } from '../contracts/naming.ts';
 import { ATTRIBUTION_LIMITS } from '../limits.ts';
 import type { AttributionStore, Fact } from '../store.ts';
 import { FACTORY_RULE, FREEZE_RULE, STAKE_RULE } from './read.ts';
@@ -25,6 +28,8 @@ export const SOURCE_OF_RULE: Readonly<Record<string, string>> = {
   [FREEZE_RULE]: FREEZE_SOURCE,
   [STAKE_RULE]: STAKE_SOURCE,
   [COINBASE_RULE]: COINBASE_SOURCE,
+  [CREATOR_RULE]: CREATOR_SOURCE,
+  [PROXY_RULE]: PROXY_SOURCE,
 };
 
 /** A factory's log is exact, but which project owns the factory rests on a published address. */
@@ -180,8 +185,31 @@ export interface FactLabel {
   readonly rule: string;
 }
 
-/** Returns the labels that the facts about one address give it, oldest first. */
-export function labelsOfFacts(chain: ChainId, facts: readonly Fact[]): readonly FactLabel[] {
+/** Returns the labels of a contract that follow from labels of other addresses. */
+function contractLabels(facts: readonly Fact[], naming: ContractNaming): FactLabel[] {
+  const labels: FactLabel[] = [];
+  // A contract that was destroyed can be created again by the same account only.
+  const creation = facts.find(({ rule }) => rule === CREATOR_RULE);
+  const created = creation === undefined ? null : naming.creatorLabel(creation);
+  if (creation !== undefined && created !== null)
+    labels.push({ template: created, sinceMs: creation.timestampMs, rule: CREATOR_RULE });
+  const delegation = facts.some(({ rule }) => rule === PROXY_RULE) ? naming.delegation(facts) : null;
+  const proxy = delegation === null ? null : naming.proxyLabel(delegation);
+  if (delegation !== null && proxy !== null)
+    labels.push({ template: proxy, sinceMs: delegation.fact.timestampMs, rule: PROXY_RULE });
+  return labels;
+}
+
+/**
+ * Returns the labels that the facts about one address give it, oldest first.
+ *
+ * @param naming - reads the labels of creators and implementations; without it, rules that follow other labels give none
+ */
+export function labelsOfFacts(
+  chain: ChainId,
+  facts: readonly Fact[],
+  naming: ContractNaming | null = null,
+): readonly FactLabel[] {
   const labels: FactLabel[] = [];
   for (const fact of facts) {
     if (fact.rule !== FACTORY_RULE) continue;
@@ -202,6 +230,7 @@ export function labelsOfFacts(chain: ChainId, facts: readonly Fact[]): readonly 
       sinceMs: since.timestampMs,
       rule: FREEZE_RULE,
     });
+  if (naming !== null) labels.push(...contractLabels(facts, naming));
   return labels;
 }
 
@@ -210,6 +239,7 @@ type Row = readonly [key: Uint8Array, template: LabelTemplate, day: number];
 interface FactLabelOptions {
   /** Returns whether an operator disputes the labels of an address. */
   readonly isDisputed: (key: Uint8Array) => boolean;
+  readonly naming: ContractNaming;
   readonly signal?: AbortSignal;
 }
 
@@ -217,12 +247,12 @@ interface FactLabelOptions {
 function* rowsOf(
   chain: ChainId,
   store: AttributionStore,
-  { isDisputed, signal }: FactLabelOptions,
+  { isDisputed, naming, signal }: FactLabelOptions,
 ): Generator<Row> {
   for (const [key, facts] of store.allFacts()) {
     signal?.throwIfAborted();
     if (isDisputed(key)) continue;
-    for (const { template, sinceMs } of labelsOfFacts(chain, facts))
+    for (const { template, sinceMs } of labelsOfFacts(chain, facts, naming))
       yield [key, template, sinceMs === null ? 0 : dayFromIso(isoTime(sinceMs))];
   }
 }

@@ -5,7 +5,7 @@
 
 import { AssayError } from '../../base/errors.ts';
 import { maxKeyBytes, parseAddress, writeAddressKeyFromText } from '../../chains/address/parse.ts';
-import type { Call, ChainAdapter, LogEntry } from '../../chains/families/port.ts';
+import type { Call, ChainAdapter, LogEntry, LogQuery } from '../../chains/families/port.ts';
 import { ATTRIBUTION_LIMITS } from '../limits.ts';
 import type { AttributionStore, Fact } from '../store.ts';
 import { type LogContract, nameOfContract } from './contracts.ts';
@@ -19,7 +19,7 @@ export const STAKE_RULE = 'validator-withdrawal';
 /** Blocks that are read again if the chain replaced the newest one that was read: the deepest reorg that following accepts. */
 export const REORG_BLOCKS = 512;
 /** Blocks behind the head whose facts are listed by block: twice as many, so that a run that began earlier is covered, too. */
-const LISTED_BLOCKS = 2 * REORG_BLOCKS;
+export const LISTED_BLOCKS = 2 * REORG_BLOCKS;
 
 export type LogReader = Required<Pick<ChainAdapter, 'logs' | 'header'>> & Pick<ChainAdapter, 'head'>;
 
@@ -133,7 +133,12 @@ export async function readContractLogs(
   while (next <= head.height) {
     call.signal.throwIfAborted();
     const last = Math.min(head.height, next + width - 1);
-    const logs = await logsIn(adapter, contract, next, last, call);
+    const { address, kind } = contract;
+    const logs = await logsIn(
+      adapter,
+      { address, topics: TOPICS[kind], fromBlock: next, toBlock: last },
+      call,
+    );
     if (logs === null) {
       // The node refuses ranges with too many logs.
       width = Math.max(1, Math.floor(width / 4));
@@ -167,17 +172,21 @@ export async function readContractLogs(
   return { contract: name, ...total, reverted, nextBlock: next };
 }
 
-async function logsIn(
-  adapter: LogReader,
-  { address, kind }: LogContract,
-  fromBlock: number,
-  toBlock: number,
+/**
+ * Reads logs.
+ *
+ * @returns null if the node refuses the range, which has several blocks: a shorter one may pass
+ */
+export async function logsIn(
+  adapter: Pick<LogReader, 'logs'>,
+  query: LogQuery,
   call: Call,
 ): Promise<readonly LogEntry[] | null> {
   try {
-    return await adapter.logs({ address, topics: TOPICS[kind], fromBlock, toBlock }, call);
+    return await adapter.logs(query, call);
   } catch (error) {
-    if (fromBlock < toBlock && error instanceof AssayError && error.code === 'CHAIN_REFUSED') return null;
+    if (query.fromBlock < query.toBlock && error instanceof AssayError && error.code === 'CHAIN_REFUSED')
+      return null;
     throw error;
   }
 }

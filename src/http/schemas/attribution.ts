@@ -21,8 +21,19 @@ import {
 const EvidenceTransaction = Type.Object(
   {
     role: oneOf(
-      ['RECEIVED', 'FORWARDED', 'FUNDED', 'CREATED', 'FROZEN', 'UNFROZEN', 'DESTROYED', 'STAKED', 'MINED'],
-      'RECEIVED and FORWARDED belong together: a payment in, and the payment that passed it on. STAKED: a deposit for a validator whose withdrawals the address gets. MINED: a block whose coinbase pays only the address.',
+      [
+        'RECEIVED',
+        'FORWARDED',
+        'FUNDED',
+        'CREATED',
+        'UPGRADED',
+        'FROZEN',
+        'UNFROZEN',
+        'DESTROYED',
+        'STAKED',
+        'MINED',
+      ],
+      'RECEIVED and FORWARDED belong together: a payment in, and the payment that passed it on. CREATED: a factory logged, or a transaction created, the contract. UPGRADED: a proxy logged that its code changed. STAKED: a deposit for a validator whose withdrawals the address gets. MINED: a block whose coinbase pays only the address.',
     ),
     txHash: text(),
     blockNumber: count('Height of the block.'),

@@ -174,6 +174,7 @@ export const DerivationSchema = Type.Object(
     ),
     measuredOn: nullable(Type.String(), 'The data on which the rates were measured.'),
     measuredAt: nullable(Type.String(), 'Date of the measurement.'),
+    notMeasured: nullable(Type.String(), 'Why a rate is null; null if both were measured.'),
   },
   {
     title: 'Derivation',
