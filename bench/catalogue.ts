@@ -42,4 +42,5 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   sdk: { script: 'sdk.js', quick: null },
   receipts: { script: 'receipts.js', quick: ['--receipts', '20000'] },
   attribution: { script: 'attribution.js', quick: null },
+  'attribution-rules': { script: 'attribution-rules.js', quick: ['--count', '300', '--rounds', '1'] },
 };

@@ -188,7 +188,7 @@ export interface FactLabel {
 /** Returns the labels of a contract that follow from labels of other addresses. */
 function contractLabels(facts: readonly Fact[], naming: ContractNaming): FactLabel[] {
   const labels: FactLabel[] = [];
-  // A contract that was destroyed can be created again by the same account only.
+  // An account uses each nonce once, so there is one creation.
   const creation = facts.find(({ rule }) => rule === CREATOR_RULE);
   const created = creation === undefined ? null : naming.creatorLabel(creation);
   if (creation !== undefined && created !== null)
