@@ -553,7 +553,7 @@ EvidenceClass = Literal[
 ]
 
 EvidenceTransactionRole = Literal[
-    "RECEIVED", "FORWARDED", "FUNDED", "CREATED", "FROZEN", "UNFROZEN", "DESTROYED", "STAKED", "MINED",
+    "RECEIVED", "FORWARDED", "FUNDED", "CREATED", "UPGRADED", "FROZEN", "UNFROZEN", "DESTROYED", "STAKED", "MINED",
 ]
 
 ExchangeRegistrationStatus = Literal[
@@ -1038,6 +1038,8 @@ class AttributionFinding(Model):
     measured_on: Optional[str]
     #: Date of the measurement.
     measured_at: Optional[str]
+    #: Why a rate is null; null if both were measured.
+    not_measured: Optional[str]
     #: Source of the labels of the rule.
     source: str
     #: LABELLED: enough for a label, which the next index has. INSUFFICIENT: not enough. ENDED: taken back on chain.
@@ -1059,6 +1061,7 @@ class AttributionFinding(Model):
         ("recall", "recall", None, True),
         ("measuredOn", "measured_on", None, True),
         ("measuredAt", "measured_at", None, True),
+        ("notMeasured", "not_measured", None, True),
         ("source", "source", None, True),
         ("status", "status", None, True),
         ("entityId", "entity_id", None, True),
@@ -2394,6 +2397,8 @@ class Derivation(Model):
     measured_on: Optional[str]
     #: Date of the measurement.
     measured_at: Optional[str]
+    #: Why a rate is null; null if both were measured.
+    not_measured: Optional[str]
     extra: Dict[str, Any] = field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("rule", "rule", None, True),
@@ -2402,6 +2407,7 @@ class Derivation(Model):
         ("recall", "recall", None, True),
         ("measuredOn", "measured_on", None, True),
         ("measuredAt", "measured_at", None, True),
+        ("notMeasured", "not_measured", None, True),
     )
 
 
@@ -2481,8 +2487,9 @@ class EntitySummary(Model):
 class EvidenceTransaction(Model):
     """EvidenceTransaction of the API."""
 
-    #: RECEIVED and FORWARDED belong together: a payment in, and the payment that passed it on. STAKED: a deposit for a
-    #: validator whose withdrawals the address gets. MINED: a block whose coinbase pays only the address.
+    #: RECEIVED and FORWARDED belong together: a payment in, and the payment that passed it on. CREATED: a factory
+    #: logged, or a transaction created, the contract. UPGRADED: a proxy logged that its code changed. STAKED: a
+    #: deposit for a validator whose withdrawals the address gets. MINED: a block whose coinbase pays only the address.
     role: EvidenceTransactionRole
     tx_hash: str
     #: Height of the block.
