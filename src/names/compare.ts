@@ -290,14 +290,12 @@ function glue(
   // Longer words match no word of the other name.
   let longest = 0;
   let longestLatin = 0;
-  let hasOwn = false;
   for (let at = 0; at < singles.length; at++) {
     if (exactSingles[at] === 1) continue;
     const { text, kind, script } = singles[at] as NamePart;
     longest = Math.max(longest, text.length + GLUED_APART);
     if (kind === 'name' && script === 'latin')
       longestLatin = Math.max(longestLatin, text.length + READ_APART);
-    if (script === 'abjad') hasOwn = true;
   }
   for (let at = 0; at < parts.length; at++) {
     if (exactParts[at] === 1) continue;
@@ -307,9 +305,7 @@ function glue(
     for (let count = 2; count <= JOINED_MOST && at + count <= parts.length; count++) {
       if (exactParts[at + count - 1] === 1) break;
       const next = parts[at + count - 1] as NamePart;
-      if (next.script !== first.script || first.kind === 'initial') break;
-      // One letter between hyphens is a syllable of a name in another script (`Chan-o-cha`).
-      if (next.kind === 'initial' && !hasOwn) break;
+      if (next.script !== first.script || next.kind === 'initial' || first.kind === 'initial') break;
       if (origin === '' && text.length + next.text.length > longest) break;
       text += next.text;
       folded = withoutDouble(folded, next.folded);

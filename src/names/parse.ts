@@ -144,6 +144,9 @@ const ONLY_LETTERS = /^[A-Za-z ,-]*$/;
 const PLAIN_SEPARATORS = /[ ,-]+/;
 const SMALL_THEN_CAPITAL = /[a-z]{2}[A-Z]/;
 
+/** One small letter between hyphens is a syllable of a word (`Chan-o-cha`), no initial. */
+const SYLLABLE_LETTER = /(?<=\p{L}{2})-(\p{Ll})-(?=\p{L}{2})/gu;
+
 const withoutMarks = (name: string): string =>
   name
     .replace(ENGLISH_GENITIVE, '')
@@ -154,7 +157,8 @@ const withoutMarks = (name: string): string =>
 
 function latinWords(name: string): Written[] {
   const isPlain = ONLY_LETTERS.test(name);
-  const bare = (isPlain ? name : name.normalize('NFKC')).replace(VESSEL_PREFIX, '');
+  const whole = (isPlain ? name : name.normalize('NFKC')).replace(VESSEL_PREFIX, '');
+  const bare = whole.includes('-') ? whole.replace(SYLLABLE_LETTER, '$1') : whole;
   const named = isPlain && !SMALL_THEN_CAPITAL.test(bare) ? bare : bare.replace(CAPITALS_AFTER, ' $1');
   const plain = isPlain || ONLY_LETTERS.test(named) ? named : withoutMarks(named);
   const comma = plain.indexOf(',');

@@ -388,7 +388,7 @@ describe('hashes of the keys of a query', () => {
       const asked = new Set(queryHashesOf(part));
       const indexed = indexKeysOf(part).filter((key) => key[0] !== "'");
       for (const key of indexed) expect(asked, `${part.text} ${key}`).toContain(keyHash(key));
-      expect(asked.size).toBe(indexed.length + (part.consonants.length >= 2 ? 1 : 0));
+      expect(asked.size).toBe(indexed.length + (part.consonants.length >= 1 ? 1 : 0));
     }
   });
 });

@@ -8,6 +8,8 @@ import { addKeyHashes, keyHash } from './format.ts';
 const SKELETON_LEAST = 3;
 const DELETION_LEAST = 3;
 const CONSONANTS_LEAST = 2;
+/** The words of a script without vowels that have one consonant are few. */
+const OWN_CONSONANTS_LEAST = 1;
 
 /**
  * Keys of consonants are of two kinds, because the words that share one are many: Latin words of an index, which words of queries in scripts
@@ -32,6 +34,8 @@ export function queryHashesOf(part: NamePart): number[] {
   const { kind, text, folded, skeleton, consonants, script } = part;
   if (part.origin !== '') {
     for (const key of originKeys(part)) {
+      // An index has no Latin word under one consonant, and words in one script are found by more.
+      if (key[0] === LATIN_CONSONANTS && key.length <= CONSONANTS_LEAST) continue;
       hashes.push(keyHash(key));
       if (key[0] === LATIN_CONSONANTS) hashes.push(keyHash(OWN_CONSONANTS + key.slice(1)));
     }
@@ -42,7 +46,7 @@ export function queryHashesOf(part: NamePart): number[] {
     if (text !== folded && script === 'latin') addKeyHashes(':', text, text.length >= DELETION_LEAST, hashes);
     if (skeleton.length >= SKELETON_LEAST)
       addKeyHashes('~', skeleton, skeleton.length > SKELETON_LEAST + 1, hashes);
-    if (consonants.length >= CONSONANTS_LEAST && script !== 'syllabic') {
+    if (consonants.length >= OWN_CONSONANTS_LEAST && script !== 'syllabic') {
       hashes.push(keyHash(OWN_CONSONANTS + consonants));
       if (consonants.length > CONSONANTS_LEAST && ARTICLE.test(text))
         hashes.push(keyHash(OWN_CONSONANTS + consonants.slice(1)));

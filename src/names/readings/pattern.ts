@@ -110,7 +110,7 @@ export function heardOf(latin: string): Heard {
 const KEYS_MOST = 40;
 
 /** The same for Thai, in which many letters are spoken in two ways or not at all; few names are in Thai. */
-const THAI_KEYS_MOST = 240;
+const THAI_KEYS_MOST = 1_000;
 
 /** Returns every combination of alternatives, the first ones first, at most `most`. */
 function combinations(parts: readonly (readonly string[])[], most = KEYS_MOST): string[] {
@@ -185,7 +185,9 @@ function unitReading(
       return rare < 0 ? 0 : strength * (BY_RARE[rare] as number);
     },
     get keys() {
-      keys ??= [...known].filter((text) => text.length > 1).map((text) => mark + text);
+      // One consonant is the whole of many words of Arabic and Hebrew (`علی`, `יוסי`), but a part of many foreign ones.
+      const least = isArabic ? 1 : 2;
+      keys ??= [...known].filter((text) => text.length >= least).map((text) => mark + text);
       return keys;
     },
   };
