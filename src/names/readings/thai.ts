@@ -157,7 +157,8 @@ function letterUnit(char: string, isFirst: boolean, isOptional: boolean, vowel: 
     known = {
       pattern: pattern(usual),
       ...(rare.length > 0 ? { rare: pattern([...usual, ...rare]) } : {}),
-      classes: [...new Set(isOptional ? [...heard, ''] : heard)],
+      // The first classes are those of most keys: a letter that may be silent usually is.
+      classes: [...new Set(isOptional ? ['', ...heard] : heard)],
       plain: (isOptional ? '' : (first.usual[0] as string)) + (isFirst || isOptional ? '' : 'a'),
     };
     units.set(key, known);
