@@ -26,14 +26,15 @@ export function ReportsPage(): ReactNode {
   const isOperator = session?.operator === true;
   const [search, change] = useUrlState();
   const state = STATES.find((known) => known === search.state);
-  const [openId, setOpenId] = useState<string | null>(null);
+  const [opened, setOpened] = useState<Report | null>(null);
   const pages = usePages(
     ['label reports', isOperator, state],
     (cursor, signal) => readReports(isOperator, state, cursor, signal),
     session !== undefined,
   );
   const rows = useMemo(() => pages.data?.pages.flatMap((page) => page.reports) ?? [], [pages.data]);
-  const open = rows.find(({ id }) => id === openId);
+  // A report that was decided is no longer among the open ones, and its dialog says what happens next.
+  const open = rows.find(({ id }) => id === opened?.id) ?? opened;
   return (
     <Page title={t('reports.title')}>
       <p className="muted">{t(isOperator ? 'reports.allNote' : 'reports.note')}</p>
@@ -50,12 +51,10 @@ export function ReportsPage(): ReactNode {
       </search>
       {pages.isPending ? <Loading lines={6} /> : null}
       {pages.error === null ? null : <Failure error={pages.error} onRetry={() => void pages.refetch()} />}
-      {pages.data === undefined ? null : (
-        <Reports rows={rows} isOperator={isOperator} onOpen={({ id }) => setOpenId(id)} />
-      )}
+      {pages.data === undefined ? null : <Reports rows={rows} isOperator={isOperator} onOpen={setOpened} />}
       <More pages={pages} />
-      {open === undefined ? null : (
-        <ReportDialog report={open} isOperator={isOperator} onClose={() => setOpenId(null)} />
+      {open === null ? null : (
+        <ReportDialog report={open} isOperator={isOperator} onClose={() => setOpened(null)} />
       )}
     </Page>
   );
@@ -113,6 +112,8 @@ function Reports({ rows, isOperator, onOpen }: ReportsProps): ReactNode {
         header: t('label.source'),
         value: ({ source }) => source ?? t('reports.allSources'),
         hasFilter: true,
+        // The name of the label says more, and the reason needs the width.
+        isHidden: true,
       },
       {
         id: 'reason',
