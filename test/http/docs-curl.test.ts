@@ -304,7 +304,7 @@ describe.runIf(hasCurl)('the curl commands of /docs', () => {
       'operatorLabelReports',
       'decideLabelReport',
     ])
-      expect([401, 403]).toContain((await tryOut(operation)).status);
+      expect([401, 403]).toContain((await tryOut(operation, { id: 'rpt_x' })).status);
   });
 
   it('of all other operations are accepted', async () => {

@@ -175,8 +175,8 @@ describe('every operation of the document', () => {
         const { reports, open } = await (await operator()).operator.labelReports({ state: 'OPEN' });
         expect([reports[0]?.chain, open]).toEqual(['ETH', 1]);
       },
-      decideLabelReport: async ({ assay }) => {
-        const { report } = await assay.labels.report({ ...query, source: 'seed', reason: 'to decide' });
+      decideLabelReport: async () => {
+        const { report } = await (await colleague()).labels.report({ ...query, reason: 'to decide' });
         const decision = { state: 'REJECTED', reason: 'it is right' } as const;
         const decided = await (await operator()).operator.decideLabelReport(report.id, decision);
         expect([decided.report.state, decided.dispute]).toEqual(['REJECTED', null]);
