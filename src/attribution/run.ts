@@ -197,13 +197,22 @@ async function runLogs(options: AttributeOptions, deps: AttributeDeps): Promise<
   return reports;
 }
 
-/** Runs a rule that needs more of a node than logs. A node that refuses (no state of the block, no receipts) does not stop the others. */
-async function unlessRefused<Report>(run: () => Promise<Report>): Promise<ContractsRead<Report>> {
-  try {
-    return await run();
-  } catch (error) {
-    if (error instanceof AssayError && error.code === 'CHAIN_REFUSED') return { refused: error.message };
-    throw error;
+/**
+ * Runs a rule that needs more of a node than logs. A node that refuses (no state of the block, no receipts) does not stop the other rules.
+ * One that forgot the state while a long history was read is asked again with that of a newer block.
+ */
+async function unlessRefused<Report>(
+  run: () => Promise<Report>,
+  position: () => number,
+): Promise<ContractsRead<Report>> {
+  for (;;) {
+    const before = position();
+    try {
+      return await run();
+    } catch (error) {
+      if (!(error instanceof AssayError) || error.code !== 'CHAIN_REFUSED') throw error;
+      if (position() <= before) return { refused: error.message };
+    }
   }
 }
 
@@ -221,13 +230,13 @@ async function runContracts(
     onProgress: (block: number, head: number): void => onProgress?.(step, block, head, 'blocks'),
   });
   const isWanted = (by: string): boolean => !onlyKnownLogs || store.cursor(by) !== null;
+  const positionOf = (by: string) => (): number => store.cursor(by)?.nextBlock ?? 0;
+  const creations = (): Promise<ReadCreationsReport> =>
+    readCreations(read('created contracts'), { adapter, store });
+  const proxies = (): Promise<ReadProxiesReport> => readProxies(read('proxies'), { adapter, store });
   return {
-    creations: isWanted(CREATIONS)
-      ? await unlessRefused(() => readCreations(read('created contracts'), { adapter, store }))
-      : null,
-    proxies: isWanted(PROXY_EVENTS)
-      ? await unlessRefused(() => readProxies(read('proxies'), { adapter, store }))
-      : null,
+    creations: isWanted(CREATIONS) ? await unlessRefused(creations, positionOf(CREATIONS)) : null,
+    proxies: isWanted(PROXY_EVENTS) ? await unlessRefused(proxies, positionOf(PROXY_EVENTS)) : null,
   };
 }
 
