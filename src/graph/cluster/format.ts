@@ -15,7 +15,7 @@ import type { AddressKey } from '../../chains/address/address.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import { readJson, writeJsonAtomically } from '../../state/atomic-file.ts';
 import { wrongFormat } from '../../state/format-version.ts';
-import { openEnvironment, type RootDatabase } from '../../state/lmdb.ts';
+import { type Database, openEnvironment, type RootDatabase } from '../../state/lmdb.ts';
 import type { LinkCounts } from './links.ts';
 
 /** Changes when the meaning of any bytes changes. A version is never reused. */
@@ -47,9 +47,9 @@ export interface ClusterBuild extends LinkCounts {
   readonly highest: number;
 }
 
-/** A table of one build: an array of fixed-size rows of 32-bit words, stored in parts of `rows` rows. */
+/** A table of one build: an array of fixed-size rows of 32-bit words, stored in parts of `rows` rows, in a database of its own. */
 interface Table {
-  readonly id: number;
+  readonly name: string;
   readonly words: number;
   readonly rows: number;
 }
@@ -61,11 +61,11 @@ interface Table {
 const PART_WORDS = (4 * 4096 - 16) / 4;
 export const TABLES = {
   /** By address number: its cluster, 0 for none. */
-  clusterOf: { id: 1, words: 1, rows: PART_WORDS },
+  clusterOf: { name: 'cluster-of', words: 1, rows: PART_WORDS },
   /** By cluster, from 1: place of its first member (low and high word), size, attribute, and the member with the smallest key. */
-  clusters: { id: 2, words: 5, rows: Math.floor(PART_WORDS / 5) },
+  clusters: { name: 'clusters', words: 5, rows: Math.floor(PART_WORDS / 5) },
   /** Address numbers by cluster, ascending within each. */
-  members: { id: 3, words: 1, rows: PART_WORDS },
+  members: { name: 'members', words: 1, rows: PART_WORDS },
 } as const satisfies Record<string, Table>;
 
 /** Opens the file of a build. */
@@ -73,34 +73,29 @@ export function openBuild(path: string, readOnly: boolean): RootDatabase {
   return openEnvironment(path, {
     readOnly,
     noSubdir: true,
-    encoding: 'binary',
-    keyEncoding: 'binary',
+    maxDbs: 3,
     mapSize: MAP_BYTES,
     // No reader uses a build before its pointer is written. The file is synced once, at the end.
     ...(readOnly ? {} : { noSync: true, noMemInit: true }),
   });
 }
 
-const partKey = (table: Table, part: number): Buffer => {
-  const key = Buffer.alloc(8);
-  key.writeUInt32BE(table.id, 0);
-  key.writeUInt32BE(part, 4);
-  return key;
-};
+const partsOf = (root: RootDatabase, { name }: Table): Database<Buffer, number> =>
+  root.openDB({ name, encoding: 'binary', keyEncoding: 'uint32' });
 
 /** Parts that are written in one transaction: 4 MB. */
 const PARTS_WRITTEN = 256;
 
 /** Writes the rows of one table in order. */
 export class TableWriter {
-  readonly #root: RootDatabase;
+  readonly #stored: Database<Buffer, number>;
   readonly #table: Table;
   readonly #words: Uint32Array;
   #used = 0;
   #parts = 0;
 
   constructor(root: RootDatabase, table: Table) {
-    this.#root = root;
+    this.#stored = partsOf(root, table);
     this.#table = table;
     this.#words = new Uint32Array(table.rows * table.words * PARTS_WRITTEN);
   }
@@ -119,11 +114,11 @@ export class TableWriter {
   /** Writes the rows that are not written yet. No row may be added after a part that is not full. */
   end(): void {
     const partWords = this.#table.rows * this.#table.words;
-    this.#root.transactionSync(() => {
+    this.#stored.transactionSync(() => {
       for (let at = 0; at < this.#used; at += partWords) {
         const length = Math.min(partWords, this.#used - at);
         const bytes = Buffer.from(this.#words.buffer, at * 4, length * 4);
-        this.#root.putSync(partKey(this.#table, this.#parts++), bytes);
+        this.#stored.putSync(this.#parts++, bytes);
       }
     });
     this.#used = 0;
@@ -132,7 +127,7 @@ export class TableWriter {
 
 /** Reads the rows of one table. */
 export class TableReader {
-  readonly #root: RootDatabase;
+  readonly #stored: Database<Buffer, number>;
   readonly #table: Table;
   readonly #file: string;
   #part = -1;
@@ -140,7 +135,7 @@ export class TableReader {
 
   /** @param file - the path of the build, for errors */
   constructor(root: RootDatabase, table: Table, file: string) {
-    this.#root = root;
+    this.#stored = partsOf(root, table);
     this.#table = table;
     this.#file = file;
   }
@@ -154,7 +149,7 @@ export class TableReader {
     const { rows, words } = this.#table;
     const part = Math.floor(row / rows);
     if (part !== this.#part) {
-      this.#bytes = this.#root.getBinary(partKey(this.#table, part));
+      this.#bytes = this.#stored.getBinary(part);
       this.#part = part;
     }
     const at = ((row % rows) * words + word) * 4;
