@@ -96,7 +96,7 @@ interface GivenLinks {
   readonly ends: LinkLogEnds;
 }
 
-/** What `writeLinks` wrote, as the result of a scan. */
+/** Returns the links of `writeLinks` as the result of a scan. */
 function givenLinks(folder: string): Scanned {
   const { transactions, addresses, ends } = JSON.parse(
     readFileSync(join(folder, LINKS_FILE), 'utf8'),

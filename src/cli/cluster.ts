@@ -27,7 +27,7 @@ interface ClusterOptions {
   readonly json?: boolean;
 }
 
-/** What each stage counts. */
+/** The unit of the progress of each stage. */
 const UNITS: Readonly<Record<ClusterStage, string>> = { read: 'transactions', join: 'parts', sort: 'parts' };
 
 function utxoChainFrom(text: string): ChainId {

@@ -48,7 +48,7 @@ export interface LinkCounts {
   readonly changeMerged: number;
 }
 
-/** What a finder has read so far: a copy of it continues in the same way. */
+/** The state of a finder: another one continues from a copy of it in the same way. */
 export interface LinkState {
   readonly counts: LinkCounts;
   /** One bit for each address number: whether it was seen. */

@@ -46,7 +46,7 @@ export interface ClusterSource {
 export interface ScanOptions extends LinkOptions {
   /** The folder of the log. */
   readonly folder: string;
-  /** Ignores what earlier runs recorded. */
+  /** Ignores the records of earlier runs. */
   readonly fresh?: boolean;
   readonly bucketBits?: number;
   readonly settledBlocks?: number;

@@ -36,7 +36,7 @@ export interface ClusterReader {
    * of the store, which costs a fraction of reading the members by cluster.
    */
   clusters(chain: ChainId, hasWanted?: (key: AddressKey) => boolean): IterableIterator<Cluster>;
-  /** Null if none were built, or if the outputs store was written anew since: its addresses have other numbers. */
+  /** Null if none were built, or if the outputs store was ingested again since: its addresses have other numbers. */
   build(chain: ChainId): ClusterBuild | null;
   /** Switches to newer builds. Returns true if there was one. */
   refresh(): boolean;
