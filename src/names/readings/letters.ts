@@ -147,17 +147,18 @@ export interface LetterClasses {
   readonly letters: number;
 }
 
-/** By character code. */
-const letterClasses = new Map<number, LetterClasses>();
-for (const letter of Object.keys(VOWELS)) letterClasses.set(letter.charCodeAt(0), { count: 2, letters: 0 });
+/** By character code: the letters of Arabic and Hebrew have codes below 0x800. */
+const letterClasses = new Array<LetterClasses | undefined>(0x800).fill(undefined);
+for (const letter of Object.keys(VOWELS)) letterClasses[letter.charCodeAt(0)] = { count: 2, letters: 0 };
 for (const [letter, row] of Object.entries(CONSONANTS)) {
   const { classes } = letterOf(row);
   const letters = classes.includes('_') ? 0 : letterSet(classes.join(''));
-  letterClasses.set(letter.charCodeAt(0), { count: classes.length, letters });
+  letterClasses[letter.charCodeAt(0)] = { count: classes.length, letters };
 }
 
 /** Returns the classes of a letter of Arabic or Hebrew, by its character code; undefined if it has none. */
-export const classesOf = (letter: number): LetterClasses | undefined => letterClasses.get(letter);
+export const classesOf = (letter: number): LetterClasses | undefined =>
+  letter < letterClasses.length ? letterClasses[letter] : undefined;
 
 /** The units of consonants by their row and place; there are a few hundred. */
 const consonants = new Map<string, SoundUnit>();

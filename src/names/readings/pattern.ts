@@ -64,6 +64,8 @@ export class Heard {
   #skeleton: string | null = null;
   #romaji: string | null = null;
   #letters = -1;
+  #isArticled: boolean | null = null;
+  #spoken: string | null = null;
 
   constructor(latin: string) {
     this.#latin = latin;
@@ -73,6 +75,18 @@ export class Heard {
   get consonants(): string {
     this.#consonants ??= unvocalised(this.#latin);
     return this.#consonants;
+  }
+
+  /** Whether the word begins with the Arabic article. */
+  get isArticled(): boolean {
+    this.#isArticled ??= ARTICLE.test(this.#latin);
+    return this.#isArticled;
+  }
+
+  /** The word without an article that is spoken as the next letter; empty if it has none. */
+  get unassimilated(): string {
+    this.#spoken ??= ASSIMILATED.test(this.#latin) ? single(this.#latin.slice(1)) : '';
+    return this.#spoken;
   }
 
   /** The letters of the consonants, `a` as bit 0. */
@@ -175,16 +189,16 @@ function unitReading(
   return {
     matches: (latin, heard = heardOf(latin)) => {
       const own = keyKind === 'consonants' ? heard.consonants : heard.skeleton;
-      const bare = ARTICLE.test(latin) ? own.slice(1) : own;
+      const bare = heard.isArticled ? own.slice(1) : own;
       if (
         isWhole
-          ? !known.has(own) && !known.has(bare)
+          ? !known.has(own) && (bare === own || !known.has(bare))
           : !firsts.has(own[0] ?? '') && !firsts.has(bare[0] ?? '')
       )
         return 0;
       spells ??= spellingsOf(units);
       let rare = spells(heard.single);
-      if (rare < 0 && isArabic && ASSIMILATED.test(latin)) rare = spells(single(latin.slice(1)));
+      if (rare < 0 && isArabic && heard.unassimilated !== '') rare = spells(heard.unassimilated);
       return rare < 0 ? 0 : strength * (BY_RARE[rare] as number);
     },
     get keys() {

@@ -4,42 +4,66 @@
  * so the sets are tries that all words share, and a match follows all ends at once.
  */
 
-/** A node of a trie: the nodes that follow each letter a–z, and whether a spelling ends here. */
-interface Node {
-  isEnd: boolean;
-  readonly next: (Node | undefined)[];
-}
-
 const LETTERS = 26;
 const A = 97;
+/**
+ * Cells of a node of a trie: the place of the node that follows each letter a–z (0 if there is none), whether a spelling ends here, and of the
+ * root the lengths of the shortest and the longest spelling. All nodes lie in one array, because a word follows several ends at once.
+ */
+const CELLS = 32;
+const IS_END = 26;
+const LEAST_LENGTH = 27;
+const MOST_LENGTH = 28;
 /** Positions are bits of one integer; no spelling of a name has more letters. */
 const LETTERS_MAX = 30;
 /** A set of spellings with more is a fault in a pattern: the largest (three vowels of seven) has 400. */
 const SPELLINGS_MAX = 2_000;
 
-const node = (): Node => ({ isEnd: false, next: new Array<Node | undefined>(LETTERS).fill(undefined) });
+let nodes = new Int32Array(CELLS << 12);
+/** The end of the last node. Place 0 is no node. */
+let nodesEnd = CELLS;
 
-const tries = new Map<string, Node>();
+/** Adds an empty node, and returns its place. */
+function addNode(): number {
+  const place = nodesEnd;
+  nodesEnd += CELLS;
+  if (nodesEnd > nodes.length) {
+    const wider = new Int32Array(nodes.length * 2);
+    wider.set(nodes);
+    nodes = wider;
+  }
+  return place;
+}
 
-/** Returns the trie of one item of a pattern; the few hundred different items are kept. */
-function trieOf(item: string): Node {
+const tries = new Map<string, number>();
+
+/** Returns the root of the trie of one item of a pattern; the few hundred different items are kept. */
+function trieOf(item: string): number {
   const known = tries.get(item);
   if (known !== undefined) return known;
-  const root = node();
-  for (const spelled of new Reader(item).all()) {
-    let at = root;
-    for (let letter = 0; letter < spelled.length; letter++) {
-      const code = spelled.charCodeAt(letter) - A;
-      // No word contains other letters than a–z.
-      if (code < 0 || code >= LETTERS) break;
-      at.next[code] ??= node();
-      at = at.next[code] as Node;
-      if (letter === spelled.length - 1) at.isEnd = true;
-    }
-    if (spelled === '') root.isEnd = true;
-  }
+  const root = addNode();
+  const spellings = new Reader(item).all();
+  for (const spelled of spellings) addSpelling(root, spelled);
+  const lengths = spellings.map((spelled) => spelled.length);
+  nodes[root + LEAST_LENGTH] = Math.min(...lengths);
+  nodes[root + MOST_LENGTH] = Math.max(...lengths);
   tries.set(item, root);
   return root;
+}
+
+function addSpelling(root: number, spelled: string): void {
+  let place = root;
+  for (let letter = 0; letter < spelled.length; letter++) {
+    const code = spelled.charCodeAt(letter) - A;
+    // No word contains other letters than a–z.
+    if (code < 0 || code >= LETTERS) return;
+    if (nodes[place + code] === 0) {
+      const next = addNode();
+      nodes[place + code] = next;
+    }
+    place = nodes[place + code] as number;
+  }
+  nodes[place + IS_END] = 1;
 }
 
 /** Reads a pattern, and returns the spellings that it accepts. */
@@ -119,10 +143,10 @@ function joined(starts: readonly string[], ends: readonly string[]): string[] {
   return all;
 }
 
-const items = new Map<string, readonly Node[]>();
+const items = new Map<string, readonly number[]>();
 
-/** Returns the tries of a pattern, one for each of its items. */
-function triesOf(pattern: string): readonly Node[] {
+/** Returns the roots of the tries of a pattern, one for each of its items. */
+function triesOf(pattern: string): readonly number[] {
   let known = items.get(pattern);
   if (known === undefined) {
     known = new Reader(pattern).items().map(trieOf);
@@ -141,8 +165,8 @@ export interface Spelled {
 const RARE_MOST = 2;
 
 interface Step {
-  readonly usual: readonly Node[];
-  readonly rare: readonly Node[] | null;
+  readonly usual: readonly number[];
+  readonly rare: readonly number[] | null;
 }
 
 /**
@@ -160,9 +184,18 @@ export function spellingsOf(patterns: readonly Spelled[]): (word: string) => num
     }),
   );
   const hasRare = steps.some(({ rare }) => rare !== null);
+  const least = sum(steps, ({ usual, rare }) =>
+    Math.min(lengthOf(usual, LEAST_LENGTH), rare === null ? LETTERS_MAX : lengthOf(rare, LEAST_LENGTH)),
+  );
+  const most = Math.min(
+    LETTERS_MAX,
+    sum(steps, ({ usual, rare }) =>
+      Math.max(lengthOf(usual, MOST_LENGTH), rare === null ? 0 : lengthOf(rare, MOST_LENGTH)),
+    ),
+  );
   return (word) => {
     const end = 1 << word.length;
-    if (word.length > LETTERS_MAX) return -1;
+    if (word.length < least || word.length > most) return -1;
     // By the number of rare spellings; bit p: the patterns so far accept the first p letters.
     let [none, one, two] = [1, 0, 0];
     for (const { usual, rare } of steps) {
@@ -177,20 +210,31 @@ export function spellingsOf(patterns: readonly Spelled[]): (word: string) => num
   };
 }
 
+const sum = (steps: readonly Step[], of: (step: Step) => number): number =>
+  steps.reduce((total, step) => total + of(step), 0);
+
+/** Returns the sum of one of the lengths of the items of a pattern. */
+const lengthOf = (roots: readonly number[], cell: number): number =>
+  roots.reduce((total, root) => total + (nodes[root + cell] as number), 0);
+
 /** Returns the ends that the items of a pattern accept from each of the positions. */
-function follow(roots: readonly Node[], word: string, from: number): number {
+function follow(roots: readonly number[], word: string, from: number): number {
+  const length = word.length;
   let reached = from;
-  for (const root of roots) {
+  for (let item = 0; item < roots.length; item++) {
     if (reached === 0) return 0;
-    let next = root.isEnd ? reached : 0;
+    const root = roots[item] as number;
+    let next = nodes[root + IS_END] === 1 ? reached : 0;
     for (let left = reached; left !== 0; left &= left - 1) {
       let at = 31 - Math.clz32(left & -left);
-      let state: Node | undefined = root;
-      while (at < word.length) {
-        state = state.next[word.charCodeAt(at) - A];
-        if (state === undefined) break;
+      let place = root;
+      while (at < length) {
+        const code = word.charCodeAt(at) - A;
+        if (code < 0 || code >= LETTERS) break;
+        place = nodes[place + code] as number;
+        if (place === 0) break;
         at++;
-        if (state.isEnd) next |= 1 << at;
+        if (nodes[place + IS_END] === 1) next |= 1 << at;
       }
     }
     reached = next;
