@@ -554,6 +554,7 @@ function formAt(
     // A single word of two letters is a legal form only at either end: elsewhere it is part of a person's name.
     if (kind && (phrase.length > 2 || at === 0 || at + count === words.length))
       found = { kind, words: count };
+    if (!vocab.formStarts.has(phrase)) break;
   }
   const slipped = slippedFormAt(words, at, vocab);
   if (slipped !== null && slipped.words > (found?.words ?? 0)) return slipped;

@@ -8,6 +8,8 @@ export interface Vocabulary {
   readonly forms: ReadonlyMap<string, string>;
   /** Maximum number of words of a form. */
   readonly longestForm: number;
+  /** The first words of longer forms, joined by one space. */
+  readonly formStarts: ReadonlySet<string>;
   readonly honorifics: ReadonlySet<string>;
   readonly particles: ReadonlySet<string>;
   /** Particles that join with the next word (`abd al rahman`). */
@@ -102,6 +104,7 @@ function load(): Vocabulary {
     formsWithout,
     formWords,
     longForms: longFormsOf(forms),
+    formStarts: formStartsOf(forms),
     longestForm: Math.max(...[...forms.keys()].map((phrase) => phrase.split(' ').length)),
     honorifics: new Set(readJson<{ words: string[] }>('honorifics.json').words),
     particles: new Set(particles.words),
@@ -115,6 +118,14 @@ function load(): Vocabulary {
     commonness,
     ...readFrequencies(),
   };
+}
+
+function formStartsOf(forms: ReadonlyMap<string, string>): ReadonlySet<string> {
+  const starts = new Set<string>();
+  for (const phrase of forms.keys())
+    for (let at = phrase.indexOf(' '); at > 0; at = phrase.indexOf(' ', at + 1))
+      starts.add(phrase.slice(0, at));
+  return starts;
 }
 
 function longFormsOf(forms: ReadonlyMap<string, string>): Vocabulary['longForms'] {
