@@ -50,6 +50,16 @@ export function letterSet(word: string): number {
   return letters;
 }
 
+/** The same for a word of a–z and digits in bytes, from `from` to `to`. */
+export function letterSetOf(bytes: Uint8Array, from: number, to: number): number {
+  let letters = 0;
+  for (let at = from; at < to; at++) {
+    const code = (bytes[at] as number) - 97;
+    letters |= 1 << (code >= 0 && code < 26 ? code : 26);
+  }
+  return letters;
+}
+
 const folds = FOLDS.map(([pattern, heard, all, any]) => ({
   pattern,
   heard,

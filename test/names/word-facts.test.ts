@@ -9,6 +9,7 @@ import { indexKeysOf, queryHashesOf } from '../../src/names/index/keys.ts';
 import { LEAST_USEFUL, packFacts, WordFacts } from '../../src/names/index/word-facts.ts';
 import { indexedPart, makePart, type NamePart } from '../../src/names/parse.ts';
 import { heardOf, mayRead, readingOf } from '../../src/names/readings/pattern.ts';
+import { mayBeWadeSpelling, wadeOf } from '../../src/names/readings/wade.ts';
 import { LEAST_SIMILARITY, mayBeWade, meet } from '../../src/names/similarity.ts';
 import { vocabulary } from '../../src/names/vocabulary.ts';
 
@@ -74,6 +75,20 @@ describe('facts of words', () => {
       }
     }
     expect(compared).toBeGreaterThan(1_000);
+  });
+
+  it('know every spelling of Chinese names, and few other words', () => {
+    const syllables = 'zhi chuang xiong jiang zedong qiaoguan xiaoping zuo ri guoyue yuanbian shuo lüe'.split(
+      ' ',
+    );
+    for (const syllable of syllables) {
+      const wade = wadeOf(syllable);
+      if (wade !== null) expect(mayBeWadeSpelling(wade), wade).toBe(true);
+    }
+    expect(syllables.filter((syllable) => wadeOf(syllable) !== null).length).toBeGreaterThan(8);
+    for (const text of ['garcia', 'schmidt', 'muhammad', 'petrov'])
+      expect(askedWord(text).isChinese, text).toBe(false);
+    for (const text of ['zedong', 'tsetung', 'beijing']) expect(askedWord(text).isChinese, text).toBe(true);
   });
 
   it('compare a word that was just checked as `meet` does', () => {
@@ -160,7 +175,7 @@ describe('facts of words that a search has found by a key', () => {
           if (!may) lost.push(`${part.text} ${other.text}`);
         } else if (
           (part.groups.length > 0 && other.groups.length > 0) ||
-          mayBeWade(part.text.charCodeAt(0), other.text.charCodeAt(0))
+          (each.isChinese && mayBeWade(part.text.charCodeAt(0), other.text.charCodeAt(0)))
         ) {
           // Their letters do not decide.
           expect(may).toBe(true);

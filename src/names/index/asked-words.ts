@@ -1,7 +1,9 @@
 /** The words of queries with what is known about them in an index: the words that match, and how words of candidates compare with them. */
 import { LETTERS_COUNTED, masksOf } from '../edits.ts';
 import type { NamePart } from '../parse.ts';
+import { mayBeWadeSpelling } from '../readings/wade.ts';
 import type { Meeting } from '../similarity.ts';
+import { letterSet } from '../sound.ts';
 
 /** The words of the index that match a part, by descending gain: similar and rare words first. */
 export interface Hits {
@@ -34,11 +36,16 @@ export class AskedWord {
   /** Whether it is in a group of given names, which match each other, and whether it is a word with a meaning, like `company`. */
   readonly isGrouped: boolean;
   readonly hasMeaning: boolean;
+  /** Whether it may be another spelling of a Chinese name: a word of pinyin, or a Wade–Giles spelling of one. */
+  readonly isChinese: boolean;
   /** The first letters of its folded spelling and of its spelling as written. */
   readonly folded: Uint8Array;
   readonly text: Uint8Array;
-  /** The places of the letters in the folded spelling. */
+  /** The places of the letters in the folded spelling, and in the spelling as written. */
   readonly masks: Int32Array;
+  readonly textMasks: Int32Array;
+  /** The letters of the spelling as written, `a` as bit 0. */
+  readonly textLetters: number;
   /** Null until the matching words are looked up. */
   hits: Hits | null = null;
 
@@ -49,9 +56,12 @@ export class AskedWord {
     this.isSpelled = origin === '' && script === 'latin' && SPELLED.has(kind);
     this.isGrouped = kind === 'name' && part.groups.length > 0;
     this.hasMeaning = kind === 'descriptive';
+    this.isChinese = this.isSpelled && (part.wade !== null || mayBeWadeSpelling(text));
     this.folded = this.isSpelled ? lettersOf(folded) : NO_LETTERS;
     this.text = !this.isSpelled || text === folded ? this.folded : lettersOf(text);
     this.masks = this.isSpelled ? masksOf(this.folded) : NO_MASKS;
+    this.textMasks = this.text === this.folded ? this.masks : masksOf(this.text);
+    this.textLetters = text === folded ? part.letters : letterSet(text);
   }
 }
 

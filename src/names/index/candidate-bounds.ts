@@ -13,7 +13,7 @@ import {
   NAME_LEAST,
   PAIR_LEAST,
 } from '../compare.ts';
-import { leastEdits } from '../edits.ts';
+import { bitsApart, leastEdits } from '../edits.ts';
 import { mayReach } from '../model.ts';
 import { type NamePart, PARTS_MAX, type ParsedName } from '../parse.ts';
 import { EDIT_SCALE, LEAST_SIMILARITY, type Meeting, mayBeWade, meet, NO_MEETING } from '../similarity.ts';
@@ -51,7 +51,9 @@ class Side {
   readonly lengths = new Uint8Array(PARTS_MAX);
   readonly heard = new Uint8Array(PARTS_MAX);
   readonly firsts = new Uint8Array(PARTS_MAX);
+  /** The letters of each word as heard, and as written. */
   readonly letters = new Int32Array(PARTS_MAX);
+  readonly written = new Int32Array(PARTS_MAX);
   /** How much of each word its most similar partner covers. */
   readonly most = new Float64Array(PARTS_MAX);
   /** Whether each word has a partner with the same letters. */
@@ -133,7 +135,9 @@ export class CandidateBounds {
       side.letters[at] = part.letters;
       if (part.script !== 'latin' || part.origin !== '') side.isLatin = false;
       side.countName(side.kinds[at] as number, part.weight);
-      this.words.push(this.index.asked.of(part));
+      const word = this.index.asked.of(part);
+      side.written[at] = word.textLetters;
+      this.words.push(word);
     }
   }
 
@@ -182,6 +186,7 @@ export class CandidateBounds {
     listed.heard[j] = facts.heardLength(word);
     listed.firsts[j] = facts.firstLetter(word);
     listed.letters[j] = facts.lettersOf(word);
+    listed.written[j] = facts.textLettersOf(word);
     if (!facts.isLatin(word)) listed.isLatin = false;
     let most = 0;
     let exact = 0;
@@ -229,6 +234,7 @@ function mayGlue(parts: Side, singles: Side): boolean {
     let length = parts.lengths[at] as number;
     let heard = parts.heard[at] as number;
     let letters = parts.letters[at] as number;
+    let written = parts.written[at] as number;
     const last = Math.min(parts.count, at + JOINED_MOST);
     for (let next = at + 1; next < last; next++) {
       if (parts.exact[next] === 1 || parts.kinds[next] === INITIAL) break;
@@ -236,12 +242,14 @@ function mayGlue(parts: Side, singles: Side): boolean {
       if (length > longest || length > JOINED_LETTERS_MOST) break;
       heard += parts.heard[next] as number;
       letters |= parts.letters[next] as number;
+      written |= parts.written[next] as number;
       for (let other = 0; other < singles.count; other++) {
         if (singles.exact[other] === 1 || singles.kinds[other] !== NAME) continue;
         const apart = Math.abs((singles.lengths[other] as number) - length);
         if (apart > GLUED_APART) continue;
         // One edit of the spelling as written may change several letters of the sound.
-        if (apart <= 1 || mayBeWade(parts.firsts[at] as number, singles.firsts[other] as number)) return true;
+        if (apart <= 1 && mayBeOneEdit(written, singles.written[other] as number)) return true;
+        if (mayBeWade(parts.firsts[at] as number, singles.firsts[other] as number)) return true;
         const longer = Math.max(heard, singles.heard[other] as number);
         const cost = leastEdits(letters, singles.letters[other] as number);
         if (cost <= Math.max(1, (1 - GLUED_LEAST) * (EDIT_SCALE * longer + 0.5))) return true;
@@ -250,6 +258,10 @@ function mayGlue(parts: Side, singles: Side): boolean {
   }
   return false;
 }
+
+/** Returns whether words with these letters may be one edit apart, which changes at most one letter of each. False is certain. */
+const mayBeOneEdit = (left: number, right: number): boolean =>
+  bitsApart(left & ~right, 0) <= 1 && bitsApart(right & ~left, 0) <= 1;
 
 /** Returns the bounds of all choices of pairs: those of `bestCaseOf`. */
 function bestCase(asked: Side, listed: Side): BestCase {

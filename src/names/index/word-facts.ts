@@ -17,6 +17,7 @@ import {
   ONE_EDIT,
   SAME_SOUND,
 } from '../similarity.ts';
+import { letterSetOf } from '../sound.ts';
 import type { AskedWord } from './asked-words.ts';
 import { KINDS, SCRIPTS } from './format.ts';
 
@@ -116,6 +117,10 @@ function shapeOf({ text, folded, kind, script, origin, groups }: NamePart): numb
   );
 }
 
+/** Returns whether a word of a query and a word of this shape may be two spellings of one Chinese name. */
+const isOtherSpelling = (asked: AskedWord, shape: number): boolean =>
+  asked.isChinese && mayBeWade(asked.part.text.charCodeAt(0), (shape >>> FIRST_SHIFT) & FIRST_MASK);
+
 export class WordFacts {
   readonly weights: Float64Array;
   private readonly cells: Int32Array;
@@ -189,6 +194,15 @@ export class WordFacts {
     return (shape >>> LENGTH_BITS) & LENGTH_MASK || shape & LENGTH_MASK;
   }
 
+  /** The letters of the spelling as written, `a` as bit 0; other characters are bit 26. */
+  textLettersOf(word: number): number {
+    const cell = word * CELLS;
+    const written = ((this.cells[cell + SHAPE] as number) >>> LENGTH_BITS) & LENGTH_MASK;
+    if (written === 0) return this.cells[cell + LETTERS] as number;
+    const start = this.cells[cell + START] as number;
+    return letterSetOf(this.texts, start, start + written);
+  }
+
   firstLetter(word: number): number {
     return ((this.cells[word * CELLS + SHAPE] as number) >>> FIRST_SHIFT) & FIRST_MASK;
   }
@@ -210,7 +224,7 @@ export class WordFacts {
     if (!this.isComparable(asked, shape)) return true;
     const { part } = asked;
     const { folded, text } = part;
-    if (mayBeWade(text.charCodeAt(0), (shape >>> FIRST_SHIFT) & FIRST_MASK)) return true;
+    if (isOtherSpelling(asked, shape)) return true;
     const heard = shape & LENGTH_MASK;
     const written = (shape >>> LENGTH_BITS) & LENGTH_MASK;
     const start = cells[cell + START] as number;
@@ -229,10 +243,14 @@ export class WordFacts {
     // An error in a digraph changes the sound by more than one letter.
     const length = written === 0 ? heard : written;
     if (Math.abs(length - text.length) > 1 || (written === 0 && text === folded)) return false;
-    return (
-      weighedEditsOf(asked.text, text.length, this.texts, start, start + length, ONE_EDIT_MOST) <=
-      ONE_EDIT_MOST
-    );
+    const end = start + length;
+    // One letter changes at most one letter of each word, which most words rule out.
+    if (
+      text.length <= MASKED_MOST &&
+      !mayCost(asked.textMasks, text.length, this.texts, start, end, ONE_EDIT_MOST)
+    )
+      return false;
+    return weighedEditsOf(asked.text, text.length, this.texts, start, end, ONE_EDIT_MOST) <= ONE_EDIT_MOST;
   }
 
   /** Compares a word that `mayBeUseful` has just checked: what `meet` returns for it, or null if only `meet` can compare it. */
@@ -252,7 +270,7 @@ export class WordFacts {
     const longer = Math.max(heard, folded.length);
     if (leastEdits(part.letters, cells[cell + LETTERS] as number) <= costMost(longer) + ROUNDING)
       return false;
-    if (mayBeWade(text.charCodeAt(0), (shape >>> FIRST_SHIFT) & FIRST_MASK)) return false;
+    if (isOtherSpelling(asked, shape)) return false;
     const written = (shape >>> LENGTH_BITS) & LENGTH_MASK;
     const start = cells[cell + START] as number;
     return !isOneEditOf(text, this.texts, start, start + (written === 0 ? heard : written));
@@ -268,8 +286,8 @@ export class WordFacts {
     const shape = cells[cell + SHAPE] as number;
     if (!this.isComparable(asked, shape)) return null;
     const { part } = asked;
-    const { folded, text } = part;
-    if (mayBeWade(text.charCodeAt(0), (shape >>> FIRST_SHIFT) & FIRST_MASK)) return null;
+    const { folded } = part;
+    if (isOtherSpelling(asked, shape)) return null;
     const heard = shape & LENGTH_MASK;
     const longer = Math.max(heard, folded.length);
     const cost = this.costOf(asked, word, heard, costMost(longer));

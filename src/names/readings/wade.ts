@@ -65,6 +65,36 @@ export function wadeOf(word: string): string | null {
   return out === word ? null : out;
 }
 
+const INITIALS = ['zh', 'ch', 'sh', ...'bpmfdtnlgkhjqxrzcsyw'];
+const FINALS =
+  'iang iong uang iao ian ang eng ing ong uai uan ai ei ao ou an en in un ia ie iu ua ue ui uo a e i o u'.split(
+    ' ',
+  );
+const ALONE = ['a', 'ai', 'an', 'ang', 'ao', 'e', 'ei', 'er', 'en', 'o', 'ou'];
+
+let spelled: ReadonlySet<string> | undefined;
+
+/** The Wade–Giles spellings of all syllables that `SYLLABLE` finds. */
+function wadeSpellings(): ReadonlySet<string> {
+  spelled ??= new Set(
+    [...INITIALS.flatMap((initial) => FINALS.map((final) => initial + final)), ...ALONE].map(wadeSyllable),
+  );
+  return spelled;
+}
+
+/** Returns whether `wadeOf` may return this word for another one: false is certain. */
+export function mayBeWadeSpelling(word: string, syllables = SYLLABLES_MAX): boolean {
+  if (word === '') return true;
+  if (syllables === 0) return false;
+  for (let end = 1; end <= word.length && end <= WADE_LONGEST; end++)
+    if (wadeSpellings().has(word.slice(0, end)) && mayBeWadeSpelling(word.slice(end), syllables - 1))
+      return true;
+  return false;
+}
+
+/** Letters of the longest spelling of a syllable (`chuang`). */
+const WADE_LONGEST = 6;
+
 /** Returns whether a word is one to three pinyin syllables. */
 export function isPinyin(word: string): boolean {
   SYLLABLE.lastIndex = 0;
