@@ -23,7 +23,7 @@ import { shippedData } from '../../src/base/paths.ts';
 import { buildNameIndex } from '../../src/names/index/build.ts';
 import { HASH_BITS, keyHash } from '../../src/names/index/format.ts';
 import { openNameIndex } from '../../src/names/index/open.ts';
-import type { NameEntity, NameIndex } from '../../src/names/name.ts';
+import type { NameEntity, NameIndex, NameMatch } from '../../src/names/name.ts';
 import { ofacReader } from '../../src/sources/ofac/read.ts';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
 
@@ -54,6 +54,11 @@ const entity = (entityId: string, names: readonly string[], more: Partial<NameEn
   delistedAt: null,
   sourceUrl: null,
   ...more,
+});
+
+/** What a match says without its explanation. */
+const factsOf = ({ entityId, list, listType, primaryName, matchedName, score, weak }: NameMatch) => ({
+  ...{ entityId, list, listType, primaryName, matchedName, score, weak },
 });
 
 const PEOPLE = [
@@ -187,15 +192,34 @@ describe('an index of names', () => {
     const [one, other] = [await indexOf('there', PEOPLE), await indexOf('back', [...PEOPLE].reverse())];
     expect(one.meta.version).toBe(other.meta.version);
     const queries = ['Vladimir Putin', 'Ivan Petrov', 'Nicolas Maduro'];
-    const answers = queries.map((name) => one.match({ name }));
+    const answers = queries.map((name) => one.match({ name }).map(factsOf));
     expect(
       [...queries]
         .reverse()
-        .map((name) => other.match({ name }))
+        .map((name) => other.match({ name }).map(factsOf))
         .reverse(),
     ).toEqual(answers);
     one.close();
     other.close();
+  });
+
+  it('reads the list type of each match, and refuses to read a match after it is closed', async () => {
+    const trap = entity('6', ['Petrov Ivan'], {
+      entityId: '",\\"listType":"sanctions',
+      listType: 'adverse_media',
+      list: 'media',
+    });
+    const index = await indexOf('types', [...PEOPLE, trap, entity('7', ['Petrov Ivan'])]);
+    const matches = index.match({ name: 'Ivan Petrov' });
+    expect(new Set(matches.map(({ listType, list }) => `${listType} ${list}`))).toEqual(
+      new Set(['sanctions OFAC_SDN', 'pep opensanctions', 'adverse_media media']),
+    );
+    const unread = index.match({ name: 'Ivan Petrov' })[0];
+    index.close();
+    expect(matches[0]?.list).toBe('opensanctions');
+    expect(unread?.score).toBeGreaterThan(0.9);
+    expect(() => unread?.primaryName).toThrow(/closed/);
+    expect(() => unread?.matchedName).toThrow(/closed/);
   });
 
   it('keeps scores at any threshold or limit, and weighs evidence', async () => {
@@ -203,9 +227,12 @@ describe('an index of names', () => {
     const name = 'Vladimir Putin';
     const all = index.match({ name }, { threshold: 0 });
     for (const threshold of [0.1, 0.5, 0.8]) {
-      expect(index.match({ name }, { threshold })).toEqual(all.filter((match) => match.score >= threshold));
+      const some = index.match({ name }, { threshold });
+      expect(some.map(factsOf)).toEqual(all.filter((match) => match.score >= threshold).map(factsOf));
     }
-    expect(index.match({ name }, { threshold: 0, limit: 1 })).toEqual(all.slice(0, 1));
+    expect(index.match({ name }, { threshold: 0, limit: 1 }).map(factsOf)).toEqual(
+      all.slice(0, 1).map(factsOf),
+    );
     const scoreOf = (birthDate: string): number =>
       index.match({ name, birthDate }, { threshold: 0 })[0]?.score ?? 0;
     expect(scoreOf('1952-10-07')).toBeGreaterThan(all[0]?.score ?? 1);
@@ -388,8 +415,9 @@ describeWithSharedData('the whole list of OFAC', () => {
       const name = (party.names[0]?.text ?? '').slice(0, -1);
       const all = index.match({ name }, { threshold: 0.5, limit: 1_000 });
       const some = index.match({ name }, { threshold: 0.8, limit: 1_000 });
-      expect(some).toEqual(all.filter((match) => match.score >= 0.8));
-      expect(index.match({ name }, { threshold: 0.5, limit: 3 })).toEqual(all.slice(0, 3));
+      expect(some.map(factsOf)).toEqual(all.filter((match) => match.score >= 0.8).map(factsOf));
+      const best = index.match({ name }, { threshold: 0.5, limit: 3 });
+      expect(best.map(factsOf)).toEqual(all.slice(0, 3).map(factsOf));
     }
   });
 });

@@ -1,7 +1,7 @@
 /** An open index of names: compares the candidates of a query part by part, and ranks the parties that match. */
 import { join } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
-import { IDENTIFIER_KINDS, identifierLabel, normaliseIdentifier } from '../../sources/identifiers.ts';
+import { IDENTIFIER_KINDS, normaliseIdentifier } from '../../sources/identifiers.ts';
 import type { PartyIdentifier } from '../../sources/records.ts';
 import { hasFinishedSize } from '../../state/finished-size.ts';
 import { wrongFormat } from '../../state/format-version.ts';
@@ -10,10 +10,8 @@ import { openMappedFile } from '../../state/mapped-file.ts';
 import { Meetings, type MeetingTable, mayJoin } from '../compare.ts';
 import { isPartial, kindOf, mostForKinds } from '../kinds.ts';
 import {
-  explainNames,
   floorOf,
   isIdentical,
-  type Judgement,
   judgeAbove,
   mostEvidence,
   PARTIAL_MOST,
@@ -23,10 +21,10 @@ import {
 } from '../model.ts';
 import {
   type MatchOptions,
-  type MatchReason,
   NAME_LIST_TYPES,
   type NameIndex,
   type NameIndexMeta,
+  type NameListType,
   type NameMatch,
   type NameQuery,
 } from '../name.ts';
@@ -60,6 +58,7 @@ import {
   type ValueName,
   WEAK,
 } from './format.ts';
+import { type Best, type EntityFacts, FoundMatch, type MatchedIndex } from './found-match.ts';
 import { HashTable } from './hash-table.ts';
 import { FACT_BYTES, WordFacts } from './word-facts.ts';
 
@@ -95,33 +94,15 @@ export function openNameIndex(folder: string): NameIndex {
   );
 }
 
-/** The best name of an entity for a query. */
-interface Best {
-  /** -1 if the entity was found by an identifier, and none of its names is similar. */
-  readonly name: number;
-  readonly entity: number;
-  readonly judged: Judgement | null;
-  readonly score: number;
-  readonly logit: number;
-  readonly partial: boolean;
-  readonly weak: boolean;
-  /** Null until they are needed: reading them costs as much as comparing a name. */
-  readonly facts: EntityFacts | null;
-  /** Identifiers of the query that are those of the entity. */
-  readonly identified: readonly PartyIdentifier[];
-}
-
-type EntityFacts = Omit<NameMatch, 'explanation' | 'matchedName' | 'weak' | 'score' | 'partial'> & {
-  /** As `identifierKey` writes them. */
-  readonly identifiers?: readonly string[];
-};
-
 const NO_IDENTIFIERS: readonly PartyIdentifier[] = [];
 
 const NO_SHIFT = { shift: 0 } as const;
 const NO_FACTS = { birthDates: [], countries: [] } as const;
 
-class MappedNames implements NameIndex {
+/** The key of the list type in the JSON of an entity. */
+const LIST_TYPE = ',"listType":"';
+
+class MappedNames implements NameIndex, MatchedIndex {
   readonly meta: NameIndexMeta;
   private readonly names: number;
   private readonly wordEnds: Int32Array;
@@ -133,7 +114,10 @@ class MappedNames implements NameIndex {
   private readonly nameWords: Int32Array;
   private readonly nameTexts: Uint8Array;
   private readonly entityEnds: Int32Array;
-  private readonly entityTexts: Uint8Array;
+  private readonly entityTexts: Buffer;
+  /** The position of the list type of each entity in `NAME_LIST_TYPES`, plus 1; 0 until it is read. */
+  private readonly listTypes: Uint8Array;
+  private isClosed = false;
   private readonly identifiers: HashTable;
   private readonly parts: (NamePart | undefined)[];
   private partsKept = 0;
@@ -179,7 +163,9 @@ class MappedNames implements NameIndex {
     this.nameWords = view('names', this.names * NAME_WORDS, nameWords);
     this.nameTexts = values.names.subarray((this.names * NAME_WORDS + nameWords) * 4);
     this.entityEnds = view('entities', 0, meta.entities);
-    this.entityTexts = values.entities.subarray(meta.entities * 4);
+    const entities = values.entities.subarray(meta.entities * 4);
+    this.entityTexts = Buffer.from(entities.buffer, entities.byteOffset, entities.length);
+    this.listTypes = new Uint8Array(meta.entities);
     this.parts = new Array<NamePart | undefined>(words).fill(undefined);
     this.facts = new WordFacts(
       this.wordEnds.subarray(0, words),
@@ -260,59 +246,20 @@ class MappedNames implements NameIndex {
       }
     }
     if (query.identifiers !== undefined) this.addIdentified(query.identifiers, best);
-    const listTypes = new Map<number, number>();
-    const listTypeOf = (found: Best): number => {
-      const known = listTypes.get(found.entity);
-      if (known !== undefined) return known;
-      const facts = found.facts ?? this.entity(found.entity);
-      best.set(found.entity, { ...found, facts });
-      const at = NAME_LIST_TYPES.indexOf(facts.listType);
-      listTypes.set(found.entity, at);
-      return at;
-    };
     return [...best.values()]
       .sort(
         (a, b) =>
-          b.score - a.score || b.logit - a.logit || listTypeOf(a) - listTypeOf(b) || a.entity - b.entity,
+          b.score - a.score ||
+          b.logit - a.logit ||
+          this.listTypeAt(a.entity) - this.listTypeAt(b.entity) ||
+          a.entity - b.entity,
       )
       .slice(0, limit)
-      .map((found) => this.matchOf(query, asked, found));
-  }
-
-  /** The explanation is made when it is read: of up to 200 matches a response shows a few. */
-  private matchOf(query: NameQuery, asked: ParsedName, found: Best): NameMatch {
-    const facts = found.facts ?? this.entity(found.entity);
-    const { weak, score, partial, judged, identified } = found;
-    const matchedName = found.name < 0 ? facts.primaryName : this.text(found.name);
-    let explained: readonly MatchReason[] | null = null;
-    return {
-      entityId: facts.entityId,
-      list: facts.list,
-      listType: facts.listType,
-      schema: facts.schema,
-      primaryName: facts.primaryName,
-      birthDates: facts.birthDates,
-      countries: facts.countries,
-      programs: facts.programs,
-      listedAt: facts.listedAt,
-      delistedAt: facts.delistedAt,
-      sourceUrl: facts.sourceUrl,
-      matchedName,
-      weak,
-      score,
-      partial,
-      get explanation() {
-        explained ??= [
-          ...identified.map(identifierReason),
-          ...(judged === null ? [] : explainNames(asked, parseName(matchedName), judged)),
-          ...weighEvidence(query, { ...facts, weak }).reasons,
-        ];
-        return explained;
-      },
-    };
+      .map((found) => new FoundMatch(this, query, asked, found));
   }
 
   close(): void {
+    this.isClosed = true;
     void this.environment.close();
   }
 
@@ -388,25 +335,41 @@ class MappedNames implements NameIndex {
     };
   }
 
-  private text(name: number): string {
+  text(name: number): string {
+    this.requireOpen();
     const start = name === 0 ? 0 : (this.rows[(name - 1) * NAME_WORDS + 3] as number);
     return textOf(this.nameTexts, start, this.rows[name * NAME_WORDS + 3] as number);
   }
 
-  private entity(entity: number): EntityFacts {
+  listType(entity: number): NameListType {
+    return NAME_LIST_TYPES[this.listTypeAt(entity)] as NameListType;
+  }
+
+  /** Returns the position of the list type of an entity in `NAME_LIST_TYPES`. */
+  private listTypeAt(entity: number): number {
+    const known = this.listTypes[entity] as number;
+    if (known > 0) return known - 1;
+    const start = entity === 0 ? 0 : (this.entityEnds[entity - 1] as number);
+    // Within a string of the JSON, the quotes of these letters would be escaped.
+    const at = this.entityTexts.indexOf(LIST_TYPE, start, 'latin1') + LIST_TYPE.length;
+    const first = this.entityTexts[at] as number;
+    const type = NAME_LIST_TYPES.findIndex((each) => each.charCodeAt(0) === first);
+    this.listTypes[entity] = type + 1;
+    return type;
+  }
+
+  /** The memory of a closed index is no longer mapped: reading it would end the process. */
+  private requireOpen(): void {
+    if (this.isClosed) throw new AssayError('NOT_READY', 'The index of names of this match is closed.');
+  }
+
+  entity(entity: number): EntityFacts {
+    this.requireOpen();
     const start = entity === 0 ? 0 : (this.entityEnds[entity - 1] as number);
     const json = textOf(this.entityTexts, start, this.entityEnds[entity] as number);
     return JSON.parse(json) as EntityFacts;
   }
 }
-
-const identifierReason = ({ kind, value }: PartyIdentifier): MatchReason => ({
-  kind: 'identifier',
-  asked: value,
-  listed: value,
-  similarity: 1,
-  message: `The ${identifierLabel(kind)} ${value} is that of the listed party.`,
-});
 
 /** Maximum number of decoded words in the cache; each costs about 300 bytes. */
 const PARTS_KEPT = 100_000;
