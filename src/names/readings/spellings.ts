@@ -143,6 +143,8 @@ function joined(starts: readonly string[], ends: readonly string[]): string[] {
   return all;
 }
 
+/** Maximum number of patterns whose tries are kept. A word of kana is one pattern of its own, so there is no end of them: 500 bytes each, 10 MB. */
+const PATTERNS_KEPT = 20_000;
 const items = new Map<string, readonly number[]>();
 
 /** Returns the roots of the tries of a pattern, one for each of its items. */
@@ -150,6 +152,7 @@ function triesOf(pattern: string): readonly number[] {
   let known = items.get(pattern);
   if (known === undefined) {
     known = new Reader(pattern).items().map(trieOf);
+    if (items.size >= PATTERNS_KEPT) items.clear();
     items.set(pattern, known);
   }
   return known;
