@@ -57,7 +57,12 @@ export interface FileLease {
   release(): void;
 }
 
-const content = (pid: number): string => `${pid} ${processStart(pid) ?? '-'}`;
+let ownContent = '';
+/** Returns the text of the leases of this process, which does not change. */
+function content(): string {
+  if (ownContent === '') ownContent = `${process.pid} ${processStart(process.pid) ?? '-'}`;
+  return ownContent;
+}
 
 /**
  * Creates a lease at `path`; the last part of the path must be unique to the holder. On a full disk the lease stays empty if its file name
@@ -68,7 +73,7 @@ const content = (pid: number): string => `${pid} ${processStart(pid) ?? '-'}`;
 export function takeLease(path: string): FileLease {
   const file = openSync(path, 'wx');
   try {
-    writeSync(file, content(process.pid));
+    writeSync(file, content());
   } catch (error) {
     if (!isStorageFull(error) || emptyLease(path) !== `${process.pid} -`) {
       closeSync(file);

@@ -116,8 +116,12 @@ function holderOf(text: string): LockHolder | null {
   }
 }
 
+let own: LockHolder | null = null;
 /** Returns the calling process. */
-export const thisProcess = (): LockHolder => ({ pid: process.pid, started: startOf(process.pid) });
+export function thisProcess(): LockHolder {
+  own ??= { pid: process.pid, started: startOf(process.pid) };
+  return own;
+}
 
 /** Returns whether a process still runs. */
 export function isHolderAlive(holder: LockHolder): boolean {
