@@ -83,13 +83,14 @@ async function build() {
     if (name !== 'dashboard') rmSync(join(dist, name), { recursive: true, force: true });
   await run(process.execPath, [tool('typescript/bin/tsc'), '-p', 'tsconfig.json']);
   await run(process.execPath, ['dist/scripts/kernels/main.js']);
-  await run(process.execPath, ['dist/scripts/guide/main.js']);
+  await run(process.execPath, ['dist/scripts/guide/main.js', '--quick']);
   mkdirSync(join(root, 'dist'), { recursive: true });
   writeFileSync(mark, '');
 }
 
 async function runTests(args) {
-  await install();
+  // Each of them waits for the registry half of the time.
+  await Promise.all([install(), run(process.execPath, ['scripts/dashboard.mjs', '--packages'])]);
   // The dashboard needs nothing of the other build, and each of them uses one core.
   await Promise.all([build(), run(process.execPath, ['scripts/dashboard.mjs'])]);
   const environment = { ...process.env, ASSAY_TEST_PREBUILT: '1' };

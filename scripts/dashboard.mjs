@@ -2,7 +2,9 @@
  * Installs the packages of `dashboard/` and builds it into `dist/dashboard`, each only if something changed. Plain JavaScript, because it
  * runs before anything is built. `npm start`, `npm test` and `npm run build` call it.
  *
- * Usage: node scripts/dashboard.mjs
+ * Usage: node scripts/dashboard.mjs [--packages]
+ *
+ * `--packages` only installs.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -49,6 +51,15 @@ function run(command, args, options = {}) {
   return spawnSync(command, args, { cwd: folder, stdio: 'inherit', ...options }).status === 0;
 }
 
+/** Installs the locked packages of the dashboard, if they are not installed already. Returns false if that failed. */
+function installPackages(note) {
+  if (isInstalled(folder)) return true;
+  note('installing packages of the dashboard');
+  // No package needs its install script, and the build itself is a development package.
+  const args = ['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  return run('npm', args, { shell: process.platform === 'win32' });
+}
+
 /**
  * Builds the dashboard if it is not built, or its sources changed since.
  *
@@ -57,17 +68,15 @@ function run(command, args, options = {}) {
  * @returns false if that failed; the server then works without a dashboard
  */
 export function buildDashboard(note = () => {}, needsPackages = false) {
-  if (isBuilt() && (!needsPackages || isInstalled(folder))) return true;
-  if (!isInstalled(folder)) {
-    note('installing packages of the dashboard');
-    // No package needs its install script, and the build itself is a development package.
-    const args = ['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
-    if (!run('npm', args, { shell: process.platform === 'win32' })) return false;
-    if (isBuilt()) return true;
-  }
+  if (isBuilt() && !needsPackages) return true;
+  if (!installPackages(note)) return false;
+  if (isBuilt()) return true;
   note('building the dashboard');
   return run(process.execPath, ['build.mjs']);
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url) && !buildDashboard(undefined, true))
-  process.exitCode = 1;
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const isDone =
+    process.argv[2] === '--packages' ? installPackages(() => {}) : buildDashboard(undefined, true);
+  if (!isDone) process.exitCode = 1;
+}

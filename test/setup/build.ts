@@ -13,7 +13,7 @@ function buildAll(): void {
   for (const step of [
     ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'],
     ['dist/scripts/kernels/main.js'],
-    ['dist/scripts/guide/main.js'],
+    ['dist/scripts/guide/main.js', '--quick'],
     ['scripts/dashboard.mjs'],
   ]) {
     const built = spawnSync(process.execPath, step, { cwd: root, encoding: 'utf8' });
