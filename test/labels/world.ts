@@ -1,5 +1,5 @@
 /** A store of labels in a folder of its own, with a clock that only the test moves. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/base/clock.ts';
@@ -31,13 +31,19 @@ export interface World {
   end(): void;
 }
 
-export function makeWorld(): World {
+/**
+ * Makes a world.
+ *
+ * @param from - a world whose imported labels the new one starts with
+ */
+export function makeWorld(from?: World): World {
   const folder = mkdtempSync(join(tmpdir(), 'assay-labels-'));
   const files = join(folder, 'files');
   mkdirSync(files);
   const opened: SnapshotSet[] = [];
   const clock: Clock = { now: () => world.now, monotonic: () => world.now };
   const dataDir = join(folder, 'store');
+  if (from !== undefined) cpSync(join(from.folder, 'store'), dataDir, { recursive: true });
   const deps: ImportDeps = {
     store: openLabelStore({ dataDir, lockWaitMs: 0 }),
     rules: loadRulebook(),
