@@ -7,10 +7,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { writePowerLawCsv } from '../../scripts/power-law-graph.ts';
-import { projectRoot } from '../../src/base/paths.ts';
 import { newEmptyWorld, type World } from '../e2e/program.ts';
-
-const PROGRAM = join(projectRoot, 'dist', 'src', 'main.js');
+import { PROGRAM, SHIPPED_PROGRAM } from '../setup/program-path.ts';
 
 let world: World;
 let store: string;
@@ -31,8 +29,8 @@ interface Ended {
   readonly err: string;
 }
 
-function start(args: readonly string[], environment: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
+function start(args: readonly string[], environment: Record<string, string> = {}, program = PROGRAM) {
+  const child = spawn(process.execPath, [program, ...args], {
     env: { PATH: process.env.PATH, ASSAY_DATA_DIR: store, ASSAY_SYNC: 'off', ...environment },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -112,7 +110,8 @@ describe('a signal while the program is being loaded', () => {
     ['SIGTERM', 'lists'],
     ['SIGINT', 'lists'],
   ] as const)('%s ends assay %s with one sentence', async (signal, command) => {
-    const { ended } = start([command], { NODE_OPTIONS: `--import ${sending(signal)}` });
+    const options = { NODE_OPTIONS: `--import ${sending(signal)}` };
+    const { ended } = start([command], options, SHIPPED_PROGRAM);
     expect(await ended).toEqual({
       code: 130,
       signal: null,
