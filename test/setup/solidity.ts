@@ -1,5 +1,6 @@
 /** Compiles the contracts of examples/solidity with solc, as their README says, and calls them on a real node. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { getCreateAddress, Interface, type InterfaceAbi, type Result } from 'ethers';
@@ -7,6 +8,8 @@ import { projectRoot } from '../../src/base/paths.ts';
 import { ACCOUNTS, type Anvil } from './anvil.ts';
 
 const FOLDER = join(projectRoot, 'examples', 'solidity');
+/** Outputs of the compiler by the hash of their input: a first compilation takes 4 s of processor time, and ten files compile the same. */
+const CACHE = join(projectRoot, 'node_modules', '.cache', 'solidity');
 
 export interface Compiled {
   readonly abi: Interface;
@@ -26,6 +29,24 @@ interface SolcOutput {
   >;
 }
 
+/** Returns the output of the compiler for its standard JSON input. Throws its errors and warnings. */
+function compiledOutput(input: string): SolcOutput {
+  const require = createRequire(import.meta.url);
+  const { version } = require('solc/package.json') as { version: string };
+  const kept = join(CACHE, `${createHash('sha256').update(`${version} ${input}`).digest('hex')}.json`);
+  if (existsSync(kept)) return JSON.parse(readFileSync(kept, 'utf8')) as SolcOutput;
+  // Loaded here, because it is 9 MB of WebAssembly.
+  const text = (require('solc') as { compile(input: string): string }).compile(input);
+  const output = JSON.parse(text) as SolcOutput;
+  if (output.errors !== undefined && output.errors.length > 0)
+    throw new Error(output.errors.map((error) => error.formattedMessage).join('\n'));
+  mkdirSync(CACHE, { recursive: true });
+  // Other workers may do the same.
+  writeFileSync(`${kept}.${process.pid}`, text);
+  renameSync(`${kept}.${process.pid}`, kept);
+  return output;
+}
+
 /**
  * Compiles all contracts of the example, and further sources of a test. A warning is an error.
  *
@@ -33,25 +54,21 @@ interface SolcOutput {
  */
 export function compile(more: Readonly<Record<string, string>> = {}): Readonly<Record<string, Compiled>> {
   const sources: Record<string, { content: string }> = {};
-  for (const name of readdirSync(FOLDER).filter((each) => each.endsWith('.sol')))
+  for (const name of readdirSync(FOLDER)
+    .filter((each) => each.endsWith('.sol'))
+    .sort())
     sources[name] = { content: readFileSync(join(FOLDER, name), 'utf8') };
   for (const [name, content] of Object.entries(more)) sources[name] = { content };
-  // Loaded here, because it is 9 MB of WebAssembly.
-  const solc = createRequire(import.meta.url)('solc') as { compile(input: string): string };
-  const output = JSON.parse(
-    solc.compile(
-      JSON.stringify({
-        language: 'Solidity',
-        sources,
-        settings: {
-          optimizer: { enabled: true, runs: 200 },
-          outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object'] } },
-        },
-      }),
-    ),
-  ) as SolcOutput;
-  if (output.errors !== undefined && output.errors.length > 0)
-    throw new Error(output.errors.map((error) => error.formattedMessage).join('\n'));
+  const output = compiledOutput(
+    JSON.stringify({
+      language: 'Solidity',
+      sources,
+      settings: {
+        optimizer: { enabled: true, runs: 200 },
+        outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object'] } },
+      },
+    }),
+  );
   const compiled: Record<string, Compiled> = {};
   for (const contracts of Object.values(output.contracts))
     for (const [name, { abi, evm }] of Object.entries(contracts))
