@@ -28,7 +28,7 @@ const WHOLE_PROGRAM: Readonly<Record<string, readonly string[]>> = {
   risk: ['test/scenarios/scenarios.test.ts'],
   accounts: ['test/e2e/second-server.test.ts', 'test/e2e/password.test.ts', 'test/e2e/person.test.ts'],
   labels: ['test/e2e/first-start.test.ts', 'test/e2e/designated-owners.test.ts'],
-  graph: ['test/e2e/graph.test.ts', 'test/e2e/taint.test.ts'],
+  graph: ['test/e2e/real-data.test.ts', 'test/e2e/taint.test.ts'],
   monitoring: ['test/e2e/monitoring.test.ts'],
   http: ['test/e2e/first-start.test.ts'],
   names: ['test/e2e/names.test.ts'],

@@ -1,6 +1,11 @@
-/** The publishers' real files, from the command line to the answers over HTTP: the example that the README shows. */
+/**
+ * Real files, from the command line to the answers over HTTP: the labels of publishers (the example that the README shows), and the graph from
+ * two blocks of Ethereum and one of Bitcoin.
+ */
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
+import { describeWithSharedData, hasSharedData, sharedData } from '../setup/shared-data.ts';
 import { ask, newWorld, type RunningServer, type World } from './program.ts';
 
 /** Lazarus Group, on the SDN list; the Tornado Cash router, removed from it on 2025-03-21. */
@@ -19,25 +24,63 @@ interface Counts {
   };
 }
 
+/** A swap router: it trades with many addresses, which got their priced money from pools two hops away. */
+const ROUTER = '0xef1c6e67703c7bd7107eed8303fbe6ec2554bf6b';
+/** Labelled as blacklisted by one publisher. */
+const BLACKLISTED = '0x881d40237659c251811cec9c364ef91dc08d300c';
+/** In block 300025 of Bitcoin: placed bets, and was paid by the same house. */
+const GAMBLER = '18bW2s7nDP2VBper8WaJ25KdQXepZgF4df';
+/** Paid LuckyB.it in many outputs of the same block. */
+const PAYS_A_HOUSE = '1LuckyR1fFHEsXYyx5QK4UFzv3PEAepPMK';
+const PAID_A_PONZI = '125g98Po2KgbaC28k8qb358uHv81nk8xMh';
+const PONZI = '1FyedPPk923wRfmVphV1CLt3bVLGxHZXpK';
+
+interface Edge {
+  readonly from: string;
+  readonly to: string;
+  readonly asset: string;
+  readonly value: string;
+}
+
+/** The labels of GraphSense and of exchanges, which both worlds begin with: imported once, and copied. */
+let imported: World;
+beforeAll(async () => {
+  imported = newWorld();
+  if (!hasSharedData) return;
+  for (const args of [
+    ['graphsense', sharedData('graphsense', 'graphsense-tagpacks.tar.gz')],
+    ['exchanges', sharedData('exchanges', 'defillama_cex_owners_2025-06-30.csv')],
+  ])
+    expect((await imported.run(['import', ...args])).err).toBe('');
+}, 300_000);
+afterAll(() => imported.end());
+
+function worldWithLabels(): World {
+  const world = newWorld();
+  cpSync(join(imported.folder, 'store'), join(world.folder, 'store'), {
+    recursive: true,
+    preserveTimestamps: true,
+  });
+  return world;
+}
+
 describeWithSharedData('the real files of OFAC, GraphSense, exchanges, scams and two blocks', () => {
   let world: World;
   let server: RunningServer;
   let key = '';
 
-  const imported = async (...args: string[]): Promise<void> => {
+  const importFile = async (...args: string[]): Promise<void> => {
     const outcome = await world.run(['import', ...args]);
     expect(outcome.err).toBe('');
   };
 
   beforeAll(async () => {
-    world = newWorld();
-    await imported('ofac', sharedData('ofac', 'sdn_advanced_2025-03-04.xml.gz'));
-    await imported('ofac', sharedData('ofac', 'sdn_advanced_2025-03-21.xml.gz'));
-    await imported('ofac', sharedData('ofac', 'consolidated_2022-02-24.xml'));
-    await imported('graphsense', sharedData('graphsense', 'graphsense-tagpacks.tar.gz'));
-    await imported('exchanges', sharedData('exchanges', 'defillama_cex_owners_2025-06-30.csv'));
-    await imported('pools', sharedData('exchanges', 'mining_pools_2026-02.json'));
-    await imported(
+    world = worldWithLabels();
+    await importFile('ofac', sharedData('ofac', 'sdn_advanced_2025-03-04.xml.gz'));
+    await importFile('ofac', sharedData('ofac', 'sdn_advanced_2025-03-21.xml.gz'));
+    await importFile('ofac', sharedData('ofac', 'consolidated_2022-02-24.xml'));
+    await importFile('pools', sharedData('exchanges', 'mining_pools_2026-02.json'));
+    await importFile(
       'scams',
       sharedData('scams', 'phishing_scams.csv'),
       sharedData('scams', 'malicious_smart_contracts.csv'),
@@ -168,5 +211,199 @@ describeWithSharedData('the real files of OFAC, GraphSense, exchanges, scams and
         },
       ],
     });
+  });
+});
+
+describeWithSharedData('screening, KYT and trace over real blocks', () => {
+  let world: World;
+  let server: RunningServer;
+  let key = '';
+  /** A key may make five traces a minute, so a second key shares them. */
+  let secondKey = '';
+
+  const done = async (...args: string[]): Promise<string> => {
+    const outcome = await world.run(args);
+    expect(outcome.code, `${args.join(' ')}: ${outcome.err}`).toBe(0);
+    return outcome.out;
+  };
+
+  beforeAll(async () => {
+    world = worldWithLabels();
+    const labels = async (): Promise<void> => {
+      await done('import', 'scams', sharedData('scams', 'phishing_scams.csv'));
+      await done('index', 'build');
+    };
+    const transfers = async (): Promise<void> => {
+      const blocks = ['blocks', 'transactions', 'token_transfers'].map((name) =>
+        sharedData('transactions', 'ethereum', `expected_${name}.json`),
+      );
+      await done('ingest', 'ethereum-etl', ...blocks, '--chain', 'ETH');
+      const block = sharedData('transactions', 'bitcoin', 'block300025_inputs_outputs.csv');
+      // The payment to the Ponzi scheme was 45,981 satoshi, about 21 US cents: with a price it would be dust.
+      await done('ingest', 'bitcoin-resolved', block, '--chain', 'BTC', '--no-prices');
+    };
+    await Promise.all([labels(), transfers()]);
+    await done('cluster', 'BTC');
+    await done('index', 'build');
+    server = await world.serve();
+    key = server.firstKey;
+    await done('credits', 'grant', 'local', '1000');
+    const made = await done('keys', 'create', '--name', 'second');
+    secondKey = /assay_live_\w+/.exec(made)?.[0] ?? '';
+  }, 300_000);
+  afterAll(() => world.end());
+
+  let requests = 0;
+  const post = async (path: string, body: object): Promise<Record<string, unknown>> => {
+    const answer = await ask(server, requests++ % 2 === 0 ? key : secondKey, `/api/v1${path}`, body);
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+    return answer.body.data as unknown as Record<string, unknown>;
+  };
+  const sum = (shares: unknown): number =>
+    Math.round(100 * Object.values(shares as object).reduce((total: number, one: number) => total + one, 0)) /
+    100;
+
+  it('accepts the same options on the command line', async () => {
+    const screened = async (...options: string[]): Promise<Record<string, unknown>> => {
+      const { out, err } = await world.run(['screen', 'BTC', GAMBLER, ...options, '--json']);
+      expect(err).toBe('');
+      return JSON.parse(out) as Record<string, unknown>;
+    };
+    const overHttp = await post('/screening', { address: GAMBLER, chain: 'BTC', taint: 'all', maxHops: 1 });
+    const typed = await screened('--taint', 'all', '--max-hops', '1');
+    expect(typed.taint).toEqual(overHttp.taint);
+    expect(typed.exposures).toEqual(overHttp.exposures);
+    expect((await screened()).taint).not.toEqual(overHttp.taint);
+  });
+
+  it('follows the priced value of a router to pools two hops away', async () => {
+    const answer = await post('/screening', { address: ROUTER, chain: 'ETH' });
+    const exposures = answer.exposures as { type: string; category: string; hops: number }[];
+    const indirect = exposures.filter(({ type }) => type === 'INDIRECT');
+    expect(new Set(indirect.map(({ category }) => category))).toEqual(new Set(['DEX', 'LENDING']));
+    expect(new Set(indirect.map(({ hops }) => hops))).toEqual(new Set([2]));
+    expect(sum(answer.exposureSending)).toBe(100);
+    expect(sum(answer.exposureReceiving)).toBe(100);
+    const near = await post('/screening', { address: ROUTER, chain: 'ETH', maxHops: 1 });
+    expect((near.exposures as { type: string }[]).some(({ type }) => type === 'INDIRECT')).toBe(false);
+  });
+
+  it('traces a payment to the receiving exchange, and stops there', async () => {
+    const trace = await post('/trace', {
+      address: PAID_AN_EXCHANGE,
+      chain: 'ETH',
+      direction: 'out',
+      hops: 3,
+    });
+    expect(trace.nodes).toContainEqual(
+      expect.objectContaining({ label: 'Fixed Float', category: 'EXCHANGE', depth: 1 }),
+    );
+    expect(trace.edges).toContainEqual(
+      expect.objectContaining({ from: PAID_AN_EXCHANGE, value: '3506.3696', decimals: 6, txCount: 1 }),
+    );
+    expect(trace.stoppedAt).toContainEqual(expect.objectContaining({ reason: 'SERVICE' }));
+    // Other payers of the exchange are not part of the trace.
+    for (const { from } of trace.edges as Edge[]) expect(from).toBe(PAID_AN_EXCHANGE);
+  });
+
+  it('finds the path from one side of a swap to the other', async () => {
+    const out = await post('/trace', { address: ROUTER, chain: 'ETH', direction: 'out', hops: 2 });
+    const far = (out.nodes as { address: string; depth: number }[]).find(({ depth }) => depth === 2);
+    expect(far).toBeDefined();
+    const path = await post('/trace', {
+      address: ROUTER,
+      chain: 'ETH',
+      direction: 'out',
+      targetAddress: far?.address,
+      maxDepth: 7,
+    });
+    expect(path).toMatchObject({ found: true, target: far?.address });
+    const [shortest] = path.paths as { hops: number; addresses: string[] }[];
+    expect(shortest).toMatchObject({ hops: 2 });
+    expect(shortest?.addresses.at(-1)).toBe(far?.address);
+  });
+
+  it('checks a transfer to an exchange, and one to a blacklisted address', async () => {
+    const trace = await post('/trace', { address: PAID_AN_EXCHANGE, chain: 'ETH', direction: 'out' });
+    const to = (trace.nodes as { address: string; label: string | null }[]).find(
+      ({ label }) => label === 'Fixed Float',
+    )?.address;
+    const good = await post('/kyt', { chain: 'ETH', from: PAID_AN_EXCHANGE, to });
+    // No sanctions list is loaded in this world, so the decision is never ALLOW.
+    expect(good).toMatchObject({
+      decision: 'REVIEW',
+      riskLevel: 'LOW',
+      flags: [],
+      link: { sent: { txCount: 1 }, returned: null },
+      reasons: [{ code: 'STALE_OR_MISSING_DATA' }],
+    });
+    const bad = await post('/kyt', { chain: 'ETH', address: BLACKLISTED });
+    // A published list accuses the router of a wallet, which a label with more confidence names: the accusation stays a flag.
+    expect(bad).toMatchObject({ address: { entity: { name: 'MetaMask', category: 'DEX' } } });
+    expect(bad.flags).toContainEqual(
+      expect.objectContaining({ code: 'ILLICIT_ACTOR_OWNER', party: 'address' }),
+    );
+    expect(['REVIEW', 'BLOCK']).toContain(bad.decision);
+  });
+
+  it('screens a Bitcoin address by outputs, under all five rules, and names its cluster', async () => {
+    const answer = await post('/screening', { address: GAMBLER, chain: 'BTC', taint: 'all' });
+    expect(answer).toMatchObject({
+      taint: {
+        basis: 'OUTPUTS',
+        methods: ['poison', 'haircut', 'fifo', 'lifo', 'tiho'].map((method) => ({ method })),
+      },
+      clusterAnalysis: { size: 2, heuristics: expect.arrayContaining([expect.any(String)]) },
+    });
+    const { clusterAnalysis } = answer as { clusterAnalysis: { members: string[]; confidence: number } };
+    expect(clusterAnalysis.members).toContain(GAMBLER);
+    expect(clusterAnalysis.confidence).toBeLessThan(1);
+    for (const { received } of (answer.taint as { methods: { received: Record<string, number> }[] }).methods)
+      expect(received.GAMBLING).toBeGreaterThan(0);
+    expect(sum(answer.exposureReceiving)).toBe(100);
+  });
+
+  it('computes the shares of a block without prices by amount, not by the number of transfers', async () => {
+    const answer = await post('/screening', { address: PAYS_A_HOUSE, chain: 'BTC' });
+    // Recomputed from the satoshi values of the block: 57.83. By number of transfers it would be 40.
+    expect(answer.exposures).toContainEqual(
+      expect.objectContaining({
+        entity: expect.objectContaining({ name: 'LuckyB.it' }),
+        category: 'GAMBLING',
+        direction: 'out',
+        type: 'DIRECT',
+        percentage: 57.83,
+        asset: 'BTC',
+        priceStatus: 'NONE',
+        valueUsd: null,
+      }),
+    );
+  });
+
+  it('shows a payment to a Ponzi scheme on Bitcoin, and its path', async () => {
+    const answer = await post('/screening', { address: PAID_A_PONZI, chain: 'BTC' });
+    expect(answer).toMatchObject({ exposureSending: { PONZI: 100 }, riskLevel: 'MEDIUM' });
+    expect(answer.flaggedTransactions).toContainEqual(
+      expect.objectContaining({ counterparty: PONZI, category: 'PONZI', direction: 'out' }),
+    );
+    const path = await post('/trace', {
+      address: PAID_A_PONZI,
+      chain: 'BTC',
+      targetAddress: PONZI,
+      direction: 'out',
+    });
+    expect(path).toMatchObject({ found: true, paths: [{ hops: 1 }] });
+  });
+
+  it('prints the same trace on the command line', async () => {
+    const printed = JSON.parse(
+      await done('trace', 'ETH', PAID_AN_EXCHANGE, '--direction', 'out', '--json'),
+    ) as Record<string, unknown>;
+    const answered = await post('/trace', { address: PAID_AN_EXCHANGE, chain: 'ETH', direction: 'out' });
+    expect({ ...printed, tracedAt: '' }).toEqual({ ...answered, tracedAt: '' });
+    expect(await done('kyt', 'ETH', BLACKLISTED)).toMatch(/^(REVIEW|BLOCK): /);
+    expect(await done('trace', 'ETH', PAID_AN_EXCHANGE, '--direction', 'out')).toContain(
+      'Fixed Float (EXCHANGE)',
+    );
   });
 });
