@@ -383,6 +383,54 @@ overLiveStates((makeState) => {
       expect(world.all().every(({ status }) => status === 'DELIVERED')).toBe(true);
     });
 
+    it('keeps the order of a long queue without reading its start for each attempt', async () => {
+      const world = await openIn();
+      const hook = await listen(OK);
+      const count = 2 * DELIVERY_LIMITS.deliveryScanMax + 10;
+      const wallets = Array.from({ length: 5 }, () => world.wallet({ customWebhookUrl: hook.url }));
+      const alert = await world.raise(wallets[0] as MonitoredWallet);
+      await world.root.transaction(() => {
+        for (let n = 1; n < count; n++)
+          world.outbox.enqueue(
+            'alert.created',
+            { ...alert, sequence: n + 1 },
+            wallets[n % 5] as MonitoredWallet,
+          );
+      });
+      const { due } = world.outbox;
+      let reads = 0;
+      world.outbox.due = (...call) => {
+        reads++;
+        return due.apply(world.outbox, call);
+      };
+      await world.dispatcher.runDue();
+      const sequences = hook.received.map(({ body }) => JSON.parse(body).data.alert.sequence as number);
+      for (let wallet = 0; wallet < 5; wallet++)
+        expect(sequences.filter((sequence) => (sequence - 1) % 5 === wallet)).toEqual(
+          Array.from({ length: Math.ceil((count - wallet) / 5) }, (_, i) => 5 * i + wallet + 1),
+        );
+      expect(sequences).toHaveLength(count);
+      expect(reads).toBeLessThan(20);
+    });
+
+    it('sends a delivery once that was cancelled and sent again while an earlier one was attempted', async () => {
+      const world = await openIn();
+      const hook = await listen(OK);
+      const wallet = world.wallet({ customWebhookUrl: hook.url });
+      await world.raise(wallet);
+      const second = await world.raise(wallet);
+      const sent = world.dispatcher.runDue();
+      const id = world.all().find(({ alertId }) => alertId === second.id)?.id ?? '';
+      await world.root.transaction(() => world.outbox.cancelWallet(wallet.id));
+      world.clock.advance(1);
+      await world.outbox.replay('a', id);
+      await sent;
+      await world.dispatcher.runDue();
+      expect(hook.received.filter(({ headers }) => headers['webhook-id'] === id)).toHaveLength(1);
+      expect(world.outbox.delivery('a', id)?.status).toBe('DELIVERED');
+      expect(world.outbox.waitingCount()).toBe(0);
+    });
+
     it('is not delayed by a receiver that never responds', async () => {
       const world = await openIn();
       const dead = await listen(() => null);

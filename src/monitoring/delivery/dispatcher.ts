@@ -10,6 +10,7 @@ import { sleep } from '../../base/retry.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../../state/leases.ts';
 import { isStorageFull } from '../../state/storage.ts';
 import type { ChannelKind, Delivery } from '../records.ts';
+import { DueBuffer } from './due-buffer.ts';
 import { DELIVERY_LIMITS } from './limits.ts';
 import type { LmdbOutbox } from './outbox-lmdb.ts';
 import { channelOf, type ReceiverQueue, type Waiting } from './receiver-queues.ts';
@@ -46,6 +47,7 @@ const UNWRITTEN_PAUSE_MS = 1_000;
 const SWEEP_MS = 5_000;
 
 interface QueueState {
+  readonly due: DueBuffer;
   /** Ids of the attempts in progress. */
   readonly inFlight: Set<string>;
   /** Wallets with a first attempt in progress. */
@@ -57,6 +59,14 @@ interface QueueState {
   /** Time of the next check; null while no delivery waits. */
   nextCheckMs: number | null;
 }
+
+/** Returns true for the first attempt of a wallet's delivery, which keeps the order of its alerts. */
+const isOrdered = (waiting: Waiting): waiting is Waiting & { readonly walletId: string } =>
+  waiting.isFirst && waiting.walletId !== null;
+
+/** Returns true if an attempt must wait, because an earlier one of its wallet is in progress. */
+const isAfterOther = (waiting: Waiting, { wallets }: QueueState): boolean =>
+  isOrdered(waiting) && wallets.has(waiting.walletId);
 
 /** Creates the dispatcher. It does not send before `start` or `runDue`. */
 export function createDispatcher(deps: DispatcherDeps): Dispatcher {
@@ -104,9 +114,12 @@ class OutboxDispatcher implements Dispatcher {
     const nextCheckMs = this.#clock.now();
     for (const queue of changed) {
       const state = this.#queues.get(queue);
-      if (state) state.nextCheckMs = nextCheckMs;
-      else
+      if (state) {
+        state.due.outdate();
+        state.nextCheckMs = nextCheckMs;
+      } else
         this.#queues.set(queue, {
+          due: new DueBuffer(),
           inFlight: new Set(),
           wallets: new Set(),
           isFailing: false,
@@ -160,6 +173,7 @@ class OutboxDispatcher implements Dispatcher {
       state.isFailing = outcome.kind !== 'DELIVERED';
       const attempt = { atMs: startedMs, durationMs: Math.round(this.#clock.monotonic() - started) };
       await this.#whenWritten(() => this.#outbox.settle(waiting, attempt, outcome, fence));
+      if (outcome.kind === 'RETRY') state.due.outdate();
       state.isBroken = false;
     } catch (error) {
       // The delivery stays queued unchanged and is retried at the next check.
@@ -167,10 +181,11 @@ class OutboxDispatcher implements Dispatcher {
         this.#log.error({ delivery: waiting.id, error: messageOf(error) }, 'delivery attempt failed');
       state.isBroken = true;
       state.isFailing = true;
+      state.due.outdate();
       await sleep(TICK_MS);
     } finally {
       state.inFlight.delete(waiting.id);
-      if (waiting.isFirst && waiting.walletId !== null) state.wallets.delete(waiting.walletId);
+      if (isOrdered(waiting)) state.wallets.delete(waiting.walletId);
       state.nextCheckMs = this.#clock.now();
     }
   }
@@ -185,31 +200,40 @@ class OutboxDispatcher implements Dispatcher {
       state.nextCheckMs = null;
       return;
     }
-    const { waiting, nextDueMs } = this.#outbox.due(queue, this.#clock.now());
-    state.nextCheckMs = nextDueMs;
-    for (const one of waiting) {
-      if (state.inFlight.size >= most || this.#running.size >= DELIVERY_LIMITS.deliveriesInFlightMax) return;
-      if (isMail && this.#emails >= DELIVERY_LIMITS.alertEmailsInFlightMax) {
-        state.nextCheckMs = one.dueMs;
+    const now = this.#clock.now();
+    while (state.inFlight.size < most) {
+      if (
+        this.#running.size >= DELIVERY_LIMITS.deliveriesInFlightMax ||
+        (isMail && this.#emails >= DELIVERY_LIMITS.alertEmailsInFlightMax)
+      ) {
+        state.nextCheckMs = now;
         return;
       }
-      if (state.inFlight.has(one.id)) continue;
-      if (one.isFirst && one.walletId !== null) {
-        if (state.wallets.has(one.walletId)) continue;
-        state.wallets.add(one.walletId);
-      }
-      state.inFlight.add(one.id);
-      const wasFailing = state.isFailing;
-      if (wasFailing) this.#failing++;
-      if (isMail) this.#emails++;
-      const work = this.#deliver(one, state).finally(() => {
-        this.#running.delete(work);
-        if (wasFailing) this.#failing--;
-        if (isMail) this.#emails--;
-        if (this.#mayBegin()) this.#fill(queue, state);
-      });
-      this.#running.add(work);
+      if (state.due.needsRefill(now)) state.due.refill(this.#outbox.due(queue, now), state.inFlight);
+      state.nextCheckMs = state.due.nextDueMs;
+      const next = state.due.take((one) => !isAfterOther(one, state));
+      if (next === null) return;
+      this.#begin(next, queue, state);
     }
+  }
+
+  /** Starts an attempt, and further ones to its receiver when it ends. */
+  #begin(waiting: Waiting, queue: ReceiverQueue, state: QueueState): void {
+    const isMail = channelOf(queue) === 'email';
+    const wasFailing = state.isFailing;
+    if (isOrdered(waiting)) state.wallets.add(waiting.walletId);
+    state.inFlight.add(waiting.id);
+    if (wasFailing) this.#failing++;
+    if (isMail) this.#emails++;
+    const work = this.#deliver(waiting, state).finally(() => {
+      this.#running.delete(work);
+      if (wasFailing) this.#failing--;
+      if (isMail) this.#emails--;
+      if (this.#mayBegin()) this.#fill(queue, state);
+      // Only receivers with attempts have a buffer, so that those that wait for their next attempt need no memory.
+      if (state.inFlight.size === 0) state.due.clear();
+    });
+    this.#running.add(work);
   }
 
   /** Starts attempts to every receiver with a due check. */
@@ -269,7 +293,8 @@ class OutboxDispatcher implements Dispatcher {
     do {
       this.#listReceivers();
       this.#check();
-      await Promise.all(this.#running);
+      // An attempt that ends starts the next one of its receiver.
+      while (this.#running.size > 0) await Promise.all(this.#running);
     } while (
       !this.#stopped.signal.aborted &&
       [...this.#outbox.queues()].some(

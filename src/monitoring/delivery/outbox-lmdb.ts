@@ -83,7 +83,7 @@ export interface LmdbOutbox extends Outbox {
     queue: ReceiverQueue,
     nowMs: number,
   ): { readonly waiting: readonly Waiting[]; readonly nextDueMs: number | null };
-  /** Returns the stored delivery; null if it was cancelled meanwhile. */
+  /** Returns the stored delivery; null if it does not wait in this place any more: it was cancelled, or sent again, meanwhile. */
   load(waiting: Waiting): Delivery | null;
   /** Stores the outcome of an attempt and schedules the next one, if any. Durable when it resolves. */
   settle(
@@ -353,9 +353,9 @@ class StoredOutbox implements LmdbOutbox {
     return this.#queues.due(queue, nowMs);
   }
 
-  load({ accountId, id }: Waiting): Delivery | null {
+  load({ accountId, id, dueMs }: Waiting): Delivery | null {
     const delivery = this.#deliveries.get(keyOf(accountId, id));
-    return delivery?.status === 'PENDING' ? delivery : null;
+    return delivery?.status === 'PENDING' && delivery.nextAttemptAtMs === dueMs ? delivery : null;
   }
 
   async settle(
