@@ -62,6 +62,8 @@ export function openChannels(
   const trials: LiveDatabase<string, string> = root.openDB({ name: 'sealTrial', encoding: 'string' });
   const channelContext = (accountId: string): string => `channels:${accountId}`;
   const secretContext = (accountId: string): string => `webhook:${accountId}`;
+  /** Decrypted signing secrets by their context and encrypted text: each webhook needs one. Rotation changes the text. */
+  const opened = new Map<string, string>();
 
   const trial = new KeyTrial(() => encryption);
   /**
@@ -91,7 +93,17 @@ export function openChannels(
     signingSecrets(accountId) {
       const row = secrets.get(accountId);
       if (row === undefined) return [];
-      const open = (sealed: string): string => encryption.decrypt(sealed, secretContext(accountId));
+      const open = (sealed: string): string => {
+        const context = secretContext(accountId);
+        const key = `${context} ${sealed}`;
+        const known = opened.get(key);
+        if (known !== undefined) return known;
+        const secret = encryption.decrypt(sealed, context);
+        if (opened.size >= MONITORING_LIMITS.openedSecretsKept)
+          opened.delete(opened.keys().next().value as string);
+        opened.set(key, secret);
+        return secret;
+      };
       const previous = row.previous !== null && row.previousUntilMs > clock.now() ? [open(row.previous)] : [];
       return [open(row.current), ...previous];
     },

@@ -2,6 +2,8 @@
 export const MONITORING_LIMITS = {
   /** Decisions: after a rotation, the old secret signs together with the new one for this long, so that the receiver can switch. */
   webhookSecretOverlapMs: 24 * 3_600_000,
+  /** Decrypted signing secrets that are kept in memory: 200 KB, and those of more accounts than alerts are sent for at the same time. */
+  openedSecretsKept: 1_024,
   /** Changes stored for one alert: the work of a person on it, not of a script. */
   alertHistoryKept: 200,
   /** Notes of one alert, and their length: a page of 100 alerts stays below 8 MB. A case has room for more. */

@@ -139,6 +139,9 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
           headersMs: DELIVERY_LIMITS.deliveryTimeoutMs,
           stallMs: DELIVERY_LIMITS.deliveryTimeoutMs,
         },
+        // Many receivers share a host such as Slack's. An attempt never waits for a connection of another receiver, which would also use
+        // up its timeout; the dispatcher limits the attempts.
+        connections: DELIVERY_LIMITS.deliveriesInFlightMax,
       }),
     (made) => made.destroy(),
   );

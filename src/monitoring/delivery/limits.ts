@@ -2,6 +2,8 @@
 export const DELIVERY_LIMITS = {
   /** Characters of a receiver's URL: longer than those of every chat service, shorter than the limit of servers. */
   receiverUrlCharsMax: 2_048,
+  /** Receivers whose checked URL is kept: at most 2 MB of the longest URLs, and more than are sent to at the same time. */
+  receiverTargetsKept: 1_024,
   /** Decisions: timeout for the response of a webhook. */
   deliveryTimeoutMs: 15_000,
   /** A receiver that asks for a longer delay than a day (Retry-After) does not want the alert. */

@@ -58,3 +58,41 @@ export function checkReceiverUrl(text: string, field: string, policy: OutboundPo
   }
   return url.href;
 }
+
+/** Where a request to a receiver goes. */
+export interface ReceiverTarget {
+  readonly origin: string;
+  /** With the query. */
+  readonly path: string;
+}
+
+/** Returns the parts of a URL that a request needs. */
+export const requestTarget = ({ origin, pathname, search }: URL): ReceiverTarget => ({
+  origin,
+  path: pathname + search,
+});
+
+/**
+ * Returns a function that checks the stored URL of a receiver before an attempt, because the policy may be stricter than when the URL was
+ * stored. It returns null for a URL that is not allowed. A limited number of results is kept, because parsing and checking take as long as
+ * signing. The addresses of a host are not part of them: they are checked at each connection.
+ */
+export function createReceiverTargets(policy: OutboundPolicy): (url: string) => ReceiverTarget | null {
+  const known = new Map<string, ReceiverTarget | null>();
+  const check = (url: string): ReceiverTarget | null => {
+    try {
+      return requestTarget(new URL(checkReceiverUrl(url, 'target', policy)));
+    } catch (error) {
+      if (error instanceof AssayError) return null;
+      throw error;
+    }
+  };
+  return (url) => {
+    const target = known.get(url);
+    if (target !== undefined) return target;
+    const checked = check(url);
+    if (known.size >= DELIVERY_LIMITS.receiverTargetsKept) known.delete(known.keys().next().value as string);
+    known.set(url, checked);
+    return checked;
+  };
+}

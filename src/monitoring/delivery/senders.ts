@@ -5,13 +5,13 @@
 import { createHmac } from 'node:crypto';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.ts';
-import { AssayError, messageOf } from '../../base/errors.ts';
+import { messageOf } from '../../base/errors.ts';
 import type { Mailer } from '../../base/mail.ts';
 import type { OutboundPolicy } from '../../base/outbound.ts';
 import type { ChannelStore } from '../channels.ts';
 import type { ChannelKind, Delivery } from '../records.ts';
 import { DELIVERY_LIMITS } from './limits.ts';
-import { checkReceiverUrl } from './receiver-url.ts';
+import { createReceiverTargets, type ReceiverTarget, requestTarget } from './receiver-url.ts';
 import { readRetryAfter } from './schedule.ts';
 
 export type Outcome =
@@ -59,8 +59,8 @@ export function signWebhook(
   return secrets
     .map((secret) => {
       const key = Buffer.from(secret.slice(secret.indexOf('_') + 1), 'base64');
-      const content = `${message.id}.${message.timestamp}.${message.body}`;
-      return `v1,${createHmac('sha256', key).update(content).digest('base64')}`;
+      const hmac = createHmac('sha256', key).update(`${message.id}.${message.timestamp}.`);
+      return `v1,${hmac.update(message.body).digest('base64')}`;
     })
     .join(' ');
 }
@@ -87,34 +87,69 @@ interface Answer {
   readonly text: string;
 }
 
-/** Posts JSON without following redirects. Only a limited part of the response is read. */
-async function post(
-  url: string,
+/**
+ * Posts JSON without following redirects. Only a limited part of the response is read, and the whole attempt has one timeout. Below
+ * `agent.request`, because a stream for each response and a signal for each timeout take as long as the request itself.
+ */
+function post(
+  { origin, path }: ReceiverTarget,
   body: string,
   headers: Readonly<Record<string, string>>,
   agent: Dispatcher,
 ): Promise<Answer> {
-  const target = new URL(url);
-  const response = await agent.request({
-    origin: target.origin,
-    path: target.pathname + target.search,
-    method: 'POST',
-    headers: { 'content-type': 'application/json; charset=utf-8', 'user-agent': 'Assay', ...headers },
-    body,
-    signal: AbortSignal.timeout(DELIVERY_LIMITS.deliveryTimeoutMs),
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let size = 0;
+    let head: Pick<Answer, 'status' | 'headers'> = { status: 0, headers: {} };
+    let controller: Dispatcher.DispatchController | null = null;
+    /** The reason to end the request before its response has ended. */
+    let ended: Error | null = null;
+    const end = (reason: Error): void => {
+      ended = reason;
+      controller?.abort(reason);
+    };
+    const timeout = setTimeout(() => {
+      const late = new DOMException('The delivery timed out.', 'TimeoutError');
+      reject(late);
+      end(late);
+    }, DELIVERY_LIMITS.deliveryTimeoutMs);
+    const finish = (): void => {
+      clearTimeout(timeout);
+      const text = Buffer.concat(parts).toString('utf8', 0, DELIVERY_LIMITS.deliveryAnswerBytesMax);
+      resolve({ ...head, text });
+    };
+    agent.dispatch(
+      {
+        origin,
+        path,
+        method: 'POST',
+        headers: { 'content-type': 'application/json; charset=utf-8', 'user-agent': 'Assay', ...headers },
+        body,
+      },
+      {
+        onRequestStart(started) {
+          controller = started;
+          // The timeout was over before there was a connection: nothing is sent for an attempt that counts as failed.
+          if (ended !== null) started.abort(ended);
+        },
+        onResponseStart(_, status, answered) {
+          head = { status, headers: answered };
+        },
+        onResponseData(_, part) {
+          parts.push(part);
+          size += part.length;
+          if (size < DELIVERY_LIMITS.deliveryAnswerBytesMax) return;
+          finish();
+          end(new Error('The response is longer than what is read.'));
+        },
+        onResponseEnd: finish,
+        onResponseError(_, error) {
+          clearTimeout(timeout);
+          reject(error);
+        },
+      },
+    );
   });
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of response.body as AsyncIterable<Buffer>) {
-    parts.push(part);
-    size += part.length;
-    if (size >= DELIVERY_LIMITS.deliveryAnswerBytesMax) break;
-  }
-  return {
-    status: response.statusCode,
-    headers: response.headers,
-    text: Buffer.concat(parts).toString('utf8', 0, DELIVERY_LIMITS.deliveryAnswerBytesMax),
-  };
 }
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
@@ -142,21 +177,15 @@ export function createSenders(deps: SenderDeps): Readonly<Record<ChannelKind, Se
   });
   const done = (answer: Answer): Outcome => ({ kind: 'DELIVERED', responseStatus: answer.status });
 
-  /** Checked again before each attempt, because the allowed URLs may have changed since the delivery was stored. */
-  const isAllowed = (url: string): boolean => {
-    try {
-      checkReceiverUrl(url, 'target', policy);
-      return true;
-    } catch (error) {
-      if (error instanceof AssayError) return false;
-      throw error;
-    }
-  };
+  const targetOf = createReceiverTargets(policy);
+  const telegramTarget = (botToken: string): ReceiverTarget =>
+    requestTarget(new URL(`${deps.telegramApi}/bot${botToken}/sendMessage`));
 
   return {
     webhook(delivery) {
-      const { id, body, target, accountId } = delivery;
-      if (!isAllowed(target)) return Promise.resolve(refused('The URL is not allowed any more.'));
+      const { id, body, accountId } = delivery;
+      const target = targetOf(delivery.target);
+      if (target === null) return Promise.resolve(refused('The URL is not allowed any more.'));
       const timestamp = Math.floor(clock.now() / 1_000);
       const secrets = channels.signingSecrets(accountId);
       const headers = {
@@ -183,9 +212,10 @@ export function createSenders(deps: SenderDeps): Readonly<Record<ChannelKind, Se
     slack(delivery) {
       const url = channels.channels(delivery.accountId).slackWebhookUrl;
       if (url === null) return Promise.resolve(refused('The channel was removed.'));
-      if (!isAllowed(url)) return Promise.resolve(refused('The URL is not allowed any more.'));
+      const target = targetOf(url);
+      if (target === null) return Promise.resolve(refused('The URL is not allowed any more.'));
       return attempt(
-        () => post(url, delivery.body, {}, agent()),
+        () => post(target, delivery.body, {}, agent()),
         (answer) => {
           if (isSuccess(answer.status)) return done(answer);
           // https://api.slack.com/messaging/webhooks#handling_errors: 403, 404 and 410 are about the hook itself.
@@ -207,7 +237,7 @@ export function createSenders(deps: SenderDeps): Readonly<Record<ChannelKind, Se
         ...(JSON.parse(delivery.body) as Record<string, unknown>),
       });
       return attempt(
-        () => post(`${deps.telegramApi}/bot${telegram.botToken}/sendMessage`, body, {}, agent()),
+        () => post(telegramTarget(telegram.botToken), body, {}, agent()),
         (answer) => {
           if (isSuccess(answer.status)) return done(answer);
           // https://core.telegram.org/bots/api#making-requests: a wrong token, a blocked bot, or a chat that does not exist.
