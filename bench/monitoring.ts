@@ -19,6 +19,7 @@ import type { Transfer } from '../src/chains/transfer.ts';
 import { alertAnswer, walletAnswer, walletText } from '../src/monitoring/answers.ts';
 import { matchBlock } from '../src/monitoring/block-evidence.ts';
 import { createDispatcher } from '../src/monitoring/delivery/dispatcher.ts';
+import { DELIVERY_LIMITS } from '../src/monitoring/delivery/limits.ts';
 import { createSenders } from '../src/monitoring/delivery/senders.ts';
 import { type MonitoredWallet, RULE_IDS, SEVERITIES } from '../src/monitoring/records.ts';
 import type { AlertDraft, MonitoringStore } from '../src/monitoring/store.ts';
@@ -306,8 +307,11 @@ const closed = (server: Server): Promise<unknown> => {
   return new Promise((resolve) => server.close(resolve));
 };
 
-/** Sends pending messages to several receivers. The control posts as many bytes without storing anything. */
-async function deliveryRow(store: MonitoringStore): Promise<BenchRow> {
+/**
+ * Sends pending messages to several receivers, in turn with two controls that send as many bytes and store nothing: Node's client, and
+ * undici alone.
+ */
+async function deliveryRows(store: MonitoringStore): Promise<BenchRow[]> {
   let taken = 0;
   let bytes = 0;
   const receivers = Array.from({ length: RECEIVERS }, () =>
@@ -328,14 +332,11 @@ async function deliveryRow(store: MonitoringStore): Promise<BenchRow> {
       store.addWallet(draft(n, 'deliveries', `${urls[n % RECEIVERS]}/`), LISTED_WALLETS),
     ),
   );
-  await store.write((writer) => {
-    for (let n = 0; n < DELIVERIES; n++)
-      writer.raise(wallets[n % wallets.length] as MonitoredWallet, finding(n), `cause ${n}`, null);
-  });
   const policy = { trustedHosts: new Set(['127.0.0.1']) };
   const agent = createOutboundAgent({
     policy,
     timeouts: { connectMs: 15_000, headersMs: 15_000, stallMs: 15_000 },
+    connections: DELIVERY_LIMITS.deliveriesInFlightMax,
   });
   const senders = createSenders({
     channels: store.channels,
@@ -351,28 +352,68 @@ async function deliveryRow(store: MonitoringStore): Promise<BenchRow> {
     clock: systemClock,
     log: silentLogger,
   });
-  const startedMs = systemClock.monotonic();
-  await dispatcher.runDue();
-  const perSecond = (DELIVERIES / (systemClock.monotonic() - startedMs)) * 1_000;
-  if (taken !== DELIVERIES) throw new Error(`${taken} of ${DELIVERIES} messages arrived.`);
-  await dispatcher.stop();
-  await agent.destroy();
-
-  const body = 'x'.repeat(Math.round(bytes / DELIVERIES));
-  const bare = new Agent({ keepAlive: true, maxSockets: 4 });
-  const post = (url: string): Promise<void> =>
+  const bare = new Agent({ keepAlive: true, maxSockets: DELIVERY_LIMITS.deliveriesPerReceiverMax });
+  const byNode = (url: string, body: string): Promise<void> =>
     new Promise((resolve, reject) => {
       const sent = httpRequest(url, { method: 'POST', agent: bare }, (response) => {
         response.resume().on('end', resolve);
       });
       sent.on('error', reject).end(body);
     });
-  const bareMs = systemClock.monotonic();
-  await Promise.all(Array.from({ length: DELIVERIES }, (_, n) => post(`${urls[n % RECEIVERS]}/`)));
-  const control = (DELIVERIES / (systemClock.monotonic() - bareMs)) * 1_000;
+  const byUndici = async (origin: string, body: string): Promise<void> => {
+    const { body: answered } = await agent.request({ origin, path: '/', method: 'POST', body });
+    await answered.dump();
+  };
+
+  /** Deliveries a second of `send`. */
+  const rateOf = async (send: () => Promise<unknown>): Promise<number> => {
+    taken = 0;
+    bytes = 0;
+    const startedMs = systemClock.monotonic();
+    await send();
+    const perSecond = (DELIVERIES / (systemClock.monotonic() - startedMs)) * 1_000;
+    if (taken !== DELIVERIES) throw new Error(`${taken} of ${DELIVERIES} messages arrived.`);
+    return perSecond;
+  };
+  /** As many requests in flight as the dispatcher has. */
+  const controlOf = (post: (url: string, body: string) => Promise<void>, body: string) => () => {
+    let next = 0;
+    const line = async (): Promise<void> => {
+      while (next < DELIVERIES) await post(urls[next++ % RECEIVERS] as string, body);
+    };
+    return Promise.all(Array.from({ length: RECEIVERS * DELIVERY_LIMITS.deliveriesPerReceiverMax }, line));
+  };
+  const rates: Record<'own' | 'node' | 'undici', number[]> = { own: [], node: [], undici: [] };
+  for (let round = 0; round <= ROUNDS; round++) {
+    await store.write((writer) => {
+      for (let n = 0; n < DELIVERIES; n++)
+        writer.raise(wallets[n % wallets.length] as MonitoredWallet, finding(n), `cause ${round}.${n}`, null);
+    });
+    const own = await rateOf(() => dispatcher.runDue());
+    const body = 'x'.repeat(Math.round(bytes / DELIVERIES));
+    const node = await rateOf(controlOf(byNode, body));
+    const undici = await rateOf(controlOf(byUndici, body));
+    // The first round compiles the code of all three.
+    if (round === 0) continue;
+    rates.own.push(own);
+    rates.node.push(node);
+    rates.undici.push(undici);
+  }
+  await dispatcher.stop();
+  await agent.destroy();
   bare.destroy();
   await Promise.all(receivers.map(closed));
-  return row(`deliveries to ${RECEIVERS} receivers`, perSecond, '1/s', null, control);
+  const own = median(rates.own);
+  return [
+    row(
+      `deliveries to ${RECEIVERS} receivers, beside Node's client alone`,
+      own,
+      '1/s',
+      { atLeast: 0.7, of: 'ratio' },
+      median(rates.node),
+    ),
+    row('  beside undici alone', own, '1/s', null, median(rates.undici)),
+  ];
 }
 
 /** From the command that makes a block to the complete webhook, through the built program. The node's own work is included. */
@@ -451,7 +492,7 @@ export async function runMonitoringBench(options: MonitoringBenchOptions): Promi
     const rows = [
       ...matchRows(options),
       ...(await listRows(store, options)),
-      await deliveryRow(store),
+      ...(await deliveryRows(store)),
       ...(hasAnvil && options.payments > 0 ? await receiptRows(options.payments) : []),
     ];
     const subject = {
