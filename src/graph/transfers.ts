@@ -9,7 +9,7 @@ export type { AssetFlow, Direction };
 /** A counterparty of an address, with all assets of one direction together. */
 export interface Counterparty {
   readonly key: AddressKey;
-  /** Canonical text. */
+  /** Canonical text. On EVM chains, reading it costs a hash. */
   readonly address: string;
   readonly direction: Direction;
   readonly transfers: number;

@@ -8,8 +8,9 @@ import { hasLookAlikes, lookAlikeKey } from '../chains/look-alike.ts';
 import { type ChainId, chainOf } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
-import type { TransferReader } from '../graph/transfers.ts';
+import type { Counterparty, TransferReader } from '../graph/transfers.ts';
 import { SCREENING_LIMITS } from './limits.ts';
+import { shownAddress, shownKey } from './subject.ts';
 
 /**
  * Why a transfer proves nothing.
@@ -34,10 +35,13 @@ export interface RealCounterparties {
   /**
    * Returns the real counterparty that an address imitates; null if it imitates none, or is one itself.
    *
-   * @param address - canonical
+   * @param address - canonical, or in lower case on EVM chains
+   * @returns canonical
    */
   imitatedBy(address: string): string | null;
 }
+
+type Party = Pick<Counterparty, 'key' | 'address'>;
 
 const NONE: RealCounterparties = { imitatedBy: () => null };
 
@@ -60,13 +64,15 @@ export function realCounterparties(
   const { transfers, assets, dustUsd } = deps;
   // Before hundreds of counterparties are read.
   if (!hasLookAlikes(chain)) return NONE;
-  const byShape = new Map<string, string>();
+  const byShape = new Map<string, Party>();
   const real = new Set<string>();
-  const add = (address: string): void => {
-    const shape = lookAlikeKey(chain, address);
+  const add = (party: Party): void => {
+    // Not `party.address`: hundreds of counterparties are compared, and few are ever shown.
+    const shown = shownKey(chain, party.key);
+    const shape = lookAlikeKey(chain, shown);
     if (shape === null) return;
-    real.add(address);
-    if (!byShape.has(shape)) byShape.set(shape, address);
+    real.add(shown);
+    if (!byShape.has(shape)) byShape.set(shape, party);
   };
   const isWorth = (asset: string, amount: bigint, valueUsd: number | null): boolean =>
     assets.isKnown(chain, asset) && amount > 0n && (valueUsd === null || valueUsd >= dustUsd);
@@ -75,20 +81,19 @@ export function realCounterparties(
       direction,
       limit: SCREENING_LIMITS.realCounterpartiesRead,
     }))
-      if (party.assets.some(({ asset, amount, valueUsd }) => isWorth(asset, amount, valueUsd)))
-        add(party.address);
+      if (party.assets.some(({ asset, amount, valueUsd }) => isWorth(asset, amount, valueUsd))) add(party);
   for (const { counterparty, asset, amount, valueUsd } of transfers.recent(
     chain,
     key,
     GRAPH_LIMITS.recentTransfersPerAddress,
   ))
-    if (counterparty !== null && isWorth(asset, amount, valueUsd)) add(counterparty.address);
+    if (counterparty !== null && isWorth(asset, amount, valueUsd)) add(counterparty);
   if (real.size === 0) return NONE;
   return {
     imitatedBy(address) {
-      if (real.has(address)) return null;
+      if (real.has(shownAddress({ chain, canonical: address }))) return null;
       const shape = lookAlikeKey(chain, address);
-      return shape === null ? null : (byShape.get(shape) ?? null);
+      return shape === null ? null : (byShape.get(shape)?.address ?? null);
     },
   };
 }

@@ -23,7 +23,7 @@ import type { Place } from './assess.ts';
 import { type Attribution, UNATTRIBUTED } from './attribution.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 import { type RealCounterparties, realCounterparties, spoofKindOf } from './poisoning.ts';
-import { type Subject, shownAddress, shownAsset, shownNode } from './subject.ts';
+import { type Subject, shownAddress, shownAsset, shownKey } from './subject.ts';
 
 export interface SpoofingOptions {
   readonly subject: Pick<Subject, 'chain' | 'key'>;
@@ -52,8 +52,7 @@ const PAIRS_NAMED = 3;
 interface Seen {
   readonly transfer: RecentTransfer;
   readonly direction: Direction;
-  /** Canonical text. */
-  readonly counterparty: string;
+  /** The counterparty, as answers write it. */
   readonly shown: string;
   readonly attribution: Attribution;
   readonly kind: SpoofableTransfer['kind'];
@@ -127,8 +126,7 @@ function seenTransfers(
     add({
       transfer,
       direction,
-      counterparty: counterparty.address,
-      shown: shownAddress({ chain, canonical: counterparty.address }),
+      shown: shownKey(chain, counterparty.key),
       attribution: attributions.of(node),
       kind,
     });
@@ -139,8 +137,7 @@ function seenTransfers(
     for (const transfer of transfers.newest(chain, from, to, SCREENING_LIMITS.screeningListMax)) {
       const kind = kindOf(transfer, chain, deps);
       if (kind === null) continue;
-      const counterparty = graph.addressOf(node);
-      add({ transfer, direction, counterparty, shown: shownNode(graph, node), attribution, kind });
+      add({ transfer, direction, shown: shownKey(chain, other), attribution, kind });
     }
   }
   return [...found.values()];
@@ -166,7 +163,7 @@ function reasonsOf(rows: readonly SpoofableTransfer[], risky: readonly Seen[]): 
       category,
       message:
         `${risky.length} ${risky.length === 1 ? 'transfer' : 'transfers'} with ${name}` +
-        `${new Set(risky.map(({ counterparty }) => counterparty)).size > 1 ? ' and others' : ''}: of tokens on no curated list, ` +
+        `${new Set(risky.map(({ shown }) => shown)).size > 1 ? ' and others' : ''}: of tokens on no curated list, ` +
         'or of no amount. Anybody can forge them, so they count for nothing: 0 points.',
     });
   }
@@ -209,8 +206,8 @@ export function spoofingOf(options: SpoofingOptions, deps: SpoofingDeps): Spoofi
   };
   const risky: Seen[] = [];
   const rows = seenTransfers({ ...options, place }, recent, deps).flatMap((seen): SpoofableTransfer[] => {
-    const { transfer, direction, shown, counterparty, attribution, kind } = seen;
-    const imitates = imitatedBy(counterparty);
+    const { transfer, direction, shown, attribution, kind } = seen;
+    const imitates = imitatedBy(shown);
     const isForgeable = kind !== 'DUST';
     if (imitates === null && !(isForgeable && attribution !== UNATTRIBUTED)) return [];
     if (isForgeable && attribution.isRisky) risky.push(seen);

@@ -1,6 +1,6 @@
 /** The address that an answer is about: parsed from the request, and formatted as answers write addresses. */
-import type { ParsedAddress } from '../chains/address/address.ts';
-import { hasAddressChecksum, parseAddress } from '../chains/address/parse.ts';
+import type { AddressKey, ParsedAddress } from '../chains/address/address.ts';
+import { formatAddressKey, hasAddressChecksum, parseAddress } from '../chains/address/parse.ts';
 import { type ChainId, isEvm, parseChainId } from '../chains/registry.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 
@@ -36,11 +36,14 @@ export const hasChecksum = (subject: Subject, text: string): boolean =>
   hasAddressChecksum(subject.chain, text.trim());
 
 /**
- * Returns the address of a node as answers write it. The canonical text of an EVM address costs a hash, which the lower case
- * would discard.
+ * Returns the address of a key as answers write it. The canonical text of an EVM address costs a hash, which the lower case would
+ * discard.
  */
-export function shownNode(graph: TransferGraph, node: NodeId): string {
-  if (!isEvm(graph.chain)) return graph.addressOf(node);
-  const key = graph.keyOf(node);
-  return `0x${Buffer.from(key.buffer, key.byteOffset, key.length).toString('hex', EVM_PAYLOAD_AT)}`;
-}
+export const shownKey = (chain: ChainId, key: AddressKey): string =>
+  isEvm(chain)
+    ? `0x${Buffer.from(key.buffer, key.byteOffset, key.length).toString('hex', EVM_PAYLOAD_AT)}`
+    : formatAddressKey(key, chain);
+
+/** Returns the address of a node as answers write it. */
+export const shownNode = (graph: TransferGraph, node: NodeId): string =>
+  isEvm(graph.chain) ? shownKey(graph.chain, graph.keyOf(node)) : graph.addressOf(node);

@@ -1,6 +1,7 @@
 /** Limits of screenings: exactly on a day, exactly at a limit, and each half of a condition. */
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
+import { parseAddress } from '../../src/chains/address/parse.ts';
 import type { Label, SanctionsEntry } from '../../src/labels/label.ts';
 import { copyInto, evmHeadInto, headInto, integerInto, textInto } from '../../src/screening/answer-bytes.ts';
 import { coverageAsOf, endOfDayMs, labelsAsOf } from '../../src/screening/as-of.ts';
@@ -666,6 +667,7 @@ describe('transfers with counterparties', () => {
   const known = { isKnown: (_: string, asset: string) => asset !== 'SPAM' } as never;
   const real = '0x1234000000000000000000000000000000005678';
   const fake = '0x1234000000000000000000000000000000015678';
+  const dealtWith = { key: parseAddress('ETH', real).key, address: real };
 
   it('that nobody can forge count as real, and show which address is imitated', () => {
     expect([
@@ -685,11 +687,11 @@ describe('transfers with counterparties', () => {
       const dealt = { asset, amount, valueUsd };
       const transfers = {
         counterparties: (_: string, __: unknown, { direction }: { direction: string }) =>
-          isRecent || direction === 'in' ? [] : [{ address: real, assets: [dealt] }],
+          isRecent || direction === 'in' ? [] : [{ ...dealtWith, assets: [dealt] }],
         recent: () =>
           isRecent
             ? [
-                { counterparty: { address: real }, ...dealt },
+                { counterparty: dealtWith, ...dealt },
                 { counterparty: null, ...dealt },
               ]
             : [],

@@ -72,7 +72,9 @@ function counterpartyOf(records: ChainRecords, edge: Edge, direction: Direction)
   const totals = totalsOf(edge);
   return {
     key,
-    address: formatAddressKey(key, records.chain),
+    get address() {
+      return formatAddressKey(key, records.chain);
+    },
     direction,
     transfers: totals.transfers,
     unpricedTransfers: totals.unpriced,
@@ -143,7 +145,12 @@ export function createChainReader(records: ChainRecords): ChainReader {
         return {
           ...transferOf(records, logged),
           direction,
-          counterparty: otherKey && { key: otherKey, address: formatAddressKey(otherKey, records.chain) },
+          counterparty: otherKey && {
+            key: otherKey,
+            get address() {
+              return formatAddressKey(otherKey, records.chain);
+            },
+          },
         };
       })
       .sort(newestTransfers);
