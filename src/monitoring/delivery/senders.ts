@@ -88,8 +88,8 @@ interface Answer {
 }
 
 /**
- * Posts JSON without following redirects. Only a limited part of the response is read, and the whole attempt has one timeout. Below
- * `agent.request`, because a stream for each response and a signal for each timeout take as long as the request itself.
+ * Posts JSON without following redirects. Only a limited part of the response is read, and the attempt as a whole has one timeout. It uses
+ * `dispatch`, because `request` creates a stream for each response, and takes a signal with listeners for a timeout.
  */
 function post(
   { origin, path }: ReceiverTarget,
