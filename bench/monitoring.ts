@@ -315,7 +315,8 @@ async function deliveryRows(store: MonitoringStore): Promise<BenchRow[]> {
   let taken = 0;
   let bytes = 0;
   const receivers = Array.from({ length: RECEIVERS }, () =>
-    createServer((request, response) => {
+    // Connections stay open between the rounds of each sender.
+    createServer({ keepAliveTimeout: 0 }, (request, response) => {
       request.on('data', (part: Buffer) => {
         bytes += part.length;
       });
