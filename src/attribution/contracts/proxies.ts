@@ -2,7 +2,6 @@
  * Finds proxies by the events that they log when their code changes, and reads from the node which code they have. An event only says
  * which contract to look at: any contract can log it.
  */
-import { id } from 'ethers';
 import { parseAddress } from '../../chains/address/parse.ts';
 import type { Call, LogEntry } from '../../chains/families/port.ts';
 import type { ChainId } from '../../chains/registry.ts';
@@ -17,14 +16,14 @@ import {
   revertContractFacts,
   storeContract,
 } from './facts.ts';
-import { ProxyStates, type StateReader } from './proxy-state.ts';
+import { keccakOf, ProxyStates, type StateReader } from './proxy-state.ts';
 
 /** Name under which progress and facts are stored. */
 export const PROXY_EVENTS = 'proxy-events';
 
 /** EIP-1967; ZeppelinOS logs the first and the last one, too. */
-const UPGRADED = id('Upgraded(address)');
-const TOPICS = [UPGRADED, id('BeaconUpgraded(address)'), id('AdminChanged(address,address)')];
+const UPGRADED = keccakOf('Upgraded(address)');
+const TOPICS = [UPGRADED, keccakOf('BeaconUpgraded(address)'), keccakOf('AdminChanged(address,address)')];
 
 export type ProxyReader = LogReader & StateReader;
 

@@ -2,7 +2,7 @@
  * Reads from a node which code a contract delegates to, at one block. Only code and storage count: a contract can log any event, and give
  * any answer about itself.
  */
-import { keccak256, toUtf8Bytes } from 'ethers';
+import { keccak_256 } from '@noble/hashes/sha3.js';
 import { parseAddress } from '../../chains/address/parse.ts';
 import type { Call, ChainAdapter } from '../../chains/families/port.ts';
 import type { ChainId } from '../../chains/registry.ts';
@@ -23,8 +23,12 @@ export interface ProxyState {
   readonly admin: string | null;
 }
 
+/** Returns the Keccak-256 of a text, as 0x and 64 digits: the topic of an event with that signature. */
+export const keccakOf = (text: string): string =>
+  `0x${Buffer.from(keccak_256(Buffer.from(text))).toString('hex')}`;
+
 const slotOf = (text: string, minus: bigint): string =>
-  `0x${(BigInt(keccak256(toUtf8Bytes(text))) - minus).toString(16).padStart(64, '0')}`;
+  `0x${(BigInt(keccakOf(text)) - minus).toString(16).padStart(64, '0')}`;
 
 /** Slots as EIP-1967 and EIP-1822 define them, and that of ZeppelinOS, which is older and which USDC has. */
 const SLOTS: readonly (readonly [standard: ProxyStandard, slot: string])[] = [
