@@ -1,5 +1,7 @@
 /** Texts of errors, made safe for people who may read the state of a service, but not its secrets. */
+
 import { redactKeys } from './log.ts';
+import { isUrl } from './url.ts';
 
 /** A URL may have credentials, and an API key in its path or query. */
 const URLS = /\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s"'`<>]+/gi;
@@ -16,7 +18,7 @@ const TEXT_CHARS_MAX = 1_000;
 export const hostsOnly = (text: string): string =>
   redactKeys(
     text.replace(URLS, (found) => {
-      if (!URL.canParse(found)) return '[URL]';
+      if (!isUrl(found)) return '[URL]';
       const { protocol, host } = new URL(found);
       return `${protocol}//${host}`;
     }),

@@ -2,6 +2,7 @@
  * `assay bulk --remote`: a bulk job on another server. Sends the input, waits, and fetches the result; an interrupted download
  * continues at its last byte. The job belongs to the server: if this command is interrupted, the job is still there.
  */
+
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, readFile, rename, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -11,6 +12,7 @@ import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { checkOutboundUrl, createOutboundAgent } from '../base/outbound.ts';
 import { systemRandom } from '../base/random.ts';
+import { isUrl } from '../base/url.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { JobFormat, JobKind, JobView } from '../jobs/bulk-jobs.ts';
 import { printableLine, type Terminal } from './context.ts';
@@ -328,7 +330,7 @@ export async function runRemoteBulk(
   terminal: Terminal,
   progress: Progress,
 ): Promise<void> {
-  if (!URL.canParse(options.url))
+  if (!isUrl(options.url))
     throw new AssayError('INVALID_REQUEST', `--remote: '${options.url}' is not a URL.`);
   const base = new URL(options.url);
   // The user has named the server, so a private address is allowed.

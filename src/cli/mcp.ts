@@ -2,11 +2,13 @@
  * `assay mcp`: the tools of a running server for an MCP client that starts a program. Standard output carries the protocol and nothing
  * else. The tools are those of `POST /mcp`; here they call the operations of the server over HTTP.
  */
+
 import type { Command } from 'commander';
 import type { Agent, Dispatcher } from 'undici';
 import { AssayError } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { createOutboundAgent } from '../base/outbound.ts';
+import { isUrl } from '../base/url.ts';
 import { MCP_LIMITS } from '../mcp/limits.ts';
 import type { CallOperation, OperationRequest, ToolOperation } from '../mcp/operations.ts';
 import { loadToolServer } from '../mcp/server.ts';
@@ -38,7 +40,7 @@ const refuse = (sentence: string): AssayError => new AssayError('INVALID_REQUEST
 function baseOf(text: string | null): URL {
   if (text === null)
     throw refuse('--url: is missing. Give the URL of a running server, or set ASSAY_BASE_URL.');
-  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
+  if (!isUrl(text) || !/^https?:$/.test(new URL(text).protocol))
     throw refuse(`--url: must be an http or https URL (got '${printableLine(text)}').`);
   const url = new URL(text);
   if (url.username !== '' || url.password !== '')

@@ -7,6 +7,7 @@ import { LOCAL_ACCOUNT } from '../accounts/keys.ts';
 import { AssayError } from '../base/errors.ts';
 import { checkOutboundUrl, createOutboundAgent } from '../base/outbound.ts';
 import { sleep } from '../base/retry.ts';
+import { isUrl } from '../base/url.ts';
 import { type AlertAnswer, alertAnswer, walletAnswer } from '../monitoring/answers.ts';
 import { DELIVERY_LIMITS } from '../monitoring/delivery/limits.ts';
 import { MONITORING_LIMITS } from '../monitoring/limits.ts';
@@ -146,7 +147,7 @@ async function* streamOf(
   from: number | null,
   terminal: Terminal,
 ): AsyncGenerator<StreamEvent> {
-  if (!URL.canParse(url)) throw new AssayError('INVALID_REQUEST', `--url: '${url}' is not a URL.`);
+  if (!isUrl(url)) throw new AssayError('INVALID_REQUEST', `--url: '${url}' is not a URL.`);
   const target = new URL('/api/v1/monitoring/stream', url);
   // The user has named the server, so a private address is allowed.
   const policy = { trustedHosts: new Set([target.hostname]) };

@@ -1,4 +1,5 @@
 /** `assay snapshot export|check|diff`: copies of label snapshots with a signed manifest, and what changed between two of them. */
+
 import { constants, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -8,6 +9,7 @@ import { checkOutboundUrl, createOutboundAgent } from '../base/outbound.ts';
 import { systemRandom } from '../base/random.ts';
 import { sleep } from '../base/retry.ts';
 import { undici } from '../base/undici.ts';
+import { isUrl } from '../base/url.ts';
 import { AddressError } from '../chains/address/address.ts';
 import { parseAddress } from '../chains/address/parse.ts';
 import { parseChainId } from '../chains/registry.ts';
@@ -387,7 +389,7 @@ export function addSnapshotProducts(snapshot: Command, terminal: Terminal, servi
         throw new AssayError('INVALID_REQUEST', `--format: must be text or csv (got '${options.format}').`);
       if ((options.webhook === undefined) !== (options.webhookSecretFile === undefined))
         throw new AssayError('INVALID_REQUEST', '--webhook and --webhook-secret-file: give both or none.');
-      if (options.webhook !== undefined && !URL.canParse(options.webhook))
+      if (options.webhook !== undefined && !isUrl(options.webhook))
         throw new AssayError(
           'INVALID_REQUEST',
           `--webhook: '${options.webhook.slice(0, 200)}' is not a URL.`,

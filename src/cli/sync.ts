@@ -1,6 +1,8 @@
 /** `assay sync [source…]`: downloads the official lists and daily prices, imports changes, publishes a new snapshot. */
+
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
+import { isUrl } from '../base/url.ts';
 import type { PriceSyncReport } from '../chains/prices/daily.ts';
 import { ensureShipped } from '../labels/build-index.ts';
 import {
@@ -33,7 +35,7 @@ import { sourcesHelp, sourceTable, syncedSources } from './sources.ts';
  * @throws INVALID_REQUEST if it is not an http or https URL
  */
 export function mirrorFrom(text: string): string {
-  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+  if (isUrl(text) && /^https?:$/.test(new URL(text).protocol)) return text;
   throw new AssayError('INVALID_REQUEST', `--from: '${text}' is not an http or https URL.`);
 }
 

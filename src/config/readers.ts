@@ -1,8 +1,10 @@
 /** Parsers of settings. Each throws INVALID_CONFIG, which names the variable and says what is allowed. */
+
 import { isIP } from 'node:net';
 import { isAbsolute, resolve } from 'node:path';
 import { AssayError } from '../base/errors.ts';
 import { parseIban } from '../base/iban.ts';
+import { isUrl } from '../base/url.ts';
 import { type RedisPlace, readRedisUrl } from '../state/redis.ts';
 
 const wrong = (variable: string, text: string, expected: string): AssayError =>
@@ -59,7 +61,7 @@ export const hostNames = (text: string, variable: string): readonly string[] =>
 
 export const optionalUrl = (text: string, variable: string): string | null => {
   if (text === '') return null;
-  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
+  if (!isUrl(text) || !/^https?:$/.test(new URL(text).protocol))
     throw wrong(variable, text, 'an http or https URL');
   return text;
 };
@@ -71,7 +73,7 @@ export const origins = (text: string, variable: string): readonly string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '')
     .map((part) => {
-      if (!URL.canParse(part) || !/^https?:/.test(part) || new URL(part).origin !== part.toLowerCase())
+      if (!isUrl(part) || !/^https?:/.test(part) || new URL(part).origin !== part.toLowerCase())
         throw wrong(variable, text, 'a comma-separated list of origins such as https://app.example.com');
       return part.toLowerCase();
     });
@@ -87,7 +89,7 @@ function isRange(text: string): boolean {
 export const optionalSmtpUrl = (text: string, variable: string): string | null => {
   if (text === '') return null;
   // The text contains a password, so no error repeats it.
-  if (!URL.canParse(text) || !/^smtps?:$/.test(new URL(text).protocol))
+  if (!isUrl(text) || !/^smtps?:$/.test(new URL(text).protocol))
     throw secret(variable, 'an smtp or smtps URL');
   return text;
 };
@@ -124,7 +126,7 @@ const STRIPE_URL = 'https://api.stripe.com';
 
 /** The secret key is sent to this URL, so it is that of Stripe, or a program on this machine. */
 export const stripeApiUrl = (text: string, variable: string): string => {
-  const url = URL.canParse(text) ? new URL(text) : null;
+  const url = isUrl(text) ? new URL(text) : null;
   const isHere = url !== null && /^(localhost|127\.\d+\.\d+\.\d+)$/.test(url.hostname);
   const isBare = url !== null && url.pathname === '/' && url.search === '' && url.username === '';
   if (text === STRIPE_URL || (isHere && isBare && /^https?:$/.test(url.protocol))) return text;

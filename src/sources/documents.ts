@@ -2,10 +2,12 @@
  * Reads the documents of a published tree: a `.tar.gz` of a repository, a zip archive, or single files. Each document is small and is
  * read whole; the tree is streamed.
  */
+
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { extract } from 'tar-stream';
 import { AssayError, messageOf } from '../base/errors.ts';
+import { isUrl } from '../base/url.ts';
 import { rejectRow } from './csv.ts';
 import { SOURCE_LIMITS } from './limits.ts';
 import { listParts, openBytes, partName, type SourcePart } from './open.ts';
@@ -139,7 +141,7 @@ export function textIn(value: unknown): string | null {
 /** Returns an http(s) address; null if the value is none. */
 export function urlIn(value: unknown): string | null {
   const text = textIn(value);
-  return text !== null && /^https?:\/\//i.test(text) && URL.canParse(text) ? text : null;
+  return text !== null && /^https?:\/\//i.test(text) && isUrl(text) ? text : null;
 }
 
 /** Returns the ISO date at the beginning of a text; null if it does not begin with one. */

@@ -2,6 +2,7 @@
  * Downloads a publisher's files into a folder: conditionally, with limits on time and size, validated, and replaced
  * atomically. After any failure, the last good copy stays. The readers parse the files.
  */
+
 import { createHash } from 'node:crypto';
 import {
   type FileHandle,
@@ -30,6 +31,7 @@ import {
 } from '../base/outbound.ts';
 import { sleep } from '../base/retry.ts';
 import { undici } from '../base/undici.ts';
+import { isUrl } from '../base/url.ts';
 import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { asStorageFull } from '../state/storage.ts';
 import { SOURCE_LIMITS } from './limits.ts';
@@ -179,7 +181,7 @@ function parseMirror(text: string): URL {
   const refuse = (why: string): never => {
     throw new AssayError('INVALID_REQUEST', `from: '${text.slice(0, 200)}' ${why}.`, { field: 'from' });
   };
-  if (!URL.canParse(text)) return refuse('is not a URL');
+  if (!isUrl(text)) return refuse('is not a URL');
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') refuse('is not an http or https URL');
   if (url.username !== '' || url.password !== '') refuse('must not contain credentials');
@@ -586,7 +588,7 @@ function parseState(text: string): CopyState | null {
 
 /** Returns the target of a redirect. Throws if the target is not a valid URL, or a downgrade from https. */
 export function redirectTarget(from: URL, location: string | null): URL {
-  if (location === null || !URL.canParse(location, from.href)) {
+  if (location === null || !isUrl(location, from.href)) {
     throw new DownloadFault('the server redirects to no valid URL.', false);
   }
   const to = new URL(location, from);

@@ -1,3 +1,4 @@
+import { isUrl } from '../base/url.ts';
 import { SOURCE_LIMITS } from './limits.ts';
 /** Reads and validates the fields that the seed and a user's own files share (category, confidence, dates). */
 
@@ -79,7 +80,7 @@ export function readConfidence(field: string, text: string): string | null {
 export function readUrl(field: string, text: string): string | null {
   const trimmed = readText(field, text);
   if (trimmed === null) return null;
-  if (!/^https?:\/\//i.test(trimmed) || !URL.canParse(trimmed)) {
+  if (!/^https?:\/\//i.test(trimmed) || !isUrl(trimmed)) {
     throw new FieldFault(field, `${shown(text)} is not an http or https URL`);
   }
   return trimmed;

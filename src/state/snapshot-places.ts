@@ -1,6 +1,8 @@
 /** Locations from which label snapshots are published and pulled, as the settings name them. */
+
 import { isIP } from 'node:net';
 import { AssayError } from '../base/errors.ts';
+import { isUrl } from '../base/url.ts';
 
 /** A bucket of an S3-compatible object store, with credentials. */
 export interface S3Place {
@@ -78,7 +80,7 @@ export function optionalBucket(text: string, variable: string): Bucket | null {
 export function optionalPullPlace(text: string, variable: string): { readonly url: string } | Bucket | null {
   if (text === '') return null;
   if (text.startsWith('s3:')) return optionalBucket(text, variable);
-  const url = URL.canParse(text) ? new URL(text) : null;
+  const url = isUrl(text) ? new URL(text) : null;
   const isPlain = url !== null && url.username === '' && url.password === '' && url.search === '';
   if (!isPlain || !/^https?:$/.test(url.protocol))
     throw wrong(

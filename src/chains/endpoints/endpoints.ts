@@ -1,7 +1,9 @@
 /** Reads endpoints from settings and from data/endpoints.json, and defines which of their parts may be shown. */
+
 import { readFileSync } from 'node:fs';
 import { AssayError } from '../../base/errors.ts';
 import { shippedData } from '../../base/paths.ts';
+import { isUrl } from '../../base/url.ts';
 import { type ChainId, parseChainId } from '../registry.ts';
 import { ENDPOINT_LIMITS } from './limits.ts';
 
@@ -36,7 +38,7 @@ export function parseEndpoint(
   const [, prefix, rest = ''] = /^(?:([a-z][a-z0-9-]*)\+)?(.*)$/s.exec(text.trim()) ?? [];
   const invalid = (reason: string): AssayError =>
     new AssayError('INVALID_CONFIG', `${options.field}: ${reason}.`, { field: options.field });
-  if (!URL.canParse(rest)) throw invalid('must be a URL, with an optional prefix "layout+"');
+  if (!isUrl(rest)) throw invalid('must be a URL, with an optional prefix "layout+"');
   const url = new URL(rest);
   if (!PROTOCOLS.has(url.protocol))
     throw invalid(`protocol must be one of http, https, ws, wss (got "${url.protocol.slice(0, 16)}")`);

@@ -2,14 +2,16 @@
  * Protection against DNS rebinding: a page of another site must not reach the MCP endpoint through a name that its owner points at this
  * server. Browsers send such a name as the Host, and the page as the Origin.
  */
+
 import { isIP } from 'node:net';
 import { AssayError } from '../../base/errors.ts';
+import { isUrl } from '../../base/url.ts';
 
 const LOCAL_HOST = 'localhost';
 
 /** Returns the name in a Host header, without its port and brackets, in lower case; null if the header is malformed. */
 function hostNameOf(host: string): string | null {
-  if (!URL.canParse(`http://${host}`)) return null;
+  if (!isUrl(`http://${host}`)) return null;
   const { hostname, pathname, search, username } = new URL(`http://${host}`);
   if (pathname !== '/' || search !== '' || username !== '') return null;
   return hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
@@ -51,7 +53,7 @@ export function createOwnPages(hosts: readonly string[], origins: readonly strin
           { field: 'Host' },
         );
       if (origin === '' || allowedOrigins.has(origin.toLowerCase())) return;
-      if (URL.canParse(origin) && new URL(origin).host === host.toLowerCase()) return;
+      if (isUrl(origin) && new URL(origin).host === host.toLowerCase()) return;
       throw new AssayError(
         'FORBIDDEN',
         'Origin: must be this service, or a site that its operator allows, because pages of other sites may not call tools.',

@@ -2,11 +2,13 @@
  * Authentication by session: most operations accept a session in place of an API key, some need one, and some are open to anyone. A browser
  * attaches the session cookie to the requests of any page, so a change with a session is accepted only from a page of this host.
  */
+
 import type { Actor } from '../../accounts/audit.ts';
 import type { KeyRecord } from '../../accounts/keys.ts';
 import { ACCOUNT_LIMITS } from '../../accounts/limits.ts';
 import type { People, Session } from '../../accounts/people.ts';
 import { AssayError } from '../../base/errors.ts';
+import { isUrl } from '../../base/url.ts';
 import { acceptsKey, acceptsSession, type Route } from '../routes.ts';
 import type { ClientOrigin } from '../server/client-origin.ts';
 import type { Exchange } from '../server/port.ts';
@@ -91,7 +93,7 @@ const isOpen = (route: Route): boolean => !acceptsSession(route) && !acceptsKey(
 export function createPrincipalAuthenticator(deps: PrincipalDeps): PrincipalAuthenticator {
   /** Whether the Origin header names this host. A page of another host cannot choose the Host header. */
   function isOwnOrigin(exchange: Exchange, origin: string): boolean {
-    if (!URL.canParse(origin)) return false;
+    if (!isUrl(origin)) return false;
     const { host, protocol } = new URL(origin);
     if (deps.origin.isSecure(exchange) && protocol !== 'https:') return false;
     return host === exchange.header('host').toLowerCase() || host === deps.publicHost?.toLowerCase();

@@ -1,6 +1,8 @@
 /** Validates receiver URLs: https to the public internet, on a port that is not used by another protocol. */
+
 import { AssayError } from '../../base/errors.ts';
 import { checkOutboundUrl, type OutboundPolicy } from '../../base/outbound.ts';
+import { isUrl } from '../../base/url.ts';
 import { DELIVERY_LIMITS } from './limits.ts';
 
 /**
@@ -40,7 +42,7 @@ export function checkReceiverUrl(text: string, field: string, policy: OutboundPo
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
   if (/[\s\u0000-\u001f\u007f\\]/.test(text))
     refuse('must not contain spaces, control characters or backslashes');
-  const url = URL.canParse(text) ? new URL(text) : refuse('must be a URL');
+  const url = isUrl(text) ? new URL(text) : refuse('must be a URL');
   const isTrusted = policy.trustedHosts.has(url.hostname);
   if (url.hash !== '') refuse('must not have a fragment');
   if (url.hostname === '') refuse('must have a host');
