@@ -285,9 +285,11 @@ describe.each(['uws', 'node'] as const)('users over HTTP on %s', (backend) => {
     expect(again.status).toBe(400);
   });
 
-  // Monitoring, cases, saved screenings, jobs and receipts are tested on stores of their own, in tests of their name in test/http and test/e2e.
+  // Monitoring, cases, saved screenings, jobs and receipts are tested on stores of their own, in tests of their name in test/http and test/e2e;
+  // operators see the reports of all accounts.
   const withId = OPERATIONS.filter(
-    ({ path }) => path.includes('{id}') && !/^\/(monitoring|cases|screenings|jobs|receipts)\//.test(path),
+    ({ path }) =>
+      path.includes('{id}') && !/^\/(monitoring|cases|screenings|jobs|receipts|operator)\//.test(path),
   );
 
   it.each(withId.map((route) => [`${route.method} ${route.path}`, route] as const))(

@@ -219,7 +219,8 @@ describe.runIf(hasCurl)('the curl commands of /docs', () => {
         '"status":"DELIVERED"',
       );
     };
-    await expect.poll(isSent, { timeout: 20_000 }).toBe(true);
+    // Each look counts towards the limit of a minute, which the operations below need, too.
+    await expect.poll(isSent, { timeout: 20_000, interval: 1_000 }).toBe(true);
     await dataOf('deliveries');
     await dataOf('replayDelivery', { id: sent[0]?.id ?? '' });
     await dataOf('removeWallet', { id });
