@@ -1,11 +1,9 @@
 /** Reads pages of the CSSF's API: `content[]` with entiteName, entiteCode and leiCode. */
 import { readDate } from '../dates.ts';
-import { fieldCount, fieldText, objectsIn, readJsonDocuments } from '../json.ts';
-import { unknownLayout } from '../layout-error.ts';
-import { partName } from '../open.ts';
+import { fieldText } from '../json.ts';
+import { readApiPages } from '../registers/api-pages.ts';
 import {
   cleanText,
-  dateInName,
   type RegisterReader,
   readHosts,
   readLei,
@@ -23,22 +21,13 @@ const SPEC = {
 
 /** Yields the header, then the registrations of one file. Throws INVALID_FILE for a file of another layout. */
 export const cssfReader: RegisterReader = async function* (path) {
-  const file = partName(path);
-  const pages = await readJsonDocuments(path);
-  if (pages.length === 0 || pages.some(({ content }) => !Array.isArray(content)))
-    throw unknownLayout(file, '', "pages of the CSSF's API with `content`");
-  const rows = pages.flatMap(({ content }) => objectsIn(content));
-  const total = pages.reduce((most, page) => Math.max(most, fieldCount(page, 'totalElements') ?? 0), 0);
-  yield {
-    type: 'register',
-    // Fewer rows than the API announces are some of its pages.
-    whole: total > 0 && rows.length >= total ? ['lu-cssf'] : [],
-    publishedAt: dateInName(file),
-    layout: 'CSSF_API',
-    file,
-  };
+  const { header, rows } = await readApiPages(path, {
+    ...{ register: SPEC.register, layout: 'CSSF_API' },
+    ...{ list: 'content', total: 'totalElements', pages: "pages of the CSSF's API with `content`" },
+  });
+  yield header;
   for (const [index, row] of rows.entries()) {
-    const provenance = { file, line: index + 1 };
+    const provenance = { file: header.file, line: index + 1 };
     const legalName = cleanText(fieldText(row, 'entiteName', 'entiteNom', 'name', 'nom'));
     const number = fieldText(row, 'entiteCode');
     const lei = readLei(fieldText(row, 'leiCode', 'lei'));

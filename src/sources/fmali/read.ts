@@ -3,12 +3,10 @@
  * with its category and the dates registered, expired, revoked and returned.
  */
 import { readDate } from '../dates.ts';
-import { fieldCount, fieldText, isObject, objectsIn, readJsonDocuments } from '../json.ts';
-import { unknownLayout } from '../layout-error.ts';
-import { partName } from '../open.ts';
+import { fieldText, isObject, objectsIn } from '../json.ts';
+import { readApiPages } from '../registers/api-pages.ts';
 import {
   cleanText,
-  dateInName,
   type RegisterReader,
   readHosts,
   readLei,
@@ -24,26 +22,15 @@ const SPEC = {
   sourceUrl: 'https://register.fma-li.li/search',
 };
 
-const LAYOUT = "pages of the FMA's API with `data`";
-
 /** Yields the header, then the registrations of one file. Throws INVALID_FILE for a file of another layout. */
 export const fmaliReader: RegisterReader = async function* (path) {
-  const file = partName(path);
-  const pages = await readJsonDocuments(path);
-  if (pages.length === 0 || pages.some(({ data }) => !Array.isArray(data)))
-    throw unknownLayout(file, '', LAYOUT);
-  const rows = pages.flatMap(({ data }) => objectsIn(data));
-  const total = Math.max(...pages.map((page) => fieldCount(page, 'maxResults') ?? 0));
-  yield {
-    type: 'register',
-    // Fewer rows than the API announces are some of its pages.
-    whole: total > 0 && rows.length >= total ? ['li-fma'] : [],
-    publishedAt: dateInName(file),
-    layout: 'FMA_LI_API',
-    file,
-  };
+  const { header, rows } = await readApiPages(path, {
+    ...{ register: SPEC.register, layout: 'FMA_LI_API' },
+    ...{ list: 'data', total: 'maxResults', pages: "pages of the FMA's API with `data`" },
+  });
+  yield header;
   for (const [index, row] of rows.entries()) {
-    const provenance = { file, line: index + 1 };
+    const provenance = { file: header.file, line: index + 1 };
     const legalName = cleanText(fieldText(row, 'description'));
     if (legalName === '') {
       yield rejectedRow(provenance, 'description: is empty.', JSON.stringify(row));
