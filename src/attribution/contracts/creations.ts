@@ -6,7 +6,7 @@ import { parseAddress } from '../../chains/address/parse.ts';
 import type { BlockCreations, Call, ChainAdapter, Creation } from '../../chains/families/port.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import { ATTRIBUTION_LIMITS } from '../limits.ts';
-import { LISTED_BLOCKS, REORG_BLOCKS } from '../logs/read.ts';
+import { advanceCursor, LISTED_BLOCKS, REORG_BLOCKS } from '../logs/read.ts';
 import type { AttributionStore, Fact } from '../store.ts';
 import { inGroups, type ReadAt, revertContractFacts, storeContract } from './facts.ts';
 import { type ProxyState, ProxyStates, type StateReader } from './proxy-state.ts';
@@ -46,6 +46,8 @@ interface Found {
   readonly state: ProxyState | null;
 }
 
+const revertibleFrom = ({ height }: ReadAt): number => Math.max(0, height - LISTED_BLOCKS);
+
 /** Stores a creation, and what the contract delegates to. Returns the number of new facts. */
 function storeCreation(
   { block, creation, state }: Found,
@@ -54,7 +56,7 @@ function storeCreation(
   at: ReadAt,
 ): number {
   const { key } = parseAddress(chain, creation.contract);
-  const isRevertible = block.height >= at.height - LISTED_BLOCKS;
+  const isRevertible = block.height >= revertibleFrom(at);
   const seen = {
     ...{ by: CREATIONS, blockNumber: block.height, txHash: creation.txHash },
     ...{ logIndex: creation.index, timestampMs: block.timestampMs },
@@ -119,15 +121,9 @@ export async function readCreations(
       state: await states.of(one.creation.contract),
     }));
     store.write(() => {
-      const known = store.cursor(CREATIONS);
-      let facts = known?.facts ?? 0;
-      for (const one of found) facts += storeCreation(one, chain, store, head);
-      const settled = Math.max(known?.indexedFrom ?? next, last.height - LISTED_BLOCKS);
-      if (known?.indexedFrom !== undefined && settled > known.indexedFrom)
-        store.settleFacts(CREATIONS, settled);
-      store.setCursor(CREATIONS, {
-        ...{ nextBlock: last.height + 1, hash: last.hash, indexedFrom: settled, facts },
-      });
+      const facts = found.reduce((sum, one) => sum + storeCreation(one, chain, store, head), 0);
+      const step = { from: next, nextBlock: last.height + 1, hash: last.hash, facts };
+      advanceCursor(store, CREATIONS, { ...step, revertibleFrom: revertibleFrom(head) });
     }, 'later');
     total.blocks += blocks.length;
     total.created += created.length;

@@ -6,7 +6,7 @@ import { parseAddress } from '../../chains/address/parse.ts';
 import type { Call, LogEntry } from '../../chains/families/port.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import { ATTRIBUTION_LIMITS } from '../limits.ts';
-import { LISTED_BLOCKS, type LogReader, logsIn, REORG_BLOCKS } from '../logs/read.ts';
+import { advanceCursor, LISTED_BLOCKS, type LogReader, logsIn, REORG_BLOCKS } from '../logs/read.ts';
 import type { AttributionStore } from '../store.ts';
 import {
   beaconFactOf,
@@ -128,7 +128,6 @@ export async function readProxies(
     );
     const hash = last === head.height ? head.hash : ((await adapter.header(last, call))?.hash ?? null);
     store.write(() => {
-      const known = store.cursor(PROXY_EVENTS);
       let facts = 0;
       for (const { key, logs: own, read: state } of found)
         for (const { blockNumber, txHash, logIndex } of own) {
@@ -137,14 +136,7 @@ export async function readProxies(
           const isRevertible = blockNumber >= revertibleFrom;
           facts += storeContract(key, state, seen, { chain, store, at: head, isRevertible });
         }
-      const listed = revertibleFrom > next ? revertibleFrom : (known?.indexedFrom ?? next);
-      const indexedFrom = Math.max(listed, revertibleFrom);
-      if (known?.indexedFrom !== undefined && indexedFrom > known.indexedFrom)
-        store.settleFacts(PROXY_EVENTS, indexedFrom);
-      store.setCursor(PROXY_EVENTS, {
-        ...{ nextBlock: last + 1, hash, indexedFrom },
-        facts: (known?.facts ?? 0) + facts,
-      });
+      advanceCursor(store, PROXY_EVENTS, { from: next, nextBlock: last + 1, hash, revertibleFrom, facts });
       total.facts += facts;
     }, 'later');
     total.logs += logs.length;

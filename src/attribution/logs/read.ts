@@ -153,23 +153,38 @@ export async function readContractLogs(
     total.ignored += ignored;
     const before = next;
     next = last + 1;
-    store.write(() => {
-      const known = store.cursor(name);
-      // Facts of old blocks in between are not listed.
-      const listed = revertibleFrom > before ? revertibleFrom : (known?.indexedFrom ?? before);
-      const indexedFrom = Math.max(listed, revertibleFrom);
-      if (known?.indexedFrom !== undefined && indexedFrom > known.indexedFrom)
-        store.settleFacts(name, indexedFrom);
-      store.setCursor(name, {
-        ...{ nextBlock: next, hash: header?.hash ?? null, indexedFrom },
-        facts: (known?.facts ?? 0) + facts,
-      });
-    });
+    store.write(() =>
+      advanceCursor(store, name, {
+        ...{ from: before, nextBlock: next, hash: header?.hash ?? null, revertibleFrom, facts },
+      }),
+    );
     onProgress?.(last, head.height);
     width = Math.min(ATTRIBUTION_LIMITS.logBlocksMax, width * 2);
   }
   await store.flushed();
   return { contract: name, ...total, reverted, nextBlock: next };
+}
+
+/** What one step of a reader stored: new facts of the blocks from `from` to the one before `nextBlock`, which has the hash. */
+export interface ReadStep {
+  readonly from: number;
+  readonly nextBlock: number;
+  readonly hash: string | null;
+  /** Facts of this step are listed by block from this block on. */
+  readonly revertibleFrom: number;
+  readonly facts: number;
+}
+
+/** Stores the position of a reader after a step, and settles the facts that no reorg reverts any more. Call it inside of a transaction. */
+export function advanceCursor(store: AttributionStore, name: string, step: ReadStep): void {
+  const { from, nextBlock, hash, revertibleFrom, facts } = step;
+  const known = store.cursor(name);
+  // Facts of old blocks in between are not listed.
+  const listed = revertibleFrom > from ? revertibleFrom : (known?.indexedFrom ?? from);
+  const indexedFrom = Math.max(listed, revertibleFrom);
+  if (known?.indexedFrom !== undefined && indexedFrom > known.indexedFrom)
+    store.settleFacts(name, indexedFrom);
+  store.setCursor(name, { nextBlock, hash, indexedFrom, facts: (known?.facts ?? 0) + facts });
 }
 
 /**
