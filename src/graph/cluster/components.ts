@@ -10,12 +10,12 @@
  *
  * All files are written and read sequentially. Memory depends only on the size of a bucket.
  */
-import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
 import { PRIVATE_FILE } from '../../state/data-folder.ts';
 import { asStorageFull } from '../../state/storage.ts';
-import { Spill, type SpillEnd } from './spill.ts';
+import { fill, Spill, type SpillEnd } from './spill.ts';
 import { createUnionFind } from './union-find.ts';
 
 /** Links as records of three words: the larger number, the smaller one, and the attribute of the link. Stored by the larger number. */
@@ -203,28 +203,19 @@ export async function findComponents(options: ComponentsOptions, sink: Component
 }
 
 function writeWords(path: string, words: Int32Array): void {
-  const bytes = Buffer.from(words.buffer, words.byteOffset, words.byteLength);
   try {
-    const file = openSync(path, 'w', PRIVATE_FILE);
-    try {
-      for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-    } finally {
-      closeSync(file);
-    }
+    writeFileSync(path, words, { mode: PRIVATE_FILE });
   } catch (error) {
     throw asStorageFull(error, path);
   }
 }
 
 function readWords(path: string, words: Uint32Array): void {
-  const bytes = Buffer.from(words.buffer, words.byteOffset, words.byteLength);
+  const bytes = new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
   const file = openSync(path, 'r');
   try {
-    for (let at = 0; at < bytes.length; ) {
-      const read = readSync(file, bytes, at, bytes.length - at, null);
-      if (read === 0) throw new AssayError('STORE_CORRUPT', `${path} is shorter than it was written.`);
-      at += read;
-    }
+    if (fill(file, bytes, bytes.length) < bytes.length)
+      throw new AssayError('STORE_CORRUPT', `${path} is shorter than it was written.`);
   } finally {
     closeSync(file);
   }

@@ -3,6 +3,7 @@
  * sequentially. Words are in the byte order of the machine, like those of LMDB: the files belong to one machine.
  */
 import {
+  appendFileSync,
   closeSync,
   fsyncSync,
   mkdirSync,
@@ -12,7 +13,6 @@ import {
   rmSync,
   statSync,
   truncateSync,
-  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -163,12 +163,7 @@ export class Spill {
     const path = this.#path(bucket);
     try {
       // Opened for each write: the files of all buckets together can be more than a process may have open.
-      const file = openSync(path, 'a', PRIVATE_FILE);
-      try {
-        for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-      } finally {
-        closeSync(file);
-      }
+      appendFileSync(path, bytes, { mode: PRIVATE_FILE });
     } catch (error) {
       throw asStorageFull(error, path);
     }
@@ -179,7 +174,7 @@ export class Spill {
 }
 
 /** Reads until `length` bytes are filled or the file ends; returns how many were. */
-function fill(file: number, bytes: Uint8Array, length: number): number {
+export function fill(file: number, bytes: Uint8Array, length: number): number {
   let filled = 0;
   while (filled < length) {
     const read = readSync(file, bytes, filled, length - filled, null);
