@@ -4,12 +4,12 @@
  */
 import { roundConstants } from './sha256-constants.ts';
 
-const ROUNDS = 64;
 const SCHEDULE = 16;
 const INITIAL = [
   0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
 ] as const;
 const STATE = [...'abcdefgh'];
+type Names = [string, string, string, string, string, string, string, string];
 /** The marker that ends a message. */
 const END_MARK = 0x80000000;
 const DIGEST_BITS = 256;
@@ -55,29 +55,13 @@ function digest(known: ReadonlyMap<number, number>): string[] {
   const names = [...STATE];
   for (const [index, constant] of roundConstants().entries()) {
     if (index >= SCHEDULE) code.push(...extended(index, numbers));
-    const [a, b, c, d, e, f, g, h] = names as [
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-    ];
+    const [, , , d, , , , h] = names as Names;
+    const [vA, vB, vC, , vE, vF, vG] = names.map(get) as Names;
     const number = numbers.get(index);
     const word =
       number === undefined
         ? sum(get(`w${index % SCHEDULE}`), everyLane(constant))
         : everyLane(constant + number);
-    const [vA, vB, vC, vE, vF, vG] = [a, b, c, e, f, g].map(get) as [
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-    ];
     const choice = xor(vG, and(vE, xor(vF, vG)));
     const majority = xor(and(vA, xor(vB, vC)), and(vB, vC));
     code.push(
@@ -88,7 +72,6 @@ function digest(known: ReadonlyMap<number, number>): string[] {
     // Instead of moving eight values, the next round uses the names to which the values would have moved.
     names.unshift(names.pop() as string);
   }
-  if (roundConstants().length !== ROUNDS) throw new Error('SHA-256 has 64 rounds.');
   return [
     ...code,
     ...STATE.map((name, word) => set(`w${word}`, sum(get(name), everyLane(INITIAL[word] as number)))),
