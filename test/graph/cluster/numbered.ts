@@ -75,9 +75,14 @@ export function sourceOf(
 
 /** A folder with the clusters of one chain. */
 export class ClusterWorld {
-  readonly folder = mkdtempSync(join(tmpdir(), 'assay-clusters-'));
+  readonly folder: string;
   readonly numbering = new Numbering();
   readonly #readers: ClusterReader[] = [];
+
+  /** `folder` is that of an earlier world, or by default a new one. */
+  constructor(folder: string = mkdtempSync(join(tmpdir(), 'assay-clusters-'))) {
+    this.folder = folder;
+  }
 
   build(
     transactions: Iterable<UtxoTransaction> | ClusterSource,
