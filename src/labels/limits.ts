@@ -1,7 +1,7 @@
 /** Limits of labels and their index, each with the reason for its value. */
 export const LABEL_LIMITS = {
-  /** Labels that differ in more than address and dates: each costs about 1 KB while an index is built (2 GB), 0.5 KB in the snapshot. */
-  labelTemplatesMax: 2_000_000,
+  /** Labels that differ in more than address and dates: each costs 0.6 KB in the snapshot, and twice that while it is written (5 GB). */
+  labelTemplatesMax: 4_000_000,
   /** Labels of one index: 8 partitions of 16 million. */
   indexLabelsMax: 128_000_000,
   /**

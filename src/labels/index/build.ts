@@ -1,6 +1,6 @@
 /**
  * Builds a snapshot from segments: count, scatter into buckets, sort and merge inside each bucket, filter, write, publish. Memory use is
- * about 100 bytes per label and 1.5 KB per template. Readers keep the old snapshot until the last step; after a crash it stays published.
+ * about 100 bytes per label and 1.2 KB per template. Readers keep the old snapshot until the last step; after a crash it stays published.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
@@ -45,7 +45,13 @@ import { SLOT_WORDS } from './slot.ts';
 import { type BuiltTemplates, beginTemplates } from './template-build.ts';
 import { categoryOf, type EncodedTemplates, TemplateDecoder } from './template-table.ts';
 import { SCOPES } from './template-text.ts';
-import { type PartitionValues, writeEnvironment, writePartition, writeShared } from './write-environment.ts';
+import {
+  type PartitionValues,
+  writeEnvironment,
+  writePartition,
+  writeSharedMeta,
+  writeSharedTexts,
+} from './write-environment.ts';
 
 /** Average addresses per bucket: one more cache line for the directory costs less than comparing a second record. */
 const BUCKET_LOAD = 1.5;
@@ -272,6 +278,7 @@ async function buildPartitioned(build: Build, partitions: number): Promise<Store
   const texts = templates.encoded.bytes;
   requireFit(texts.length);
   const textsSha256 = sha256Of(texts);
+  await writeSharedTexts(folder, texts);
   const layouts: SnapshotLayout[] = [];
   const sums: Merged = {
     addresses: 0,
@@ -304,7 +311,7 @@ async function buildPartitioned(build: Build, partitions: number): Promise<Store
   );
   const layout = { ...whole, partitions: layouts };
   const meta = metaOf(build, PARTITIONED_FORMAT, layout, countLabels(templates, sums));
-  await writeShared(folder, meta, texts);
+  await writeSharedMeta(folder, meta);
   return meta;
 }
 

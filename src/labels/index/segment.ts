@@ -15,7 +15,6 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { StringDecoder } from 'node:string_decoder';
 import { AssayError } from '../../base/errors.ts';
 import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
 import { wrongFormat } from '../../state/format-version.ts';
@@ -320,17 +319,28 @@ function digestOfLines(lines: Iterable<string>): string {
   return digest.digest('hex');
 }
 
-/** Yields the lines of a file, which may be larger than the maximum length of a string. */
+const LINE_FEED = 10;
+
+/**
+ * Yields the lines of a file, which may be larger than the maximum length of a string. Each is a string of its own: a part of a larger
+ * string would keep all of that in memory.
+ */
 function* readLines(path: string): Generator<string, undefined> {
   const file = openSync(path, 'r');
   try {
-    const decoder = new StringDecoder('utf8');
     const bytes = Buffer.allocUnsafe(1 << 20);
-    let rest = '';
+    let rest: Uint8Array = new Uint8Array(0);
     for (let read = readSync(file, bytes); read > 0; read = readSync(file, bytes)) {
-      const lines = (rest + decoder.write(bytes.subarray(0, read))).split('\n');
-      rest = lines.pop() ?? '';
-      yield* lines;
+      const have = bytes.subarray(0, read);
+      let from = 0;
+      for (let end = have.indexOf(LINE_FEED); end >= 0; end = have.indexOf(LINE_FEED, from)) {
+        yield rest.length === 0
+          ? have.toString('utf8', from, end)
+          : Buffer.concat([rest, have.subarray(from, end)]).toString('utf8');
+        rest = rest.subarray(0, 0);
+        from = end + 1;
+      }
+      rest = Buffer.concat([rest, have.subarray(from)]);
     }
   } finally {
     closeSync(file);

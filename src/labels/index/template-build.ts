@@ -81,7 +81,7 @@ function onThread(sources: TemplateSources): TemplateBuild {
 
 /** Runs in the worker thread: builds the templates and posts the result. */
 export function runTemplateThread(sources: TemplateSources, port: MessagePort | null = parentPort): void {
-  let texts: readonly (readonly string[])[] | null = null;
+  let texts: string[][] | null = null;
   let failure: ErrorData | null = null;
   try {
     texts = readTexts(sources);
@@ -107,10 +107,18 @@ const readTexts = ({ segments, designations }: TemplateSources): string[][] =>
     return designations.size === 0 ? [...texts] : texts.map(ownerEntriesAdder(designations, date));
   });
 
-function buildTemplates(
+/** Empties `textsOf`: each text leaves memory when it is packed. */
+function buildTemplates(textsOf: string[][], used: readonly Uint8Array[]): BuiltTemplates {
+  const { texts, numbers } = numberTemplates(textsOf, used);
+  textsOf.length = 0;
+  return { encoded: encodeTemplates(texts), count: texts.length, numbers };
+}
+
+/** A function of its own: what its variables refer to stays in memory until it returns. */
+function numberTemplates(
   textsOf: readonly (readonly string[])[],
   used: readonly Uint8Array[],
-): BuiltTemplates {
+): { readonly texts: string[]; readonly numbers: BuiltTemplates['numbers'] } {
   const ids = new Map<string, number>();
   for (const [index, texts] of textsOf.entries()) {
     const usedHere = used[index] as Uint8Array;
@@ -125,6 +133,5 @@ function buildTemplates(
   // Sorted by text, so that the result does not depend on the order of the segments.
   const texts = [...ids.keys()].sort();
   for (const [id, text] of texts.entries()) ids.set(text, id);
-  const numbers = Int32Array.from(textsOf.flat(), (text) => ids.get(text) ?? -1);
-  return { encoded: encodeTemplates(texts), count: texts.length, numbers };
+  return { texts, numbers: Int32Array.from(textsOf.flat(), (text) => ids.get(text) ?? -1) };
 }

@@ -1,5 +1,5 @@
 /** Writes the values of a snapshot into a new LMDB environment and flushes it to disk. */
-import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { noteFinishedSize } from '../../state/finished-size.ts';
 import { openEnvironment } from '../../state/lmdb.ts';
@@ -39,13 +39,18 @@ export function writePartition(folder: string, partition: number, values: Partit
   ]);
 }
 
-/** Writes the environment that partitions share. */
-export const writeShared = (folder: string, meta: StoredMeta, texts: Uint8Array): Promise<void> =>
-  writeValues(folder, ENVIRONMENT_FILE, SIZE_FILE, [
-    [VALUE_KEYS.texts, texts],
-    [VALUE_KEYS.meta, Buffer.from(JSON.stringify(meta))],
-  ]);
+/**
+ * Writes the texts of the environment that partitions share. The partitions follow, and then `writeSharedMeta`: so the texts are copied into
+ * LMDB while no partition is in memory.
+ */
+export const writeSharedTexts = (folder: string, texts: Uint8Array): Promise<void> =>
+  writeValues(folder, ENVIRONMENT_FILE, SIZE_FILE, [[VALUE_KEYS.texts, texts]]);
 
+/** Writes the meta of the environment that partitions share, after its texts. */
+export const writeSharedMeta = (folder: string, meta: StoredMeta): Promise<void> =>
+  writeValues(folder, ENVIRONMENT_FILE, SIZE_FILE, [[VALUE_KEYS.meta, Buffer.from(JSON.stringify(meta))]]);
+
+/** Writes values into a new environment, or adds them to the one that is there. */
 async function writeValues(
   folder: string,
   name: string,
@@ -53,7 +58,8 @@ async function writeValues(
   values: readonly (readonly [key: Buffer, value: Uint8Array])[],
 ): Promise<void> {
   const path = join(folder, name);
-  const bytes = values.reduce((sum, [, value]) => sum + value.length, 0);
+  const before = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  const bytes = values.reduce((sum, [, value]) => sum + value.length, before);
   const environment = openEnvironment(path, {
     encoding: 'binary',
     keyEncoding: 'binary',
