@@ -3,6 +3,8 @@
  * and facts from logs. Run: node --expose-gc dist/bench/attribution.js [--users N] [--blocks N] [--logs N] [--no-save]
  */
 
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import { readAnchors } from '../src/attribution/deposit/anchors.ts';
 import { DepositFollower } from '../src/attribution/deposit/follow.ts';
 import { depositTemplate } from '../src/attribution/deposit/labels.ts';
@@ -14,6 +16,7 @@ import { isoTime, systemClock } from '../src/base/clock.ts';
 import { parseAddress } from '../src/chains/address/parse.ts';
 import type { LogEntry } from '../src/chains/families/port.ts';
 import type { Transfer } from '../src/chains/transfer.ts';
+import { ingestFiles } from '../src/graph/ingest/ingest-files.ts';
 import {
   type Simulation,
   simulatedAddress,
@@ -42,23 +45,67 @@ const seconds = async (work: () => Promise<void> | void): Promise<number> => {
   return (performance.now() - began) / 1_000;
 };
 
-/** Ingests all but the last transfers, which are returned for blocks. */
+const HEADER =
+  'txHash,position,blockNumber,timestamp,from,to,asset,amount,decimals,valueUsd,sender,called,decodes\n';
+/** Rows are written to the file in parts of this many. */
+const PART_ROWS = 10_000;
+
+/** Writes rows of transfers as `assay ingest ndjson` reads them. */
+class TransferCsv {
+  readonly #file: number;
+  /** Assets with decimals in an earlier row: a row with decimals is read slowly. */
+  readonly #withDecimals = new Set<string>();
+
+  constructor(path: string) {
+    this.#file = openSync(path, 'w');
+    writeSync(this.#file, HEADER);
+  }
+
+  write(transfers: readonly Transfer[]): void {
+    for (let at = 0; at < transfers.length; at += PART_ROWS) {
+      const part = transfers.slice(at, at + PART_ROWS);
+      writeSync(this.#file, part.map((transfer) => this.#row(transfer)).join(''));
+    }
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+
+  #row(transfer: Transfer): string {
+    const { txHash, position, blockNumber, timestampMs, from, to, asset, amount, initiation } = transfer;
+    const decimals = this.#withDecimals.has(asset) ? null : transfer.decimals;
+    this.#withDecimals.add(asset);
+    const called = initiation?.callsAsset === true ? asset : null;
+    const start = [initiation?.sender, called, called === null ? null : initiation?.decodes];
+    return `${[txHash, position, blockNumber, timestampMs, from, to, asset, amount, decimals, null, ...start].join()}\n`;
+  }
+}
+
+/** Loads all but the last transfers in bulk, from a file. Returns the last ones, which are used as blocks. */
 async function fill(world: AttributionWorld, simulation: Simulation): Promise<Transfer[]> {
   const kept = blocks * BLOCK_TRANSFERS;
+  const path = join(world.folder, 'transfers.csv');
+  const csv = new TransferCsv(path);
   let last: Transfer[] = [];
-  async function* rest(): AsyncGenerator<Transfer> {
-    for (const block of simulation.blocks()) {
-      last.push(...block);
-      if (last.length < 2 * kept + 10_000) continue;
-      const ready = last.slice(0, last.length - kept);
-      last = last.slice(last.length - kept);
-      yield* ready;
-    }
-    const ready = last.slice(0, Math.max(0, last.length - kept));
-    last = last.slice(ready.length);
-    yield* ready;
+  let written = 0;
+  const write = (end: number): void => {
+    csv.write(last.slice(0, end));
+    last = last.slice(end);
+    written += end;
+  };
+  for (const block of simulation.blocks()) {
+    last.push(...block);
+    if (last.length >= 2 * kept + PART_ROWS) write(last.length - kept);
   }
-  await world.transfers.ingest(rest());
+  write(Math.max(0, last.length - kept));
+  csv.close();
+  const { stored } = await ingestFiles(
+    { format: 'ndjson', files: [path], chain: 'ETH' },
+    { store: world.transfers },
+  );
+  if (stored !== written) throw new Error(`Of ${written} transfers ${stored} were stored.`);
+  rmSync(path);
   return last;
 }
 

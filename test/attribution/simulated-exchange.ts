@@ -9,7 +9,8 @@ export const USDT = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
 export const SPAM_TOKEN = '0x00000000000000000000000000000000deadbeef';
 const MINUTE = 60_000;
 const DAY = 86_400_000;
-const START = Date.parse('2025-01-01T00:00:00Z');
+/** A million customers live for two years: files with times in the future are rejected. */
+const START = Date.parse('2022-01-01T00:00:00Z');
 const BLOCK_MS = 12_000;
 const FIRST_BLOCK = 21_000_000;
 
