@@ -15,6 +15,7 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   labels: { script: 'labels.js', quick: ['--count', '200000'] },
   'snapshot-diff': { script: 'snapshot-diff.js', quick: ['--count', '200000', '--wallets', '2000'] },
   'label-scale': { script: 'label-scale.js', quick: null },
+  growth: { script: 'growth.js', quick: null },
   'label-import': { script: 'label-import.js', quick: ['--rows', '100000'] },
   http: {
     script: 'http.js',

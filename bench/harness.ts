@@ -158,11 +158,22 @@ export function publish(bench: BenchReport): void {
 }
 
 /** Runs a built script in a process of its own and returns the JSON that it prints on stdout. Throws with its stderr if it fails. */
-export function runChild<T>(
+export async function runChild<T>(
   script: string,
   args: readonly string[],
   nodeArgs: readonly string[] = [],
 ): Promise<T> {
+  const { code, output, errors } = await runScript(script, args, nodeArgs);
+  if (code !== 0) throw new Error(`${script} ${args.join(' ')} ended with ${code}:\n${errors.slice(-2000)}`);
+  return JSON.parse(output) as T;
+}
+
+/** Runs a built script in a process of its own to its end. Throws only if it cannot be started. */
+export function runScript(
+  script: string,
+  args: readonly string[],
+  nodeArgs: readonly string[] = [],
+): Promise<{ readonly code: number | null; readonly output: string; readonly errors: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [...nodeArgs, script, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -176,10 +187,7 @@ export function runChild<T>(
       errors += chunk.toString();
     });
     child.on('error', reject);
-    child.on('close', (code) => {
-      if (code === 0) resolve(JSON.parse(output) as T);
-      else reject(new Error(`${script} ${args.join(' ')} ended with ${code}:\n${errors.slice(-2000)}`));
-    });
+    child.on('close', (code) => resolve({ code, output, errors }));
   });
 }
 

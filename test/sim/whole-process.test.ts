@@ -65,7 +65,7 @@ import { beginLife, buryLife, closed, freshFolder, kill, type Life, mountDisk } 
 import { type SimProcess, startProcess } from './whole-process.ts';
 
 const SCHEDULES = Number(
-  process.env.ASSAY_SIM_SCHEDULES ?? (process.env.ASSAY_TEST_LONG === '1' ? 10_000 : 500),
+  process.env.ASSAY_SIM_SCHEDULES ?? (process.env.ASSAY_TEST_LONG === '1' ? 10_000 : 400),
 );
 const STEPS = 9;
 const MINUTE_MS = 60_000;
