@@ -38,6 +38,8 @@ const IN_OVERFLOW = 0x01;
 const SUBTREE = 0x02;
 const DUPLICATES = 0x04;
 
+/** Pages of a long value in one read: 4 MB. A value of a label snapshot has gigabytes. */
+const READ_PAGES = 1024;
 /** Files up to this size are read at once, which is faster than page by page; 256 MB are read in a tenth of a second. */
 const READ_WHOLE_MAX = 256 * 1024 * 1024;
 
@@ -334,13 +336,17 @@ export function walkPages(file: PageFile, { newerThan = -1, onPage }: PageWalkOp
 
   function overflow(page: number, pages: number, from: string): void {
     take(page, pages, from);
-    const bytes = file.read(page, pages);
-    if (bytes.readUInt32LE(20) !== pages)
+    const first = file.read(page, 1);
+    if (first.readUInt32LE(20) !== pages)
       throw new DamagedPages(`page ${page} holds another number of pages`);
-    if (!head(bytes, page, OVERFLOW)) return;
-    const transaction = Number(bytes.readBigUInt64LE(8));
-    for (let at = 0; at < pages; at++)
-      onPage(page + at, transaction, bytes.subarray(at * pageBytes, (at + 1) * pageBytes));
+    if (!head(first, page, OVERFLOW)) return;
+    const transaction = Number(first.readBigUInt64LE(8));
+    for (let done = 0; done < pages; done += READ_PAGES) {
+      const count = Math.min(READ_PAGES, pages - done);
+      const bytes = file.read(page + done, count);
+      for (let at = 0; at < count; at++)
+        onPage(page + done + at, transaction, bytes.subarray(at * pageBytes, (at + 1) * pageBytes));
+    }
   }
 
   tree(meta.free, 'the list of free pages');

@@ -21,6 +21,15 @@ const { bytes } = verifyFile(process.argv[1]);
 console.log(JSON.stringify({ bytes, grown: processMemory().ownBytes - before }));
 `;
 
+/** Checks a closed file, and returns its size and by how many bytes the memory of the process grew. */
+function check(path: string): { bytes: number; grown: number } {
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', CHECK, path], {
+    encoding: 'utf8',
+  });
+  expect(stderr).toBe('');
+  return JSON.parse(stdout);
+}
+
 it.skipIf(process.platform !== 'linux')('gives the memory of a check back at once', async () => {
   const path = join(folder.path, 'large.mdb');
   const root = openEnvironment(path, { encoding: 'binary' });
@@ -28,11 +37,21 @@ it.skipIf(process.platform !== 'linux')('gives the memory of a check back at onc
     for (let key = 0; key < VALUES; key++) void root.put(key, Buffer.alloc(VALUE_BYTES, key));
   });
   await root.close();
-  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', CHECK, path], {
-    encoding: 'utf8',
-  });
-  expect(stderr).toBe('');
-  const { bytes, grown } = JSON.parse(stdout) as { bytes: number; grown: number };
+  const { bytes, grown } = check(path);
   expect(bytes).toBeGreaterThan(VALUES * VALUE_BYTES);
   expect(grown).toBeLessThan(bytes / 2);
 });
+
+it.skipIf(process.platform !== 'linux')(
+  'reads a value that is larger than small files in parts',
+  async () => {
+    const path = join(folder.path, 'one.mdb');
+    const root = openEnvironment(path, { encoding: 'binary', noSync: true });
+    const valueBytes = 280 * 2 ** 20;
+    root.putSync('value', Buffer.alloc(valueBytes, 7));
+    await root.close();
+    const { bytes, grown } = check(path);
+    expect(bytes).toBeGreaterThan(valueBytes);
+    expect(grown).toBeLessThan(bytes / 8);
+  },
+);
