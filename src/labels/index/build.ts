@@ -42,6 +42,7 @@ import {
   splitSegment,
 } from './segment.ts';
 import { SLOT_WORDS } from './slot.ts';
+import { openTexts } from './snapshot.ts';
 import { type BuiltTemplates, beginTemplates } from './template-build.ts';
 import { categoryOf, type EncodedTemplates, TemplateDecoder } from './template-table.ts';
 import { SCOPES } from './template-text.ts';
@@ -247,7 +248,7 @@ async function buildWhole(build: Build): Promise<StoredMeta> {
  * of all segments are split into files by partition.
  */
 async function buildPartitioned(build: Build, partitions: number): Promise<StoredMeta> {
-  const { segments, total, pause, folder, templateBuild } = build;
+  const { segments, pause, folder, templateBuild } = build;
   const parts = join(folder, 'parts');
   mkdirSync(parts, PRIVATE_FOLDER);
   let templates: BuiltTemplates;
@@ -275,10 +276,41 @@ async function buildPartitioned(build: Build, partitions: number): Promise<Store
   } finally {
     await templateBuild.close();
   }
-  const texts = templates.encoded.bytes;
-  requireFit(texts.length);
-  const textsSha256 = sha256Of(texts);
-  await writeSharedTexts(folder, texts);
+  const textsSha256 = sha256Of(templates.encoded.bytes);
+  requireFit(templates.encoded.bytes.length);
+  await writeSharedTexts(folder, templates.encoded.bytes);
+  const shared = openTexts(folder);
+  let meta: StoredMeta;
+  try {
+    templates = withTexts(templates, shared.texts);
+    meta = await buildPartitions(build, split, templates, textsSha256);
+  } finally {
+    await shared.close();
+  }
+  rmSync(parts, { recursive: true, force: true });
+  await writeSharedMeta(folder, meta);
+  return meta;
+}
+
+/** Returns the templates with the same texts in other memory. */
+const withTexts = (templates: BuiltTemplates, bytes: Uint8Array): BuiltTemplates => ({
+  ...templates,
+  encoded: {
+    ...templates.encoded,
+    bytes,
+    table: new Int32Array(bytes.buffer, bytes.byteOffset, templates.count * TEMPLATE_WORDS),
+  },
+});
+
+/** Builds and writes one partition after the other. Returns the meta of the whole. */
+async function buildPartitions(
+  build: Build,
+  split: readonly (readonly SegmentPart[])[],
+  templates: BuiltTemplates,
+  textsSha256: string,
+): Promise<StoredMeta> {
+  const { total, pause, folder } = build;
+  const partitions = split[0]?.length ?? 0;
   const layouts: SnapshotLayout[] = [];
   const sums: Merged = {
     addresses: 0,
@@ -299,7 +331,6 @@ async function buildPartitioned(build: Build, partitions: number): Promise<Store
     addTo(sums, built.merged);
     await pause('write', Math.round((total * (partition + 1)) / partitions));
   }
-  rmSync(parts, { recursive: true, force: true });
   const joined = (name: 'records' | 'lookup'): string =>
     createHash('sha256')
       .update(layouts.map(({ sha256 }) => sha256[name]).join(' '))
@@ -310,9 +341,7 @@ async function buildPartitioned(build: Build, partitions: number): Promise<Store
     { records: joined('records'), lookup: joined('lookup'), texts: textsSha256 },
   );
   const layout = { ...whole, partitions: layouts };
-  const meta = metaOf(build, PARTITIONED_FORMAT, layout, countLabels(templates, sums));
-  await writeSharedMeta(folder, meta);
-  return meta;
+  return metaOf(build, PARTITIONED_FORMAT, layout, countLabels(templates, sums));
 }
 
 /** Adds the counts of a partition. */

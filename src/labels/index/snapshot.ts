@@ -172,6 +172,15 @@ function readMeta(environment: RootDatabase, file: string): StoredMeta {
   return meta;
 }
 
+/** Opens the texts of a snapshot that is being built: what a build reads of them later then takes no memory of its own. */
+export function openTexts(path: string): { readonly texts: Uint8Array; readonly close: () => Promise<void> } {
+  const file = join(path, ENVIRONMENT_FILE);
+  return openMappedFile(file, 'The label snapshot', MAP_BYTES, (environment) => ({
+    texts: valueIn(environment, VALUE_KEYS.texts, file),
+    close: () => environment.close(),
+  }));
+}
+
 function valueIn(environment: RootDatabase, key: Buffer, file: string): Uint8Array {
   const view = environment.getBinaryFast(key);
   if (!view) throw new AssayError('STORE_CORRUPT', `${file} has no value '${key.toString()}'.`);
