@@ -8,7 +8,7 @@ import { scryptOnLibuv } from '../base/scrypt.ts';
 import { type Encryption, openEncryption } from '../state/encryption.ts';
 import type { OpenStore } from '../state/live-store.ts';
 import type { RedisStore } from '../state/redis.ts';
-import { type Allowances, openAccounting } from './accounting.ts';
+import { type Allowances, openAccounting, type SharedCounting } from './accounting.ts';
 import { CODE_ATTEMPTS, EMAIL_REQUESTS } from './attempts.ts';
 import { type AuditLog, openAuditLog } from './audit.ts';
 import type { PublicUrl } from './emails.ts';
@@ -23,6 +23,7 @@ import {
   type Plan,
   type PlanName,
   type Plans,
+  type RateClass,
   type RateOverrides,
   readPlans,
   sessionLimit,
@@ -39,6 +40,8 @@ export interface Access {
   readonly gate: Gate;
   readonly limiter: RateLimiter;
   readonly quota: QuotaMeter;
+  /** Counters that other threads of this process use as well; null if there are none. */
+  readonly sharing: SharedCounting | null;
   /** Returns the plan of an account: its quotas and limits. */
   planOf(accountId: string): Plan;
   /** The ledger of credits, opened at the first call. Throws the error of opening; a later call tries again. */
@@ -77,6 +80,22 @@ export interface AccessOptions extends Partial<PeopleOptions> {
   readonly folder: string;
   /** Plan of the account `local`, set when it is created. Default: FREE. */
   readonly localPlan?: PlanName;
+  /** Other threads of this process admit requests as well. Not with Redis. Default: false. */
+  readonly isShared?: boolean;
+}
+
+/** Returns the function that returns the limit of a key, or another subject, in a class: requests in any 60 seconds. */
+export function rateLimitsOf(
+  keys: Pick<KeyStore, 'get' | 'planOf'>,
+  plans: Plans,
+): (subject: string, rateClass: RateClass) => number {
+  return (subject, rateClass) => {
+    const ofSession = accountOfSession(subject);
+    if (ofSession !== null) return sessionLimit(plans[keys.planOf(ofSession) ?? 'FREE'], rateClass);
+    const key = keys.get(subject);
+    const own: RateOverrides = key?.rateLimits ?? {};
+    return own[rateClass] ?? plans[key?.plan ?? 'FREE'].rateLimits[rateClass];
+  };
 }
 
 /**
@@ -107,13 +126,7 @@ export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
     freeCredits: (balance) =>
       accountOfBalance(balance) === PAY_PER_CALL_ACCOUNT ? 0 : freeCredits(accountOfBalance(balance)),
     quotaOf: (accountId, meter) => planOf(accountId).quotas[meter],
-    rateOf: (subject, rateClass) => {
-      const ofSession = accountOfSession(subject);
-      if (ofSession !== null) return sessionLimit(planOf(ofSession), rateClass);
-      const key = keys.get(subject);
-      const own: RateOverrides = key?.rateLimits ?? {};
-      return own[rateClass] ?? plans[key?.plan ?? 'FREE'].rateLimits[rateClass];
-    },
+    rateOf: rateLimitsOf(keys, plans),
   };
   const redis = deps.redis ?? null;
   const accounting =
@@ -171,6 +184,7 @@ export function createAccess(options: AccessOptions, deps: AccessDeps): Access {
     gate: accounting.gate,
     limiter: accounting.limiter,
     quota: accounting.quota,
+    sharing: accounting.sharing,
     planOf,
     ledger: accounting.ledger,
     people,

@@ -4,6 +4,10 @@ export const ACCOUNT_LIMITS = {
   rateLimitMax: 1_000_000_000,
   /** Keys and classes for which the last minute is kept at once: about 400 bytes each, 40 MB. */
   rateWindowsMax: 100_000,
+  /** Windows in memory that acceptors share: 288 bytes each, 5 MB. Keys beyond it are counted by the main thread alone. */
+  sharedWindowsMax: 16_384,
+  /** Accounts and meters with leased units in memory that acceptors share: 64 bytes each, 4 MB. Others are counted by the main thread. */
+  sharedUnitsMax: 65_536,
   /** Verified keys that are cached at once; other keys are read from the store again. About 300 bytes each. */
   verifiedKeysMax: 100_000,
   /** A longer name of a key is not useful to people. */

@@ -13,6 +13,7 @@ import type { Database, RootDatabase } from '../state/lmdb.ts';
 import { isStorageFull } from '../state/storage.ts';
 import type { QuotaMeterName } from './plans.ts';
 import type { QuotaDecision, QuotaMeter } from './quota.ts';
+import { type SharedCounterMemory, type SharedPlace, SharedPlaces, SharedUnits } from './shared-counters.ts';
 
 export const FORMAT_VERSION = 1;
 
@@ -49,6 +50,9 @@ interface Counter {
   leasing: Promise<boolean> | null;
   limit: number | null;
   generation: number;
+  /** Holds `spare` between the steps of this meter, for threads that take units from it. Null until the counter is shared. */
+  shared: SharedUnits | null;
+  isInStep: boolean;
 }
 
 /** The units that an event took, and the month in which it took them. */
@@ -67,14 +71,19 @@ interface Month {
   readonly counters: Readonly<Record<QuotaMeterName, Map<string, Counter>>>;
 }
 
+/** Returns the first instant after a month, in ms since the epoch. */
+function monthEndOf(name: string): number {
+  const [year, month] = name.split('-').map(Number) as [number, number];
+  return Date.UTC(year, month, 1);
+}
+
 /** Returns the UTC calendar month of a time. */
 function monthOf(epochMs: number): Month {
   const name = isoTime(epochMs).slice(0, 7);
-  const [year, month] = name.split('-').map(Number) as [number, number];
-  const endMs = Date.UTC(year, month, 1);
+  const endMs = monthEndOf(name);
   return {
     name,
-    startMs: Date.UTC(year, month - 1, 1),
+    startMs: Date.parse(name),
     endMs,
     resetAt: isoTime(endMs),
     counters: { intel: new Map(), oracle: new Map() },
@@ -98,6 +107,10 @@ function monthsBetween(earlier: string, later: string): number {
 const leaseOf = (limit: number | null): number =>
   limit === null ? LEASE_MAX : Math.min(LEASE_MAX, Math.max(1, Math.floor(limit * LEASE_SHARE)));
 
+/** Returns the number of leased units below which the next lease begins; 0 if the quota is exhausted. */
+const lowOf = ({ stored, limit }: Counter): number =>
+  limit !== null && stored >= limit ? 0 : leaseOf(limit) / 2;
+
 /** A meter that decides synchronously, from its memory and file. */
 export interface EmbeddedQuotaMeter extends QuotaMeter {
   /**
@@ -109,15 +122,27 @@ export interface EmbeddedQuotaMeter extends QuotaMeter {
   leased(accountId: string, meter: QuotaMeterName, units: number): Promise<boolean> | null;
   take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision;
   used(accountId: string, meter: QuotaMeterName): number;
+  /**
+   * Moves the leased units of this month to memory from which other threads take as well.
+   *
+   * @returns null if there is no such memory, or it is full
+   */
+  share(accountId: string, meter: QuotaMeterName): SharedPlace | null;
+  /** Starts a lease if few units are left: another thread has taken from them. */
+  leaseMore(accountId: string, meter: QuotaMeterName): void;
 }
 
 /**
  * Opens the meter file at `path`.
  *
+ * @param options.shared - memory of leased units from which other threads take as well. Default: none
  * @throws STORE_VERSION, STORE_CORRUPT
  */
-export function openQuotaMeter(options: { path: string }, deps: QuotaMeterDeps): EmbeddedQuotaMeter {
-  return new LmdbQuotaMeter(options.path, deps);
+export function openQuotaMeter(
+  options: { path: string; shared?: SharedCounterMemory | null },
+  deps: QuotaMeterDeps,
+): EmbeddedQuotaMeter {
+  return new LmdbQuotaMeter(options, deps);
 }
 
 /** The counters of the current month, and the leases that feed them. */
@@ -135,10 +160,14 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
   #isFull = false;
   #triedMs = Number.NEGATIVE_INFINITY;
   #retry: NodeJS.Timeout | null = null;
+  readonly #memory: SharedArrayBuffer | null;
+  readonly #places: SharedPlaces | null;
 
-  constructor(path: string, deps: QuotaMeterDeps) {
+  constructor({ path, shared = null }: Parameters<typeof openQuotaMeter>[0], deps: QuotaMeterDeps) {
     const { root } = openLiveStore(path, FORMAT_VERSION);
     this.#deps = deps;
+    this.#memory = shared?.units ?? null;
+    this.#places = shared === null ? null : new SharedPlaces(shared.units, 'units');
     this.#root = root;
     this.#taken = root.openDB({ name: 'taken', encoding: 'json' });
     this.#events = root.openDB({ name: 'events', encoding: 'json' });
@@ -146,30 +175,57 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
   }
 
   leased(accountId: string, meter: QuotaMeterName, units: number): Promise<boolean> | null {
-    const counter = this.#counterOf(accountId, meter);
-    const { spare, stored, limit } = counter;
-    const isRefused = limit !== null && stored - spare + units > limit;
-    if (spare >= units || isRefused || !this.#mayWrite(counter)) return null;
-    return counter.leasing ?? this.#leaseAhead(counter, units - spare + leaseOf(limit));
+    return this.#step(this.#counterOf(accountId, meter), (counter) => {
+      const { spare, stored, limit } = counter;
+      const isRefused = limit !== null && stored - spare + units > limit;
+      if (spare >= units || isRefused || !this.#mayWrite(counter)) return null;
+      return counter.leasing ?? this.#leaseAhead(counter, units - spare + leaseOf(limit));
+    });
   }
 
   take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision {
     const counter = this.#counterOf(accountId, meter);
+    return counter.shared === null
+      ? this.#take(counter, units)
+      : this.#step(counter, () => this.#take(counter, units));
+  }
+
+  #take(counter: Counter, units: number): QuotaDecision {
     const used = counter.stored - counter.spare;
     if (counter.limit !== null && used + units > counter.limit) return this.#decision(counter, false);
     if (counter.spare < units) this.#leaseNow(counter, units);
     if (counter.spare < units) return this.#decision(counter, false);
     counter.spare -= units;
-    const exhausted = counter.limit !== null && counter.stored >= counter.limit;
-    const isLow = counter.spare < leaseOf(counter.limit) / 2;
-    if (counter.leasing === null && !exhausted && isLow && this.#mayWrite(counter))
-      void this.#leaseAhead(counter);
+    this.#leaseIfLow(counter);
     return this.#decision(counter, true);
+  }
+
+  #leaseIfLow(counter: Counter): void {
+    if (counter.leasing === null && counter.spare < lowOf(counter) && this.#mayWrite(counter))
+      void this.#leaseAhead(counter);
   }
 
   give(accountId: string, meter: QuotaMeterName, units: number): void {
     const counter = this.#currentMonth().counters[meter].get(accountId);
-    if (counter !== undefined) counter.spare += Math.min(units, counter.stored - counter.spare);
+    if (counter === undefined) return;
+    this.#step(counter, () => {
+      counter.spare += Math.min(units, counter.stored - counter.spare);
+    });
+  }
+
+  share(accountId: string, meter: QuotaMeterName): SharedPlace | null {
+    const counter = this.#counterOf(accountId, meter);
+    if (counter.shared !== null) return counter.shared.place;
+    const place = this.#places?.assign() ?? null;
+    if (place === null || this.#memory === null) return null;
+    const shared = new SharedUnits(this.#memory, place);
+    counter.shared = shared;
+    this.#publish(counter);
+    return place;
+  }
+
+  leaseMore(accountId: string, meter: QuotaMeterName): void {
+    this.#step(this.#counterOf(accountId, meter), (counter) => this.#leaseIfLow(counter));
   }
 
   async settle(
@@ -183,27 +239,60 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
     /** The change in memory, to revert it if the transaction is not written. */
     let moved = { stored: 0, spare: 0, owed: 0 };
     try {
-      await this.#root.transaction(() => {
-        const { stored, spare, owed } = counter;
-        ok = this.#settleEvent(counter, once, units);
-        moved = {
-          stored: stored - counter.stored,
-          spare: spare - counter.spare,
-          owed: owed - counter.owed,
-        };
-      });
+      await this.#root.transaction(() =>
+        this.#step(counter, () => {
+          const { stored, spare, owed } = counter;
+          ok = this.#settleEvent(counter, once, units);
+          moved = {
+            stored: stored - counter.stored,
+            spare: spare - counter.spare,
+            owed: owed - counter.owed,
+          };
+        }),
+      );
     } catch (error) {
-      counter.stored += moved.stored;
-      counter.spare += moved.spare;
-      counter.owed += moved.owed;
+      this.#step(counter, () => {
+        counter.stored += moved.stored;
+        counter.spare += moved.spare;
+        counter.owed += moved.owed;
+      });
       throw error;
     }
-    return this.#decision(counter, ok);
+    return this.#step(counter, () => this.#decision(counter, ok));
   }
 
   used(accountId: string, meter: QuotaMeterName): number {
-    const counter = this.#counterOf(accountId, meter);
-    return counter.stored - counter.spare;
+    return this.#step(this.#counterOf(accountId, meter), ({ stored, spare }) => stored - spare);
+  }
+
+  /**
+   * Runs one synchronous step on a counter. Of a shared counter, this thread has all units during the step, and other threads have them
+   * before and after it.
+   */
+  #step<T>(counter: Counter, step: (counter: Counter) => T): T {
+    // A commit that blocks the thread may run the step of an earlier lease.
+    if (counter.shared === null || counter.isInStep) return step(counter);
+    counter.isInStep = true;
+    counter.spare += counter.shared.collect();
+    try {
+      return step(counter);
+    } finally {
+      counter.isInStep = false;
+      this.#publish(counter);
+    }
+  }
+
+  /** Lets other threads take the units of a shared counter. */
+  #publish(counter: Counter): void {
+    const { shared, stored, spare: left, limit } = counter;
+    if (shared === null) return;
+    const endMs = monthEndOf(counter.key[0]);
+    shared.publish({
+      ...{ stored, left, limit, endMs },
+      low: lowOf(counter),
+      isWanted: counter.leasing !== null || this.#isFull,
+    });
+    counter.spare = 0;
   }
 
   async close(): Promise<void> {
@@ -217,9 +306,20 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
   #currentMonth(): Month {
     const now = this.#deps.clock.now();
     if (now < this.#month.endMs) return this.#month;
-    this.#returnUnspent(countersOf(this.#month));
+    const ended = countersOf(this.#month);
+    this.#returnUnspent(ended);
+    for (const counter of ended) this.#unshare(counter);
     this.#month = monthOf(now);
     return this.#month;
+  }
+
+  /** Takes the units of a shared counter back for good. */
+  #unshare(counter: Counter): void {
+    const { shared } = counter;
+    if (shared === null) return;
+    counter.spare += shared.collect();
+    counter.shared = null;
+    this.#places?.free(shared.place);
   }
 
   #counterOf(accountId: string, meter: QuotaMeterName): Counter {
@@ -238,6 +338,8 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
         leasing: null,
         limit: 0,
         generation: -1,
+        shared: null,
+        isInStep: false,
       };
       counters[meter].set(accountId, counter);
     }
@@ -294,21 +396,25 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
     /** The change in memory, to revert it if the lease is not written. */
     let moved = 0;
     const done = this.#root
-      .transaction(() => {
-        const before = counter.stored;
-        this.#lease(counter, units);
-        moved = counter.stored - before;
-      })
+      .transaction(() =>
+        this.#step(counter, () => {
+          const before = counter.stored;
+          this.#lease(counter, units);
+          moved = counter.stored - before;
+        }),
+      )
       .then(() => {
-        this.#receiveLease(counter);
+        this.#step(counter, () => this.#receiveLease(counter));
         if (counter.key[0] !== this.#month.name) this.#returnUnspent([counter]);
         return true;
       })
       .catch((error: unknown) => {
-        counter.stored -= moved;
-        counter.owed += counter.settling;
-        counter.settling = 0;
-        counter.coming = 0;
+        this.#step(counter, () => {
+          counter.stored -= moved;
+          counter.owed += counter.settling;
+          counter.settling = 0;
+          counter.coming = 0;
+        });
         this.#leaseFailed(error);
         if (counter.owed > 0) this.#oweUnits(counter);
         return false;
@@ -316,6 +422,8 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
       .finally(() => {
         counter.leasing = null;
         this.#leases.delete(done);
+        // Threads ask for the next lease again.
+        if (counter.shared !== null) this.#step(counter, () => {});
       });
     counter.leasing = done;
     this.#leases.add(done);
@@ -367,9 +475,11 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
   /** Returns unspent leases to the store, and writes owed units. On a full disk this happens later. */
   #returnUnspent(counters: Iterable<Counter>): void {
     const settled: Counter[] = [];
+    const all = [...counters];
+    for (const counter of all) counter.spare += counter.shared?.collect() ?? 0;
     try {
       this.#root.transactionSync(() => {
-        for (const counter of counters) {
+        for (const counter of all) {
           if (counter.spare === 0 && counter.owed === 0) continue;
           const stored = (this.#taken.get(counter.key) ?? 0) + counter.owed - counter.spare;
           this.#taken.putSync(counter.key, Math.max(0, stored));

@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { ACCOUNT_LIMITS } from './limits.ts';
 import { RATE_CLASSES, type RateClass } from './plans.ts';
+import { type SharedCounterMemory, type SharedPlace, SharedPlaces, SharedWindow } from './shared-counters.ts';
 
 export interface RateDecision {
   readonly allowed: boolean;
@@ -54,7 +55,7 @@ const COUNTED = 61;
 const RING = 64;
 
 /** The last minute of one key and class: 64 counters, whatever the limit is. */
-interface Window {
+export interface Window {
   readonly counts: Uint32Array;
   /** Newest second seen; counters of older seconds are kept down to `newest - 60`. */
   newest: number;
@@ -65,6 +66,12 @@ interface Window {
   limit: number;
   /** Generation of the keys at which `limit` was read. */
   generation: number;
+}
+
+/** A window of one thread. */
+interface OwnWindow extends Window {
+  /** Set after the window was moved to shared memory; these fields are then not used. */
+  shared: SharedWindow | null;
 }
 
 /** Removes the seconds that no longer count at second `now`. */
@@ -98,6 +105,50 @@ function freeingSecond(window: Window): number {
   return second;
 }
 
+function decisionOf(window: Window, allowed: boolean, monotonicMs: number, clock: Clock): RateDecision {
+  const freed = freeingSecond(window) + COUNTED;
+  const untilResetMs = freed * BUCKET_MS - monotonicMs;
+  return {
+    allowed,
+    limit: window.limit,
+    remaining: Math.max(0, window.limit - window.total),
+    resetEpochSeconds: Math.ceil((clock.now() + untilResetMs) / 1000),
+    retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil(untilResetMs / 1000)),
+    countedSecond: allowed ? window.newest : null,
+  };
+}
+
+/** Counts a request in its window, if it is allowed: `check` of RateLimiter. */
+export function checkWindow(window: Window, monotonicMs: number, clock: Clock): RateDecision {
+  const second = Math.floor(monotonicMs / BUCKET_MS);
+  if (second > window.newest) advance(window, second);
+  const allowed = window.total < window.limit;
+  if (allowed) {
+    if (window.total === 0) window.oldest = window.newest;
+    const slot = window.newest & (RING - 1);
+    window.counts[slot] = (window.counts[slot] as number) + 1;
+    window.total++;
+  }
+  return decisionOf(window, allowed, monotonicMs, clock);
+}
+
+/** Returns the rejection of a request without counting it: `refuses` of RateLimiter. */
+export function refusalOf(window: Window, monotonicMs: number, clock: Clock): RateDecision | null {
+  const second = Math.floor(monotonicMs / BUCKET_MS);
+  if (second > window.newest) advance(window, second);
+  if (window.total === 0 || window.total < window.limit) return null;
+  return decisionOf(window, false, monotonicMs, clock);
+}
+
+/** Undoes the count of a request in that second, if the window still has it. */
+export function uncountIn(window: Window, second: number): void {
+  if (second < window.oldest || second > window.newest) return;
+  const slot = second & (RING - 1);
+  if (window.counts[slot] === 0) return;
+  window.counts[slot] = (window.counts[slot] as number) - 1;
+  window.total--;
+}
+
 export interface RateLimiterDeps {
   readonly clock: Clock;
   /** Requests in any 60 seconds for a key and class. */
@@ -115,6 +166,12 @@ export interface EmbeddedRateLimiter extends RateLimiter {
   readonly tracked: number;
   check(keyId: string, rateClass: RateClass, monotonicMs?: number): RateDecision;
   uncount(keyId: string, rateClass: RateClass, countedSecond: number): void;
+  /**
+   * Moves a window to memory that other threads count in as well.
+   *
+   * @returns null if there is no such memory, or it is full
+   */
+  share(keyId: string, rateClass: RateClass): SharedPlace | null;
 }
 
 /**
@@ -123,11 +180,17 @@ export interface EmbeddedRateLimiter extends RateLimiter {
  * times. Decisions use only the monotonic clock. After a start of the process all keys are idle.
  */
 export function createRateLimiter(
-  options: { windowsMax?: number },
+  options: {
+    windowsMax?: number;
+    /** Memory of windows that other threads count in as well. Default: none. */
+    shared?: SharedCounterMemory | null;
+  },
   deps: RateLimiterDeps,
 ): EmbeddedRateLimiter {
   const windowsMax = options.windowsMax ?? ACCOUNT_LIMITS.rateWindowsMax;
-  const byClass = new Map<RateClass, Map<string, Window>>(RATE_CLASSES.map((name) => [name, new Map()]));
+  const shared = options.shared ?? null;
+  const places = shared === null ? null : new SharedPlaces(shared.windows, 'windows');
+  const byClass = new Map<RateClass, Map<string, OwnWindow>>(RATE_CLASSES.map((name) => [name, new Map()]));
   let tracked = 0;
   let lastSweepSecond = Number.NEGATIVE_INFINITY;
   /**
@@ -136,14 +199,26 @@ export function createRateLimiter(
    */
   let sweepFrom = Math.min(windowsMax, SWEEP_FROM);
 
+  /** Whether a window has a count at second `now`. */
+  function isBusy(own: OwnWindow, now: number): boolean {
+    const window = own.shared ?? own;
+    own.shared?.lock();
+    try {
+      if (now > window.newest) advance(window, now);
+      return window.total > 0;
+    } finally {
+      own.shared?.unlock();
+    }
+  }
+
   /** Removes the windows without counts. Runs at most once a second, so that a full table does not sweep at every request. */
   function sweep(now: number): void {
     if (now <= lastSweepSecond) return;
     lastSweepSecond = now;
     for (const windows of byClass.values()) {
       for (const [keyId, window] of windows) {
-        if (now > window.newest) advance(window, now);
-        if (window.total > 0) continue;
+        if (isBusy(window, now)) continue;
+        if (window.shared !== null) places?.free(window.shared.place);
         windows.delete(keyId);
         tracked--;
       }
@@ -152,47 +227,45 @@ export function createRateLimiter(
   }
 
   /** Creates a window; returns null if the table is full of keys with requests in the last minute. */
-  function track(windows: Map<string, Window>, keyId: string, now: number): Window | null {
+  function track(windows: Map<string, OwnWindow>, keyId: string, now: number): OwnWindow | null {
     if (tracked >= sweepFrom) sweep(now);
     if (tracked >= windowsMax) return null;
-    const window: Window = {
+    const window: OwnWindow = {
       counts: new Uint32Array(RING),
       newest: now,
       oldest: now,
       total: 0,
       limit: 0,
       generation: -1,
+      shared: null,
     };
     windows.set(keyId, window);
     tracked++;
     return window;
   }
 
-  /** Returns the current window, with the limit in force; null if the table is full. */
-  function windowOf(keyId: string, rateClass: RateClass, second: number): Window | null {
-    const windows = byClass.get(rateClass) as Map<string, Window>;
-    const window = windows.get(keyId) ?? track(windows, keyId, second);
-    if (window === null) return null;
+  /** Returns the window, with the limit in force; null if the table is full. */
+  function windowOf(keyId: string, rateClass: RateClass, monotonicMs: number): OwnWindow | null {
+    const windows = byClass.get(rateClass) as Map<string, OwnWindow>;
+    const own = windows.get(keyId) ?? track(windows, keyId, Math.floor(monotonicMs / BUCKET_MS));
+    if (own === null) return null;
+    const window = own.shared ?? own;
     const generation = deps.generation();
     if (window.generation !== generation) {
       window.limit = deps.limitOf(keyId, rateClass);
       window.generation = generation;
     }
-    if (second > window.newest) advance(window, second);
-    return window;
+    return own;
   }
 
-  function decisionOf(window: Window, allowed: boolean, monotonicMs: number): RateDecision {
-    const freed = freeingSecond(window) + COUNTED;
-    const untilResetMs = freed * BUCKET_MS - monotonicMs;
-    return {
-      allowed,
-      limit: window.limit,
-      remaining: Math.max(0, window.limit - window.total),
-      resetEpochSeconds: Math.ceil((deps.clock.now() + untilResetMs) / 1000),
-      retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil(untilResetMs / 1000)),
-      countedSecond: allowed ? window.newest : null,
-    };
+  /** Runs a step in the memory where the window is. Windows in shared memory are locked meanwhile. */
+  function inMemory<T>(shared: SharedWindow, step: (window: Window) => T): T {
+    if (!shared.lock()) throw new Error('A window was freed while its key was counted.');
+    try {
+      return step(shared);
+    } finally {
+      shared.unlock();
+    }
   }
 
   return {
@@ -200,7 +273,7 @@ export function createRateLimiter(
       return tracked;
     },
     check(keyId, rateClass, monotonicMs = deps.clock.monotonic()) {
-      const window = windowOf(keyId, rateClass, Math.floor(monotonicMs / BUCKET_MS));
+      const window = windowOf(keyId, rateClass, monotonicMs);
       if (window === null) {
         const limit = deps.limitOf(keyId, rateClass);
         const resetEpochSeconds = Math.ceil(deps.clock.now() / 1000) + 1;
@@ -213,28 +286,46 @@ export function createRateLimiter(
           countedSecond: null,
         };
       }
-      const allowed = window.total < window.limit;
-      if (allowed) {
-        if (window.total === 0) window.oldest = window.newest;
-        const slot = window.newest & (RING - 1);
-        window.counts[slot] = (window.counts[slot] as number) + 1;
-        window.total++;
-      }
-      return decisionOf(window, allowed, monotonicMs);
+      if (window.shared === null) return checkWindow(window, monotonicMs, deps.clock);
+      return inMemory(window.shared, (shared) => checkWindow(shared, monotonicMs, deps.clock));
     },
     uncount(keyId, rateClass, second) {
       const window = byClass.get(rateClass)?.get(keyId);
-      if (window === undefined || second < window.oldest || second > window.newest) return;
-      const slot = second & (RING - 1);
-      if (window.counts[slot] === 0) return;
-      window.counts[slot] = (window.counts[slot] as number) - 1;
-      window.total--;
+      if (window === undefined) return;
+      if (window.shared === null) uncountIn(window, second);
+      else inMemory(window.shared, (shared) => uncountIn(shared, second));
     },
     refuses(keyId, rateClass, monotonicMs = deps.clock.monotonic()) {
       if (!byClass.get(rateClass)?.has(keyId)) return null;
-      const window = windowOf(keyId, rateClass, Math.floor(monotonicMs / BUCKET_MS));
-      if (window === null || window.total === 0 || window.total < window.limit) return null;
-      return decisionOf(window, false, monotonicMs);
+      const window = windowOf(keyId, rateClass, monotonicMs);
+      if (window === null) return null;
+      if (window.shared === null) return refusalOf(window, monotonicMs, deps.clock);
+      return inMemory(window.shared, (shared) => refusalOf(shared, monotonicMs, deps.clock));
+    },
+    share(keyId, rateClass) {
+      if (shared === null || places === null) return null;
+      const monotonicMs = deps.clock.monotonic();
+      const own = windowOf(keyId, rateClass, monotonicMs);
+      if (own === null) return null;
+      if (own.shared !== null) return own.shared.place;
+      let place = places.assign();
+      if (place === null) {
+        sweep(Math.floor(monotonicMs / BUCKET_MS));
+        place = places.assign();
+      }
+      if (place === null) return null;
+      if (byClass.get(rateClass)?.get(keyId) !== own) {
+        // The sweep has removed this window too, because it has no count.
+        places.free(place);
+        return null;
+      }
+      const moved = new SharedWindow(shared.windows, place);
+      moved.counts.set(own.counts);
+      moved.newest = own.newest;
+      moved.oldest = own.oldest;
+      moved.total = own.total;
+      own.shared = moved;
+      return place;
     },
   };
 }

@@ -2,6 +2,11 @@
  * Limits of src/base, and those that several areas share, each with the reason for its value. The limits of an area are in its `limits.ts`.
  */
 export const LIMITS = {
+  /**
+   * Threads that accept connections. Each has a heap and caches of its own, some 100 MB; with 16, a machine of 32 cores is busy, as half of its
+   * cores do the work behind them.
+   */
+  acceptorsMax: 16,
   /** Equals undici's own default; the headers of a list server are below 4 KB. */
   outboundHeaderBytesMax: 16 * 1024,
   /** Files of one publisher are requested one after the other; a second connection allows a redirect on the same host. */

@@ -32,6 +32,7 @@ export function createRedisAccounting(deps: RedisAccountingDeps): Accounting {
     gate: createRedisGate({ ...deps, steps, windows, ledger: () => ledger }),
     limiter,
     quota,
+    sharing: null,
     ledger: () => ledger,
     async close() {
       await ledger.close();
