@@ -6,44 +6,28 @@ import { loadBridges } from '../chains/bridges.ts';
 import { loadAssetFacts } from '../chains/known-assets.ts';
 import { openInstalledPrices } from '../chains/prices/tables.ts';
 import { loadTokenList } from '../chains/tokens.ts';
-import { createInputs } from '../exposure/facts.ts';
-import { createExposureReader, isStoredIn, positionIn } from '../exposure/reader.ts';
 import { openClusters } from '../graph/cluster/store.ts';
-import { type GraphStores, withRemoteChains } from '../graph/remote/transfers.ts';
-import { openTransferStore } from '../graph/store.ts';
+import { withRemoteChains } from '../graph/remote/transfers.ts';
 import { openOutputsStore } from '../graph/utxo/outputs-store.ts';
-import { loadTaxonomy } from '../labels/categories.ts';
-import { openFreshness } from '../labels/freshness.ts';
-import { openSnapshotSet } from '../labels/index/snapshot-set.ts';
 import { openNamesSet } from '../names/build-names.ts';
 import { openNameIndex } from '../names/index/open.ts';
 import { openNameStore } from '../names/lists.ts';
 import { createNameScreening, type NameScreening } from '../names/screen-names.ts';
 import { loadCountryLists } from '../risk/geography.ts';
 import { loadJurisdictions } from '../risk/jurisdictions.ts';
-import { loadPolicy } from '../risk/policy.ts';
 import { createAssessor } from '../screening/assess.ts';
 import type { ScreeningDeps } from '../screening/deps.ts';
 import { type ExposureReader, unreadExposures } from '../screening/exposure-port.ts';
+import { type OracleStoreSettings, openOracleStores } from './oracle-stores.ts';
 import type { TaskServices } from './task.ts';
 
 /** Settings of a worker, sent once at its start. */
-export interface WorkerSettings {
-  readonly snapshotsFolder: string;
-  readonly labelsFolder: string;
-  readonly transfersFolder: string;
+export interface WorkerSettings extends OracleStoreSettings {
   readonly outputsFolder: string;
   readonly clustersFolder: string;
   readonly namesFolder: string;
-  /** Folder of the exposure indexes; if omitted, verdicts say that no transfers were read. */
-  readonly exposureFolder?: string;
   /** Own and synced price tables; if absent, only the tables that ship with the program are used. */
   readonly pricesFolder?: string;
-  readonly listMaxAgeDays: number;
-  /** The operator's own token list. Default: none. */
-  readonly tokensFile?: string | null;
-  /** Chains with transfers that are read from servers. Default: none. */
-  readonly graphStores?: GraphStores;
   readonly logLevel: LogLevel;
   /** Niceness of the threads in the operating system. Default: 0. */
   readonly niceness?: number;
@@ -83,8 +67,7 @@ export function openWorkerServices(settings: WorkerSettings): WorkerServices {
   const log = createLogger({ level: settings.logLevel });
   // Linux has a niceness per thread, and 0 is the calling thread; on other systems it would apply to the whole process.
   if (settings.niceness && process.platform === 'linux') setPriority(0, settings.niceness);
-  const labels = openSnapshotSet(settings.snapshotsFolder, { log });
-  const freshness = openFreshness({ labelsFolder: settings.labelsFolder });
+  const { labels, freshness, policy, transfers, exposures } = openOracleStores(settings, { log });
   const names = openNamesSet({
     names: openNameStore({ folder: settings.namesFolder }),
     indexer: { open: openNameIndex },
@@ -101,12 +84,10 @@ export function openWorkerServices(settings: WorkerSettings): WorkerServices {
   });
   const outputs = openOutputsStore({ path: settings.outputsFolder, readOnly: true });
   const clusters = openClusters({ folder: settings.clustersFolder }, { addresses: outputs });
-  const transfers = openTransferStore({ path: settings.transfersFolder, readOnly: true });
-  const policy = loadPolicy(loadTaxonomy().rows);
   const services = createTaskServices(
     {
       labels,
-      freshness: () => freshness.listFreshness(systemClock.now(), settings.listMaxAgeDays),
+      freshness,
       policy,
       clock: systemClock,
       transfers: withRemoteChains(
@@ -131,20 +112,7 @@ export function openWorkerServices(settings: WorkerSettings): WorkerServices {
     },
     screenNames,
     log,
-    settings.exposureFolder === undefined
-      ? undefined
-      : createExposureReader(settings.exposureFolder, {
-          clock: systemClock,
-          log,
-          position: positionIn(transfers, settings.graphStores ?? {}),
-          coverage: (chain) => transfers.coverage(chain),
-          isStored: isStoredIn(transfers),
-          inputs: createInputs({
-            dataVersion: () => labels.current.meta.dataVersion,
-            policyVersion: () => policy.version,
-            tokensFile: settings.tokensFile ?? null,
-          }),
-        }),
+    exposures,
   );
   return {
     services,
