@@ -175,12 +175,17 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
   }
 
   leased(accountId: string, meter: QuotaMeterName, units: number): Promise<boolean> | null {
-    return this.#step(this.#counterOf(accountId, meter), (counter) => {
-      const { spare, stored, limit } = counter;
-      const isRefused = limit !== null && stored - spare + units > limit;
-      if (spare >= units || isRefused || !this.#mayWrite(counter)) return null;
-      return counter.leasing ?? this.#leaseAhead(counter, units - spare + leaseOf(limit));
-    });
+    const counter = this.#counterOf(accountId, meter);
+    return counter.shared === null
+      ? this.#leased(counter, units)
+      : this.#step(counter, () => this.#leased(counter, units));
+  }
+
+  #leased(counter: Counter, units: number): Promise<boolean> | null {
+    const { spare, stored, limit } = counter;
+    const isRefused = limit !== null && stored - spare + units > limit;
+    if (spare >= units || isRefused || !this.#mayWrite(counter)) return null;
+    return counter.leasing ?? this.#leaseAhead(counter, units - spare + leaseOf(limit));
   }
 
   take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision {

@@ -40,7 +40,8 @@ import { openShared, type Shared } from './node-services.ts';
 /** Interval at which startup retries to read the keys until the key store is ready. */
 const FIRST_KEY_RETRY_MS = 50;
 
-const accountsFolderOf = (dataDir: string): string => join(dataDir, 'accounts');
+/** Returns the folder of keys, people, quotas and credits. */
+export const accountsFolderOf = (dataDir: string): string => join(dataDir, 'accounts');
 
 export interface AccountServicesDeps extends Pick<OpenedOnce, 'once'> {
   readonly clock: Clock;
@@ -183,7 +184,12 @@ export class AccountServices {
     const { clock, random, log } = this.#deps;
     const { dataDir, registration, mail } = this.#config;
     return createAccess(
-      { folder: accountsFolderOf(dataDir), registration, localPlan: 'SELF_HOSTED' },
+      {
+        folder: accountsFolderOf(dataDir),
+        registration,
+        localPlan: 'SELF_HOSTED',
+        isShared: this.#config.acceptors > 1,
+      },
       {
         clock,
         random,

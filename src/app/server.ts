@@ -1,12 +1,12 @@
 /** The server: starts the services of one node in named steps, and stops them. */
 
 import { join } from 'node:path';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, monotonicOriginMs } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { KeptThread } from '../base/kept-thread.ts';
 import type { Logger } from '../base/log.ts';
 import { endEach } from '../base/opened-once.ts';
-import { projectRoot } from '../base/paths.ts';
+import { projectRoot, workerUrl } from '../base/paths.ts';
 import type { Random } from '../base/random.ts';
 import type { Retention } from '../base/retention.ts';
 import type { CryptoPayments } from '../billing/crypto/crypto-payments.ts';
@@ -18,7 +18,7 @@ import type { AttributionServices, Served } from '../cli/services.ts';
 import type { Config } from '../config/config.ts';
 import { type ExposureKeeping, startExposureKeeping } from '../exposure/start.ts';
 import { createHttpApp } from '../http/http-app.ts';
-import type { HttpApp, OperatorViews, UseCases } from '../http/ports.ts';
+import type { Acceptors, HttpApp, OperatorViews, UseCases } from '../http/ports.ts';
 import { hasBulkJobs, type OpenBulkJobs, openBulkJobs } from '../jobs/bulk/open.ts';
 import { requireJobsFolder } from '../jobs/jobs-folder.ts';
 import type { ListFreshness } from '../labels/freshness.ts';
@@ -45,7 +45,8 @@ import { createAttestedSanctionsCheck, createSanctionsCheckWriter } from '../scr
 import { createTransactionSearch } from '../screening/transaction-search.ts';
 import { requireSound } from '../state/sound-file.ts';
 import { type StorageWatch, watchStorage } from '../state/storage-watch.ts';
-import type { AccountServices } from './account-services.ts';
+import type { AcceptorStores } from './acceptor-thread.ts';
+import { type AccountServices, accountsFolderOf } from './account-services.ts';
 import {
   type AuthorizedServices,
   authorizedServicesOf,
@@ -122,6 +123,8 @@ export class Server {
   #storage: StorageWatch | null = null;
   #pool: WorkerPool | null = null;
   #app: HttpApp | null = null;
+  /** Incremented when a new snapshot is in force, for the acceptor threads. */
+  readonly #snapshotEpoch = new Int32Array(new SharedArrayBuffer(4));
   #replication: Replication | null = null;
   #snapshotCheck: NodeJS.Timeout | null = null;
   #registersLater: NodeJS.Timeout | null = null;
@@ -393,9 +396,41 @@ export class Server {
         payPerCall: () => this.#authorized?.payPerCall ?? null,
         gasless: () => this.#authorized?.gasless ?? null,
         gauges: metricsOf(status),
+        acceptors: this.#acceptors(),
       },
     );
     return this.#app;
+  }
+
+  /** Threads that accept connections; null if this thread does, as on a node that answers only health probes. */
+  #acceptors(): Acceptors | null {
+    const { acceptors: count, dataDir, logLevel } = this.#config;
+    if (count === 1 || !this.#answers) return null;
+    const {
+      snapshotsFolder,
+      labelsFolder,
+      transfersFolder,
+      exposureFolder,
+      listMaxAgeDays,
+      tokensFile,
+      graphStores,
+    } = this.#deps.workerFolders;
+    const stores: AcceptorStores = {
+      ...{
+        snapshotsFolder,
+        labelsFolder,
+        transfersFolder,
+        exposureFolder,
+        listMaxAgeDays,
+        tokensFile,
+        graphStores,
+      },
+      accountsFolder: accountsFolderOf(dataDir),
+      originMs: monotonicOriginMs(),
+      snapshotEpoch: this.#snapshotEpoch.buffer,
+      logLevel,
+    };
+    return { count, worker: workerUrl('acceptor'), stores, counting: this.#deps.accounts.access() };
   }
 
   #operatorViews(status: ServerStatus): OperatorViews {
@@ -436,6 +471,7 @@ export class Server {
     const isNew = this.#deps.labels.snapshots().refresh();
     if (isNew) {
       pool.refresh();
+      Atomics.add(this.#snapshotEpoch, 0, 1);
       if (this.#jobs !== null) chunks.refresh();
       this.#monitoring?.listsChanged();
     }

@@ -13,6 +13,19 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
 };
 
+/** Returns the time at which this thread's monotonic clock was 0, by a clock that all threads of the process share. */
+export const monotonicOriginMs = (): number => Number(process.hrtime.bigint()) / 1e6 - performance.now();
+
+/**
+ * Returns the clocks with the monotonic time of another thread of this process: that of each thread begins with it.
+ *
+ * @param originMs - `monotonicOriginMs` of the other thread
+ */
+export function clockOf(originMs: number): Clock {
+  const ahead = monotonicOriginMs() - originMs;
+  return { now: systemClock.now, monotonic: () => performance.now() + ahead };
+}
+
 const DAY_MS = 24 * 3_600_000;
 const TWO_DIGITS = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));
 let [lastDay, lastDate] = [Number.NaN, ''];

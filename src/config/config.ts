@@ -97,6 +97,8 @@ export interface Config {
   readonly publicHost: string | null;
   /** Addresses or CIDR ranges of proxies; their X-Forwarded-For and X-Forwarded-Proto are trusted. */
   readonly trustedProxies: readonly string[];
+  /** Threads that accept connections; 1: the main thread. */
+  readonly acceptors: number;
   /** Threads of the worker pool. */
   readonly workers: number;
   /** The roles of this node, each once, in the order of ROLES. */
@@ -199,6 +201,26 @@ const byChain = (
       variable.startsWith(prefix) && text !== undefined ? [[variable.slice(prefix.length), text]] : [],
     ),
   );
+
+/** Several acceptors share their counters in the memory of one process. */
+function readAcceptors(value: <T>(row: Setting<T>) => T): number {
+  const acceptors = value(SETTINGS.acceptors);
+  if (acceptors === 1) return acceptors;
+  const { variable } = SETTINGS.acceptors;
+  const problem =
+    value(SETTINGS.redisUrl) !== null
+      ? `must be 1 together with ${SETTINGS.redisUrl.variable}: add nodes behind the proxy instead`
+      : value(SETTINGS.httpBackend) === 'node'
+        ? `must be 1 if ${SETTINGS.httpBackend.variable} is node`
+        : process.platform === 'linux'
+          ? null
+          : 'must be 1 on this system: only Linux spreads the connections of a port over threads';
+  if (problem !== null)
+    throw new AssayError('INVALID_CONFIG', `${variable}: ${problem} (got ${acceptors}).`, {
+      field: variable,
+    });
+  return acceptors;
+}
 
 function readTls(keyFile: string, certFile: string): Config['tls'] {
   if (keyFile === '' && certFile === '') return null;
@@ -416,6 +438,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     tls: readTls(value(SETTINGS.tlsKey), value(SETTINGS.tlsCert)),
     publicHost: value(SETTINGS.publicHost),
     trustedProxies: value(SETTINGS.trustedProxies),
+    acceptors: readAcceptors(value),
     workers: value(SETTINGS.workers),
     roles: value(SETTINGS.roles),
     redis:

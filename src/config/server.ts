@@ -52,6 +52,12 @@ export const serverSettings = {
     ranges,
     'Addresses or CIDR ranges of trusted proxies. Their X-Forwarded-* headers are used.',
   ),
+  acceptors: setting(
+    'ASSAY_ACCEPTORS',
+    '1',
+    number(1, LIMITS.acceptorsMax),
+    'Threads that accept connections and answer the oracle and `POST /screen/bulk`. With 1, the main thread does. More need Linux, uWebSockets.js and no Redis.',
+  ),
   workers: setting(
     'ASSAY_WORKERS',
     String(Math.max(1, availableParallelism() - 1)),

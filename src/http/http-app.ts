@@ -1,5 +1,8 @@
 /** Assembles the front end: the list of operations, the pipeline and the chosen server. */
 import { builtDashboard, builtGuide } from '../base/paths.ts';
+import { createAcceptorServer } from './acceptors/acceptors.ts';
+import type { HotSettings } from './acceptors/hot.ts';
+import type { RouteBody } from './acceptors/messages.ts';
 import { codeSamplesOf } from './code-samples.ts';
 import { openDashboard } from './dashboard.ts';
 import { createViewer } from './docs-api.ts';
@@ -10,14 +13,15 @@ import { createMcpEndpoint } from './mcp/endpoint.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation, Page, Services } from './operation.ts';
 import { OPERATIONS } from './operations/index.ts';
-import { createHttpMetrics } from './pipeline/metrics.ts';
+import { createHttpMetrics, RequestCounts } from './pipeline/metrics.ts';
 import { createPipeline } from './pipeline/pipeline.ts';
 import { createRequestIds } from './pipeline/request-id.ts';
-import type { HttpApp, HttpDeps, HttpOptions } from './ports.ts';
+import type { Work } from './pipeline/work.ts';
+import type { Acceptors, HttpApp, HttpDeps, HttpOptions } from './ports.ts';
 import { patternsOf } from './routes.ts';
-import { chooseServer } from './server/choose.ts';
+import { chooseServer, isUws } from './server/choose.ts';
 import { createClientOrigin } from './server/client-origin.ts';
-import type { Handler, HttpServer } from './server/port.ts';
+import type { Handler, HttpServer, ServerDeps } from './server/port.ts';
 import { createRouter } from './server/router.ts';
 
 /**
@@ -39,6 +43,22 @@ function documentPage(contentType: string, text: () => string, lines = ''): () =
   };
 }
 
+/** Returns how the body of an operation is read; null if it reads none. */
+function bodyOf<Body>(work: Work<Body>): Pick<RouteBody, 'kind' | 'bytesMax'> | null {
+  switch (work.kind) {
+    case 'body':
+    case 'message':
+    case 'task':
+    case 'purchase':
+    case 'bytes':
+      return { kind: 'whole', bytesMax: HTTP_LIMITS.bodyBytesMax };
+    case 'upload':
+      return { kind: 'pieces', bytesMax: work.bytesMax };
+    default:
+      return null;
+  }
+}
+
 /** Creates the HTTP front end. It does not listen yet. */
 export function createHttpApp(
   options: HttpOptions,
@@ -49,8 +69,15 @@ export function createHttpApp(
   // The rows after those of the operations count requests that match none: of the dashboard, and others.
   const dashboardRow = operations.length;
   const unknownRow = dashboardRow + 1;
+  const routes = [...operations.map(({ method, path }) => `${method} ${path}`), 'dashboard', 'unknown'];
+  const acceptors = deps.acceptors ?? null;
+  const acceptorMetrics = Array.from(
+    { length: acceptors?.count ?? 0 },
+    () => new SharedArrayBuffer(RequestCounts.bytesOf(routes.length)),
+  );
   const metrics = createHttpMetrics({
-    routes: [...operations.map(({ method, path }) => `${method} ${path}`), 'dashboard', 'unknown'],
+    routes,
+    others: acceptorMetrics.map((memory) => new RequestCounts(routes.length, memory)),
     gauges: [
       ...deps.gauges,
       {
@@ -96,14 +123,38 @@ export function createHttpApp(
       { log: deps.log, match: (method, path, params) => router.match(method, path, params) },
     ),
   };
+  const bodies: RouteBody[] = [];
   const router = createRouter<Handler>(
     operations.flatMap((operation, position) => {
       const { method, nodes } = operation;
       if (options.operations === 'health' && nodes !== 'all') return [];
-      const value = operation.bind(services, (work) => pipeline.handlerFor(operation, position, work));
-      return patternsOf(operation).map((pattern) => ({ method, pattern, value }));
+      const patterns = patternsOf(operation);
+      const value = operation.bind(services, (work) => {
+        const body = bodyOf(work);
+        if (body !== null) bodies.push(...patterns.map((pattern) => ({ method, pattern, ...body })));
+        return pipeline.handlerFor(operation, position, work);
+      });
+      return patterns.map((pattern) => ({ method, pattern, value }));
     }),
   );
+
+  /** Data with which an acceptor answers the hot operations as this thread does; null if it passes every request on. */
+  function hotData(
+    { stores, counting }: Acceptors,
+    thread: number,
+  ): (HotSettings & { stores: object }) | null {
+    const counted = acceptorMetrics[thread];
+    const counters = counting?.sharing?.memory;
+    if (stores === null || counters === undefined || counted === undefined) return null;
+    const { publicHost, trustedProxies, tls } = options;
+    return {
+      ...{ publicHost, trustedProxies, stores, counters },
+      isTls: tls !== null,
+      rows: Object.fromEntries(operations.map(({ id }, position) => [id, position])),
+      rowCount: routes.length,
+      metrics: counted,
+    };
+  }
 
   return {
     async listen() {
@@ -119,7 +170,15 @@ export function createHttpApp(
           ? unknown
           : pipeline.pages(dashboardRow, (exchange) => dashboard.answer(exchange), unknown);
       const refuse = pipeline.refusal(unknownRow);
-      server = createServer(options, { router, fallback, refuse, streams, log: deps.log });
+      const serverDeps: ServerDeps = { router, fallback, refuse, streams, log: deps.log };
+      server =
+        acceptors !== null && (await isUws(createServer))
+          ? createAcceptorServer(
+              options,
+              { ...acceptors, bodies, hotData: (thread) => hotData(acceptors, thread) },
+              serverDeps,
+            )
+          : createServer(options, serverDeps);
       const port = await server.listen();
       const host = options.host.includes(':') ? `[${options.host}]` : options.host;
       const url = `${options.tls ? 'https' : 'http'}://${host}:${port}`;

@@ -265,6 +265,20 @@ export interface HttpDeps {
   /** Payments of invoices by a signature; null if the operator pays no gas. Default: none. */
   readonly gasless?: () => InvoiceAuthorizations | null;
   readonly gauges: readonly Gauge[];
+  /** Threads that accept connections; null if the main thread accepts them. Default: none. */
+  readonly acceptors?: Acceptors | null;
+}
+
+/** Threads with connections of their own. */
+export interface Acceptors {
+  /** Number of threads, at least two. */
+  readonly count: number;
+  /** Built entry of the threads. */
+  readonly worker: URL;
+  /** Data of each thread, with which it opens the stores of the hot operations; null if the threads pass every request on. */
+  readonly stores: object | null;
+  /** Counts the requests that the threads answer; null if they answer none. */
+  readonly counting: Pick<Access, 'gate' | 'quota' | 'sharing'> | null;
 }
 
 export interface HttpOptions {

@@ -12,6 +12,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import type { Mailer } from '../../src/base/mail.ts';
+import { workerUrl } from '../../src/base/paths.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { Billing } from '../../src/billing/service.ts';
 import type { PayPerCall } from '../../src/billing/x402/pay-per-call.ts';
@@ -583,6 +584,12 @@ const late = (gate: Gate): Gate => ({
   },
 });
 
+/**
+ * Acceptor threads of the worlds on uWebSockets.js, which pass every request on: `ASSAY_TEST_ACCEPTORS=2 npx vitest run test/http`. Default: none.
+ * Tests of pipelined requests then fail.
+ */
+const acceptorCount = Number(process.env.ASSAY_TEST_ACCEPTORS ?? 0);
+
 export async function openWorld(options: WorldOptions): Promise<World> {
   const folder: TempFolder = tempFolder();
   const log = options.log ?? silentLogger;
@@ -640,6 +647,10 @@ export async function openWorld(options: WorldOptions): Promise<World> {
       payPerCall: () => options.payPerCall?.(access) ?? null,
       gasless: () => options.gasless?.() ?? null,
       gauges: [{ name: 'assay_test_gauge', help: 'A gauge of another room.', value: () => 7 }],
+      acceptors:
+        acceptorCount < 2
+          ? null
+          : { count: acceptorCount, worker: workerUrl('acceptor'), stores: null, counting: null },
     },
     options.list,
   );

@@ -44,7 +44,8 @@ const UNLIMITED: Admission = {
 export const API_KEY_HEADER = 'x-api-key';
 const NO_CHARGE: ChargeNeeds = { slot: null, credits: null };
 
-function tokenOf(authorization: string): string {
+/** Returns the API key of an Authorization header; empty if it has none. */
+export function tokenOf(authorization: string): string {
   if (authorization.startsWith(FAST_BEARER)) return authorization.slice(FAST_BEARER.length);
   return BEARER.test(authorization) ? authorization.replace(BEARER, '') : '';
 }

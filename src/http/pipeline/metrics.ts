@@ -113,17 +113,61 @@ const PROCESS_GAUGES: readonly Gauge[] = [
   },
 ];
 
+const WIDTH = STATUSES.length;
+const SLOTS = BUCKETS_MS.length + 1;
+
+/** Answered requests of one thread, by route. Another thread may read them: every number is written by one thread only. */
+export class RequestCounts {
+  readonly #counts: Float64Array;
+  readonly #buckets: Float64Array;
+  readonly #sumsMs: Float64Array;
+
+  constructor(routes: number, memory: ArrayBufferLike = new ArrayBuffer(RequestCounts.bytesOf(routes))) {
+    this.#counts = new Float64Array(memory, 0, routes * WIDTH);
+    this.#buckets = new Float64Array(memory, this.#counts.byteLength, routes * SLOTS);
+    this.#sumsMs = new Float64Array(memory, this.#counts.byteLength + this.#buckets.byteLength, routes);
+  }
+
+  static bytesOf(routes: number): number {
+    return routes * (WIDTH + SLOTS + 1) * Float64Array.BYTES_PER_ELEMENT;
+  }
+
+  readonly record: HttpMetrics['record'] = (route, status, durationMs) => {
+    const cell = route * WIDTH + (statusSlot.get(status) ?? WIDTH - 1);
+    this.#counts[cell] = (this.#counts[cell] as number) + 1;
+    let slot = 0;
+    while (slot < BUCKETS_MS.length && durationMs > (BUCKETS_MS[slot] as number)) slot++;
+    const bucket = route * SLOTS + slot;
+    this.#buckets[bucket] = (this.#buckets[bucket] as number) + 1;
+    this.#sumsMs[route] = (this.#sumsMs[route] as number) + durationMs;
+  };
+
+  count(route: number, slot: number): number {
+    return this.#counts[route * WIDTH + slot] as number;
+  }
+
+  bucket(route: number, slot: number): number {
+    return this.#buckets[route * SLOTS + slot] as number;
+  }
+
+  sumMs(route: number): number {
+    return this.#sumsMs[route] as number;
+  }
+}
+
 /** Creates the HTTP metrics. */
 export function createHttpMetrics(options: {
   /** Label of each route, in the order of the table. */
   readonly routes: readonly string[];
   readonly gauges: readonly Gauge[];
+  /** Counts of the other threads that answer requests. Default: none. */
+  readonly others?: readonly RequestCounts[];
 }): HttpMetrics {
   const { routes } = options;
-  const width = STATUSES.length;
-  const counts = new Float64Array(routes.length * width);
-  const buckets = new Float64Array(routes.length * (BUCKETS_MS.length + 1));
-  const sumsMs = new Float64Array(routes.length);
+  const own = new RequestCounts(routes.length);
+  const all = [own, ...(options.others ?? [])];
+  const sum = (numberOf: (counts: RequestCounts) => number): number =>
+    all.reduce((total, counts) => total + numberOf(counts), 0);
   let registry: Registry | null = null;
   const registered = (): Registry => {
     registry ??= createRegistry();
@@ -141,7 +185,7 @@ export function createHttpMetrics(options: {
       values: () =>
         routes.flatMap((route, row) =>
           STATUSES.flatMap((status, slot) => {
-            const value = counts[row * width + slot] as number;
+            const value = sum((counts) => counts.count(row, slot));
             return value === 0 ? [] : [{ value, labels: { route, status } }];
           }),
         ),
@@ -157,14 +201,14 @@ export function createHttpMetrics(options: {
           const values: (MetricValue<string> & { metricName: string })[] = [];
           let total = 0;
           for (let slot = 0; slot <= BUCKETS_MS.length; slot++) {
-            total += buckets[row * (BUCKETS_MS.length + 1) + slot] as number;
+            total += sum((counts) => counts.bucket(row, slot));
             const le = BUCKETS_SECONDS[slot] ?? '+Inf';
             values.push({ metricName: `${name}_bucket`, value: total, labels: { route, le } });
           }
           if (total === 0) return [];
           values.push({
             metricName: `${name}_sum`,
-            value: (sumsMs[row] as number) / 1000,
+            value: sum((counts) => counts.sumMs(row)) / 1000,
             labels: { route },
           });
           values.push({ metricName: `${name}_count`, value: total, labels: { route } });
@@ -195,14 +239,6 @@ export function createHttpMetrics(options: {
       return registered().contentType;
     },
     scrape: () => registered().metrics(),
-    record(route, status, durationMs) {
-      const cell = route * width + (statusSlot.get(status) ?? width - 1);
-      counts[cell] = (counts[cell] as number) + 1;
-      let slot = 0;
-      while (slot < BUCKETS_MS.length && durationMs > (BUCKETS_MS[slot] as number)) slot++;
-      const bucket = route * (BUCKETS_MS.length + 1) + slot;
-      buckets[bucket] = (buckets[bucket] as number) + 1;
-      sumsMs[route] = (sumsMs[route] as number) + durationMs;
-    },
+    record: own.record,
   };
 }

@@ -26,3 +26,9 @@ export async function chooseServer(backend: 'auto' | 'uws' | 'node', log: Logger
   const { createNodeServer } = await import('./node.ts');
   return createNodeServer;
 }
+
+/** Whether the chosen server is uWebSockets.js. */
+export async function isUws(createServer: CreateServer): Promise<boolean> {
+  const { createNodeServer } = await import('./node.ts');
+  return createServer !== createNodeServer;
+}

@@ -114,6 +114,16 @@ export interface EventStream {
   onEnd(listener: () => void): void;
 }
 
+/** An exchange that can be handled on another thread. */
+export interface ForwardableExchange extends Exchange {
+  /** All headers by their names in lower case, the first value of each. Only after `keep`. */
+  keptHeaders(): ReadonlyMap<string, string>;
+  /** Calls the listener if the client disconnects before it got a response. Called before the handler first returns. */
+  onGone(listener: () => void): void;
+  /** Closes the connection without a response. */
+  drop(): void;
+}
+
 /** Handles one exchange. It must not throw: if it does, its connection is closed without a response. */
 export type Handler = (exchange: Exchange) => void;
 
@@ -141,13 +151,22 @@ export interface ServerOptions {
   readonly keepAliveSeconds?: number;
   /** Default: those of HTTP_LIMITS. */
   readonly uploads?: UploadPace;
+  /** Other threads of this process listen on the same port; the caller has made sure that no other process does. uWebSockets.js only. */
+  readonly isPortShared?: boolean;
+  /** Memory of the counts, by SERVER_COUNTS, which another thread reads. Default: own memory. */
+  readonly counts?: Int32Array;
 }
+
+/** Positions in the counts of a server. */
+export const SERVER_COUNTS = { pending: 0, openSockets: 1, length: 2 } as const;
 
 export interface ServerDeps {
   readonly router: Router<Handler>;
   /** Answers requests that match no route. */
   readonly fallback: Handler;
   readonly refuse: RenderRefusal;
+  /** Replies to a refused request in a later turn, in place of `refuse`. uWebSockets.js only. */
+  readonly refuseLater?: (request: RefusedRequest, exchange: ForwardableExchange) => void;
   /** Patterns at which a WebSocket may be requested; elsewhere an upgrade request is handled as an ordinary one. Default: none. */
   readonly streams?: readonly string[];
   readonly log: Logger;

@@ -9,22 +9,23 @@ import type {
   us_socket_context_t,
   WebSocketBehavior,
 } from 'uWebSockets.js';
-import { createServer as createTcpServer } from 'node:net';
 import { AssayError } from '../../base/errors.ts';
 import { MONITORING_LIMITS } from '../../monitoring/limits.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { HeadCheck } from './framing.ts';
 import { BodyIntake, UPLOAD_PACE } from './intake.ts';
+import { portProblem } from './own-port.ts';
 import {
   type BodyReceiver,
   type ByteSource,
   type EventStream,
-  type Exchange,
+  type ForwardableExchange,
   type Handler,
   type HttpServer,
   keepAliveLines,
   listenError,
   REASONS,
+  SERVER_COUNTS,
   type ServerDeps,
   type ServerOptions,
   SSE_HEADERS,
@@ -48,7 +49,7 @@ const { _cfg: configure, LIBUS_LISTEN_EXCLUSIVE_PORT } = uws as unknown as Untyp
 configure('silent');
 
 /** An overload of `listen` that the types lack. */
-type ListenExclusively = (
+type ListenWith = (
   host: string,
   port: number,
   options: number,
@@ -63,15 +64,21 @@ const KEEP_ALIVE = keepAliveLines(HTTP_LIMITS.uwsIdleSeconds);
 
 /** State of the server, updated by its exchanges. */
 interface ServerState {
-  pending: number;
+  /** By SERVER_COUNTS. */
+  readonly counts: Int32Array;
   closing: boolean;
   onIdle: (() => void) | null;
   readonly pace: UploadPace;
 }
 
+function countBy(state: ServerState, at: number, change: number): number {
+  const count = (state.counts[at] as number) + change;
+  state.counts[at] = count;
+  return count;
+}
+
 function settle(state: ServerState): void {
-  state.pending--;
-  if (state.pending === 0) state.onIdle?.();
+  if (countBy(state, SERVER_COUNTS.pending, -1) === 0) state.onIdle?.();
 }
 
 /** Formats four or sixteen bytes as an address; an IPv4-mapped IPv6 address as IPv4. */
@@ -106,7 +113,7 @@ class Large {
   isPaused = false;
 }
 
-class UwsExchange implements Exchange {
+class UwsExchange implements ForwardableExchange {
   readonly method: string;
   readonly path: string;
   readonly params: string[] = [];
@@ -118,6 +125,7 @@ class UwsExchange implements Exchange {
   #listensForAbort = false;
   #replied = false;
   #gone = false;
+  #onGone: (() => void) | null = null;
   #done = false;
   #closeAfter: boolean;
   /**
@@ -163,7 +171,7 @@ class UwsExchange implements Exchange {
     this.#res = res;
     this.#req = req;
     this.#state = state;
-    state.pending++;
+    countBy(state, SERVER_COUNTS.pending, 1);
   }
 
   query(): string {
@@ -205,6 +213,15 @@ class UwsExchange implements Exchange {
     this.#requestCopy = { query: this.query(), headers: this.#copyHeaders() };
   }
 
+  keptHeaders(): ReadonlyMap<string, string> {
+    return this.#requestCopy?.headers ?? this.#copyHeaders();
+  }
+
+  onGone(listener: () => void): void {
+    this.#onGone = listener;
+    this.#listenForAbort();
+  }
+
   remoteAddress(): string {
     return this.#gone || this.#done ? '' : addressText(new Uint8Array(this.#res.getRemoteAddress()));
   }
@@ -236,6 +253,7 @@ class UwsExchange implements Exchange {
       settle(this.#state);
       this.#large?.intake?.gone();
       this.#large?.onGone?.();
+      this.#onGone?.();
     });
   }
 
@@ -572,15 +590,10 @@ class UwsExchange implements Exchange {
 
 /** Finds the reason why listening failed: uWebSockets.js does not report it, so node:net tries the same. */
 async function findListenError(host: string, port: number): Promise<AssayError> {
-  return new Promise((resolve) => {
-    const probe = createTcpServer();
-    probe.once('error', (error) => resolve(listenError(host, port, error)));
-    probe.listen({ host, port, exclusive: true }, () => {
-      probe.close(() =>
-        resolve(listenError(host, port, new Error('the operating system refused it, for an unknown reason'))),
-      );
-    });
-  });
+  return (
+    (await portProblem(host, port)) ??
+    listenError(host, port, new Error('the operating system refused it, for an unknown reason'))
+  );
 }
 
 /** Creates the uWebSockets.js server. */
@@ -588,8 +601,8 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
   const { host, port, tls, uploads: pace = UPLOAD_PACE } = options;
   const { router, fallback, refuse } = deps;
   const head = new HeadCheck();
-  const state: ServerState = { pending: 0, closing: false, onIdle: null, pace };
-  let openSockets = 0;
+  const { counts = new Int32Array(SERVER_COUNTS.length) } = options;
+  const state: ServerState = { counts, closing: false, onIdle: null, pace };
   let listening: us_listen_socket | null = null;
 
   const answer = (
@@ -604,8 +617,11 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
     const exchange = new UwsExchange(res, req, method, req.getUrl(), state, head, problem !== null, context);
     try {
       if (problem !== null) {
-        const refusal = refuse({ problem, accept: exchange.header('accept'), requestId: head.requestId });
-        exchange.reply(refusal.status, refusal.headers, refusal.body);
+        const refused = { problem, accept: exchange.header('accept'), requestId: head.requestId };
+        if (deps.refuseLater === undefined) {
+          const refusal = refuse(refused);
+          exchange.reply(refusal.status, refusal.headers, refusal.body);
+        } else deps.refuseLater(refused, exchange);
       } else {
         const handler: Handler = router.match(method, exchange.path, exchange.params) ?? fallback;
         handler(exchange);
@@ -633,7 +649,7 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
   };
 
   const countSocket = (_res: HttpResponse, change: unknown): void => {
-    openSockets += Number(change);
+    countBy(state, SERVER_COUNTS.openSockets, Number(change));
   };
   const sockets: WebSocketBehavior<SocketData> = {
     // No messages are expected from clients.
@@ -658,18 +674,13 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
 
   return {
     backend: 'uws',
-    openSockets: () => openSockets,
-    pending: () => state.pending,
+    openSockets: () => counts[SERVER_COUNTS.openSockets] as number,
+    pending: () => counts[SERVER_COUNTS.pending] as number,
     async listen() {
       const socket = await new Promise<us_listen_socket | false>((resolve) => {
         // By default, the port would be shared silently with any other process that listens on it.
-        (app.listen as unknown as ListenExclusively).call(
-          app,
-          host,
-          port,
-          LIBUS_LISTEN_EXCLUSIVE_PORT,
-          resolve,
-        );
+        const listenBy = options.isPortShared === true ? 0 : LIBUS_LISTEN_EXCLUSIVE_PORT;
+        (app.listen as unknown as ListenWith).call(app, host, port, listenBy, resolve);
       });
       if (socket === false) throw await findListenError(host, port);
       listening = socket;
@@ -680,7 +691,7 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
       if (listening) uws.us_listen_socket_close(listening);
       listening = null;
       await new Promise<void>((resolve) => {
-        if (state.pending === 0) return resolve();
+        if (counts[SERVER_COUNTS.pending] === 0) return resolve();
         const deadline = setTimeout(resolve, withinMs);
         state.onIdle = () => {
           clearTimeout(deadline);

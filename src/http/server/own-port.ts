@@ -1,0 +1,66 @@
+/** Makes sure that a port belongs to one process, if several of its threads listen on it. */
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import type { AssayError } from '../../base/errors.ts';
+import { listenError } from './port.ts';
+
+const closed = (server: Server): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
+
+/**
+ * Listens on a port for a moment, as long as no other process has it.
+ *
+ * @param port - 0 picks a free one
+ * @returns the port
+ * @throws LISTEN_FAILED
+ */
+async function tryPort(host: string, port: number): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', (error) => reject(listenError(host, port, error)));
+    probe.listen({ host, port, exclusive: true }, resolve);
+  });
+  const { port: taken } = probe.address() as AddressInfo;
+  await closed(probe);
+  return taken;
+}
+
+/** Returns why a port cannot be used; null if it can. */
+export const portProblem = (host: string, port: number): Promise<AssayError | null> =>
+  tryPort(host, port).then(
+    () => null,
+    (error: AssayError) => error,
+  );
+
+/** Holds a name of Linux (an abstract socket) that no two processes can have; null if another has it. It is free when the process ends. */
+async function holdName(name: string): Promise<Server | null> {
+  const holder = createServer((socket) => socket.destroy());
+  return new Promise((resolve) => {
+    holder.once('error', () => resolve(null));
+    holder.listen(`\0${name}`, () => resolve(holder.unref()));
+  });
+}
+
+/** A port of this process. */
+export interface OwnPort {
+  readonly port: number;
+  release(): Promise<void>;
+}
+
+/**
+ * Reserves a port for the threads of this process. Each of them listens with SO_REUSEPORT, with which any process of the same user could
+ * share the port, so two servers that start at the same moment compete for a name first.
+ *
+ * @param port - 0 picks a free one: uWebSockets.js sets SO_REUSEPORT only if it is given a number
+ * @throws LISTEN_FAILED if another process has the port, or reserves it now
+ */
+export async function reservePort(host: string, port: number): Promise<OwnPort> {
+  const own = port === 0 ? await tryPort(host, 0) : port;
+  const holder = await holdName(`assay-port-${host}-${own}`);
+  if (holder === null)
+    throw listenError(host, own, Object.assign(new Error('reserved'), { code: 'EADDRINUSE' }));
+  const problem = await portProblem(host, own);
+  if (problem !== null) {
+    await closed(holder);
+    throw problem;
+  }
+  return { port: own, release: () => closed(holder) };
+}
