@@ -2,9 +2,11 @@
 import { join } from 'node:path';
 import { createAccess } from '../src/accounts/access.ts';
 import type { EmbeddedQuotaMeter } from '../src/accounts/quota-lmdb.ts';
+import type { AcceptorStores } from '../src/app/acceptor-thread.ts';
 import { listStates } from '../src/app/receipt-services.ts';
-import { systemClock } from '../src/base/clock.ts';
+import { monotonicOriginMs, systemClock } from '../src/base/clock.ts';
 import { createLogger } from '../src/base/log.ts';
+import { workerUrl } from '../src/base/paths.ts';
 import { systemRandom } from '../src/base/random.ts';
 import { createInputs } from '../src/exposure/facts.ts';
 import { createExposureReader, isStoredIn } from '../src/exposure/reader.ts';
@@ -35,6 +37,8 @@ export interface BenchServerSettings {
   readonly state: string;
   readonly keys: number;
   readonly threads: number;
+  /** Threads that accept connections. Default: none, so that the main thread does. */
+  readonly acceptors?: number;
   /** Credits granted to each account. Default: none. */
   readonly credits?: number;
 }
@@ -61,11 +65,13 @@ const missing = (sentence: string) => (): never => {
 async function serve(settings: BenchServerSettings): Promise<void> {
   const log = createLogger({ level: 'warn' });
   const parts = { clock: systemClock, random: systemRandom, log };
-  const access = createAccess({ folder: settings.state }, parts);
+  const { acceptors = 0 } = settings;
+  const access = createAccess({ folder: settings.state, isShared: acceptors > 0 }, parts);
   const accounts = Array.from({ length: settings.keys }, (_, index) => `account-${index}`);
   const rateLimits = {
     oracle: REQUESTS_A_MINUTE,
     intel: REQUESTS_A_MINUTE,
+    entity: REQUESTS_A_MINUTE,
     screening: REQUESTS_A_MINUTE,
   };
   const created = await Promise.all(
@@ -200,6 +206,25 @@ async function serve(settings: BenchServerSettings): Promise<void> {
       readiness: () => ({ ready: true, reasons: [], snapshot: null, lists: [] }),
       operator: {} as never,
       gauges: [],
+      acceptors:
+        acceptors === 0
+          ? null
+          : {
+              count: acceptors,
+              worker: workerUrl('acceptor'),
+              stores: {
+                snapshotsFolder: settings.snapshots,
+                labelsFolder: settings.state,
+                transfersFolder,
+                exposureFolder: join(settings.state, 'exposure'),
+                listMaxAgeDays: 7,
+                accountsFolder: settings.state,
+                originMs: monotonicOriginMs(),
+                snapshotEpoch: new SharedArrayBuffer(4),
+                logLevel: 'warn',
+              } satisfies AcceptorStores,
+              counting: access,
+            },
     },
   );
   const { port } = await app.listen();

@@ -112,7 +112,11 @@ export class Child {
   }
 }
 
-async function buildIndex(folder: string, { count, seed }: HttpBenchOptions): Promise<SnapshotMeta> {
+/** Builds a synthetic index in the folder, unless it has one. */
+export async function buildIndex(
+  folder: string,
+  { count, seed }: Pick<HttpBenchOptions, 'count' | 'seed'>,
+): Promise<SnapshotMeta> {
   const root = join(folder, 'snapshots');
   const known = existsSync(root) ? currentSnapshot(root) : null;
   if (known !== null) return openSnapshot(known).meta;
@@ -139,7 +143,12 @@ export interface Address {
 }
 
 /** Labelled addresses spread over the index, each followed by an unlabelled one of the same form, in random order. */
-async function sampleAddresses({ count, seed, addresses, mix }: HttpBenchOptions): Promise<Address[]> {
+export async function sampleAddresses({
+  count,
+  seed,
+  addresses,
+  mix,
+}: Pick<HttpBenchOptions, 'count' | 'seed' | 'addresses' | 'mix'>): Promise<Address[]> {
   const half = Math.ceil(addresses / 2);
   // One address in fifteen is an EVM address: of these, each is taken.
   const every = mix === 'evm' ? 1 : Math.max(1, Math.floor((count * 0.8) / half));
