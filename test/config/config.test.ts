@@ -3,6 +3,15 @@ import { loadConfig } from '../../src/config/config.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
 
 describe('config', () => {
+  it.each([
+    ['ASSAY_REDIS_URL', 'redis://127.0.0.1'],
+    ['ASSAY_HTTP_BACKEND', 'node'],
+  ])('refuses several acceptors together with %s', (variable, value) => {
+    expect(() => loadConfig({ ASSAY_ACCEPTORS: '2', [variable]: value })).toThrow(
+      expect.objectContaining({ code: 'INVALID_CONFIG', message: expect.stringContaining('must be 1') }),
+    );
+  });
+
   it('an empty environment gives the documented defaults', () => {
     const config = loadConfig({});
     expect(config).toMatchObject({
@@ -28,6 +37,8 @@ describe('config', () => {
     ['ASSAY_TRUSTED_PROXIES', '10.0.0.0/33'],
     ['ASSAY_TRUSTED_PROXIES', '::1/129'],
     ['ASSAY_WORKERS', '0'],
+    ['ASSAY_ACCEPTORS', '0'],
+    ['ASSAY_ACCEPTORS', '17'],
     ['ASSAY_ROLES', 'api,cook'],
     ['ASSAY_ROLES', ''],
     ['ASSAY_GRAPH_CHAINS', 'ETH,,BTC'],
