@@ -241,6 +241,34 @@ function meetConsonants(a: NamePart, b: NamePart): Meeting {
   return distance(a.consonants, b.consonants) === 1 ? NEAR_CONSONANTS : NO_MEETING;
 }
 
+/** Bits of a letter in packed consonants, and the highest number of letters. */
+const PACKED_BITS = 5;
+const PACKED_MOST = 6;
+const NOT_PACKED = -1;
+
+/** Returns the consonants of a word as one number, the same only for the same consonants; −1 if they are more than six or no letters a–z. */
+export function packedConsonants(consonants: string): number {
+  if (consonants.length > PACKED_MOST) return NOT_PACKED;
+  let packed = 0;
+  for (let at = 0; at < consonants.length; at++) {
+    const code = consonants.charCodeAt(at) - 96;
+    if (code < 1 || code > 26) return NOT_PACKED;
+    packed = (packed << PACKED_BITS) | code;
+  }
+  return packed;
+}
+
+const packedLength = (packed: number): number => Math.ceil((32 - Math.clz32(packed)) / PACKED_BITS);
+
+/** Compares packed consonants as `meetConsonants` compares consonants; null if only that can compare them. */
+export function meetPacked(a: number, b: number): Meeting | null {
+  if (a === NOT_PACKED || b === NOT_PACKED) return null;
+  const shorter = packedLength(Math.min(a, b));
+  if (shorter < 2) return NO_MEETING;
+  if (a === b) return SAME_CONSONANTS[Math.min(4, shorter)] as Meeting;
+  return shorter < 4 || packedLength(Math.max(a, b)) - shorter > 1 ? NO_MEETING : null;
+}
+
 /** Weights edits by length: one letter of eight leaves 0.85, one of three 0.6; a vowel counts half. */
 function spelled(a: string, b: string): Meeting {
   const longer = Math.max(a.length, b.length);

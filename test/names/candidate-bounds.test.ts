@@ -4,6 +4,7 @@ import { seeded } from '../../bench/name-lists.ts';
 import { AskedWords } from '../../src/names/index/asked-words.ts';
 import { CandidateBounds } from '../../src/names/index/candidate-bounds.ts';
 import { KINDS, NAME_WORDS, SCRIPTS } from '../../src/names/index/format.ts';
+import { OwnWords } from '../../src/names/index/own-words.ts';
 import { packFacts, WordFacts } from '../../src/names/index/word-facts.ts';
 import { floorOf, judge } from '../../src/names/model.ts';
 import { indexedPart, type NamePart, PARTS_MAX, parseName } from '../../src/names/parse.ts';
@@ -39,9 +40,10 @@ function boundsOf(names: readonly string[]) {
     return end;
   });
   const facts = new WordFacts(ends, Buffer.concat(texts), packFacts(parts));
+  const part = (word: number): NamePart => parts[word] as NamePart;
   const bounds = new CandidateBounds({
     ...{ rows, nameWords: Int32Array.from(nameWords), facts, asked: new AskedWords() },
-    part: (word) => parts[word] as NamePart,
+    ...{ own: new OwnWords(facts, part), part },
   });
   return { parsed, bounds };
 }

@@ -1,8 +1,9 @@
 /** The words of queries with what is known about them in an index: the words that match, and how words of candidates compare with them. */
 import { LETTERS_COUNTED, masksOf } from '../edits.ts';
 import type { NamePart } from '../parse.ts';
+import type { Heard } from '../readings/pattern.ts';
 import { mayBeWadeSpelling } from '../readings/wade.ts';
-import type { Meeting } from '../similarity.ts';
+import { type Meeting, packedConsonants } from '../similarity.ts';
 import { letterSet } from '../sound.ts';
 
 /** The words of the index that match a part, by descending gain: similar and rare words first. */
@@ -48,6 +49,7 @@ export class AskedWord {
   readonly textLetters: number;
   /** Null until the matching words are looked up. */
   hits: Hits | null = null;
+  private packed: number | null = null;
 
   constructor(part: NamePart, number = 0) {
     const { kind, script, origin, text, folded } = part;
@@ -62,6 +64,17 @@ export class AskedWord {
     this.masks = this.isSpelled ? masksOf(this.folded) : NO_MASKS;
     this.textMasks = this.text === this.folded ? this.masks : masksOf(this.text);
     this.textLetters = text === folded ? part.letters : letterSet(text);
+  }
+
+  /** What readings compare of the word. */
+  get heard(): Heard {
+    return this.part.heard;
+  }
+
+  /** The consonants of the word, packed. */
+  get consonants(): number {
+    this.packed ??= packedConsonants(this.part.consonants);
+    return this.packed;
   }
 }
 

@@ -20,6 +20,7 @@ import { EDIT_SCALE, LEAST_SIMILARITY, type Meeting, mayBeWade, meet, NO_MEETING
 import type { AskedWord, AskedWords } from './asked-words.ts';
 import { wordsStart } from './candidates.ts';
 import { KINDS, NAME_WORDS } from './format.ts';
+import type { OwnWords } from './own-words.ts';
 import type { WordFacts } from './word-facts.ts';
 
 /** The values of an index that the comparison reads, as `format.ts` describes them. */
@@ -27,6 +28,7 @@ export interface ComparedIndex {
   readonly rows: Int32Array;
   readonly nameWords: Int32Array;
   readonly facts: WordFacts;
+  readonly own: OwnWords;
   readonly asked: AskedWords;
   part(word: number): NamePart;
 }
@@ -213,11 +215,11 @@ export class CandidateBounds {
   }
 
   private meet(asked: AskedWord, word: number): Meeting {
-    const { facts, asked: words } = this.index;
+    const { facts, own, asked: words } = this.index;
     if (asked.isSpelled) {
       // Comparing the bytes of usual words costs less than keeping the result.
       if (facts.isUnlike(asked, word)) return NO_MEETING;
-      const met = facts.meet(asked, word);
+      const met = facts.isLatin(word) ? facts.meet(asked, word) : own.meet(asked, word);
       if (met !== null) return met;
     }
     return words.meetingWith(asked, word) ?? words.keep(asked, word, meet(asked.part, this.index.part(word)));

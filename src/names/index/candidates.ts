@@ -10,6 +10,7 @@ import { ALWAYS_OPEN, CLASS_MASK, CLASS_SHIFT, keyHash, NAME_WORDS, POSTING_CLAS
 import { FoundWords } from './found-words.ts';
 import type { HashTable } from './hash-table.ts';
 import { consonantJoinsOf, joinsOf, queryHashesOf, wholeKey } from './keys.ts';
+import type { OwnWords } from './own-words.ts';
 import { type Bound, Tally } from './tally.ts';
 import { LEAST_USEFUL, type WordFacts } from './word-facts.ts';
 
@@ -58,6 +59,7 @@ export interface SearchedIndex {
   /** The end of the text of each word, then the end of its postings. */
   readonly wordEnds: Int32Array;
   readonly facts: WordFacts;
+  readonly own: OwnWords;
   readonly asked: AskedWords;
   readonly postings: Int32Array;
   readonly rows: Int32Array;
@@ -318,6 +320,7 @@ export class CandidateSearch {
     const { asked: words } = index;
     const meeting =
       facts.meetChecked(asked, word) ??
+      (facts.isLatin(word) ? null : index.own.meet(asked, word)) ??
       words.meetingWith(asked, word) ??
       words.keep(asked, word, meet(part, index.part(word)));
     const { similarity } = meeting;

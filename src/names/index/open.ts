@@ -60,6 +60,7 @@ import {
 } from './format.ts';
 import { type Best, type EntityFacts, FoundMatch, type MatchedIndex } from './found-match.ts';
 import { HashTable } from './hash-table.ts';
+import { OwnWords } from './own-words.ts';
 import { FACT_BYTES, WordFacts } from './word-facts.ts';
 
 /** Maximum number of entities with one identifier: a party is on at most a few lists, and some passports are listed for several people. */
@@ -172,7 +173,9 @@ class MappedNames implements NameIndex, MatchedIndex {
       this.wordTexts,
       sized('facts', words * FACT_BYTES).subarray(0, words * FACT_BYTES),
     );
-    const shared = { facts: this.facts, asked: this.asked, part: (word: number) => this.part(word) };
+    const part = (word: number): NamePart => this.part(word);
+    const own = new OwnWords(this.facts, part);
+    const shared = { facts: this.facts, own, asked: this.asked, part };
     this.bounds = new CandidateBounds({ ...shared, rows: this.rows, nameWords: this.nameWords });
     this.search = new CandidateSearch({
       ...shared,

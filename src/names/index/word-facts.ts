@@ -45,6 +45,8 @@ const START = 3;
 const SPELLING_BYTES = 16;
 /** The first byte of the spelling in the cells of a word. */
 const SPELLING = 16;
+/** In the place of the spelling of a word that is not in Latin letters: where `OwnWords` has its reading. */
+const READING = 4;
 const CELL_BYTES = CELLS * 4;
 
 /**
@@ -151,6 +153,7 @@ export class WordFacts {
       const start = (word === 0 ? 0 : (ends[word - 1] as number)) + PREFIX;
       this.cells[cell + START] = start;
       const shape = stored[words + word] as number;
+      if (((shape >>> SCRIPT_SHIFT) & SCRIPT_MASK) !== LATIN) continue;
       const written = (shape >>> LENGTH_BITS) & LENGTH_MASK;
       const from = written === 0 ? start : start + written + 1;
       const length = Math.min(shape & LENGTH_MASK, SPELLING_BYTES);
@@ -177,6 +180,15 @@ export class WordFacts {
   /** Whether a word is in Latin letters. */
   isLatin(word: number): boolean {
     return (((this.cells[word * CELLS + SHAPE] as number) >>> SCRIPT_SHIFT) & SCRIPT_MASK) === LATIN;
+  }
+
+  /** Where `OwnWords` has the reading of a word that is not in Latin letters; 0 until it is set. */
+  readingPlace(word: number): number {
+    return this.cells[word * CELLS + READING] as number;
+  }
+
+  setReadingPlace(word: number, place: number): void {
+    this.cells[word * CELLS + READING] = place;
   }
 
   lettersOf(word: number): number {

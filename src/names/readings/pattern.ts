@@ -10,7 +10,7 @@ import { japaneseReadings, plainRomaji, romajiSpellings } from './japanese.ts';
 import { kanaUnits, morasOf } from './kana.ts';
 import { abjadUnits, classesOf, type SoundUnit } from './letters.ts';
 import { areForeign, foreignUnits } from './mandarin-foreign.ts';
-import { spellingsOf } from './spellings.ts';
+import { type Program, programOf, rareIn } from './spellings.ts';
 import { thaiUnits } from './thai.ts';
 
 /** Patterns and keys of a word in its own script. */
@@ -23,6 +23,8 @@ export interface Reading {
   matches(latin: string, heard?: Heard): number;
   /** The keys by which Latin words are found, as `keysOf` writes them. */
   readonly keys: readonly string[];
+  /** The spellings of a word in Arabic, Hebrew or Thai letters: no other Latin word matches. Null for other words. */
+  readonly program: Program | null;
 }
 
 const CACHE_MOST = 20_000;
@@ -168,7 +170,7 @@ function unitReading(
   keyKind: 'consonants' | 'skeleton',
   keysMost = KEYS_MOST,
 ): Reading {
-  let spells: ((latin: string) => number) | null = null;
+  let program: Program | null = null;
   const consonants = units.filter((unit) => unit.classes.length > 0 && !unit.classes.includes(''));
   const optional = units.filter((unit) => unit.classes.length > 0);
   const strength = BY_CONSONANTS[
@@ -196,9 +198,9 @@ function unitReading(
           : !firsts.has(own[0] ?? '') && !firsts.has(bare[0] ?? '')
       )
         return 0;
-      spells ??= spellingsOf(units);
-      let rare = spells(heard.single);
-      if (rare < 0 && isArabic && heard.unassimilated !== '') rare = spells(heard.unassimilated);
+      program ??= programOf(units);
+      let rare = rareIn(heard.single, program);
+      if (rare < 0 && isArabic && heard.unassimilated !== '') rare = rareIn(heard.unassimilated, program);
       return rare < 0 ? 0 : strength * (BY_RARE[rare] as number);
     },
     get keys() {
@@ -206,6 +208,10 @@ function unitReading(
       const least = isArabic ? 1 : 2;
       keys ??= [...known].filter((text) => text.length >= least).map((text) => mark + text);
       return keys;
+    },
+    get program() {
+      program ??= programOf(units);
+      return program;
     },
   };
 }
@@ -344,6 +350,7 @@ function syllabicReading(origin: string): Reading {
       ];
       return keys;
     },
+    program: null,
   };
 }
 
@@ -367,16 +374,17 @@ function syllabicKeys(chars: readonly string[]): readonly string[] {
 
 function kanaReading(origin: string): Reading {
   const { plain, loan, isLoan } = kanaUnits(origin);
-  const native = spellingsOf([plain]);
+  const native = programOf([plain]);
   const foreign = isLoan ? unitReading(loan, 'skeleton') : null;
   const keys = new Set([...plain.keys.map((key) => `:${fold(key)}`), ...(foreign?.keys ?? [])]);
   return {
     matches: (latin, heard = heardOf(latin)) => {
-      if (native(heard.single) >= 0) return MORE_SYLLABLES;
+      if (rareIn(heard.single, native) >= 0) return MORE_SYLLABLES;
       const loaned = foreign?.matches(latin, heard) ?? 0;
       return Math.min(LOANED, loaned);
     },
     keys: [...keys],
+    program: null,
   };
 }
 
@@ -405,6 +413,7 @@ export function foreignReadingOf(origin: string, certain: boolean): Reading | nu
         matches(latin, heard) === 0 ? 0 : FOREIGN - FOREIGN_SPELLING * (1 - jaroWinkler(sound, latin)),
       // A name of two consonants is found by its vowels as well.
       keys: usable.length > 0 ? usable : keys.map((each) => each.replace('~', "'")),
+      program: null,
     };
   }
   foreigns.set(key, reading);

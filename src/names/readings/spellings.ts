@@ -4,16 +4,21 @@
  * so the sets are tries that all words share, and a match follows all ends at once.
  */
 
+import { letterSet } from '../sound.ts';
+
 const LETTERS = 26;
 const A = 97;
 /**
  * Cells of a node of a trie: the place of the node that follows each letter a–z (0 if there is none), whether a spelling ends here, and of the
- * root the lengths of the shortest and the longest spelling. All nodes lie in one array, because a word follows several ends at once.
+ * root the lengths of the shortest and the longest spelling, and the letters with which spellings begin and end (`a` is bit 0). All nodes lie
+ * in one array, because a word follows several ends at once.
  */
 const CELLS = 32;
 const IS_END = 26;
 const LEAST_LENGTH = 27;
 const MOST_LENGTH = 28;
+const FIRSTS = 29;
+const LASTS = 30;
 /** Positions are bits of one integer; no spelling of a name has more letters. */
 const LETTERS_MAX = 30;
 /** A set of spellings with more is a fault in a pattern: the largest (three vowels of seven) has 400. */
@@ -47,6 +52,8 @@ function trieOf(item: string): number {
   const lengths = spellings.map((spelled) => spelled.length);
   nodes[root + LEAST_LENGTH] = Math.min(...lengths);
   nodes[root + MOST_LENGTH] = Math.max(...lengths);
+  nodes[root + FIRSTS] = letterSet(spellings.map((spelled) => spelled.slice(0, 1)).join(''));
+  nodes[root + LASTS] = letterSet(spellings.map((spelled) => spelled.slice(-1)).join(''));
   tries.set(item, root);
   return root;
 }
@@ -167,6 +174,20 @@ export interface Spelled {
 /** More rare spellings than this in one word are those of another word. */
 const RARE_MOST = 2;
 
+/**
+ * A program is a sequence of patterns as numbers: the lengths of the shortest and the longest word that it accepts, the letters with which these
+ * begin and end, whether it has rare spellings, and the number of patterns. Then for each pattern the number of tries of its usual spellings, the
+ * number of tries of all its spellings (−1 if none are rare), and the roots of these tries.
+ */
+export type Program = ArrayLike<number>;
+const LEAST = 0;
+const MOST = 1;
+const BEGINS = 2;
+const ENDS = 3;
+const HAS_RARE = 4;
+const PATTERNS = 5;
+const STEPS = 6;
+
 interface Step {
   readonly usual: readonly number[];
   readonly rare: readonly number[] | null;
@@ -176,41 +197,89 @@ interface Step {
  * Compiles a sequence of patterns.
  *
  * @param patterns Of literals a–z, classes without ranges, groups `(?:…)`, `|`, `?` and `{m,n}`.
- * @returns A function that returns the least number of rare spellings with which a word of a–z is a spelling of the whole sequence, 0 to 2; −1
- *   if it is none. A word of more than 30 letters is none.
  */
-export function spellingsOf(patterns: readonly Spelled[]): (word: string) => number {
+export function programOf(patterns: readonly Spelled[]): Program {
   const steps = patterns.map(
     ({ pattern, rare }): Step => ({
       usual: triesOf(pattern),
       rare: rare === undefined ? null : triesOf(rare),
     }),
   );
-  const hasRare = steps.some(({ rare }) => rare !== null);
   const least = sum(steps, ({ usual, rare }) =>
     Math.min(lengthOf(usual, LEAST_LENGTH), rare === null ? LETTERS_MAX : lengthOf(rare, LEAST_LENGTH)),
   );
-  const most = Math.min(
-    LETTERS_MAX,
-    sum(steps, ({ usual, rare }) =>
-      Math.max(lengthOf(usual, MOST_LENGTH), rare === null ? 0 : lengthOf(rare, MOST_LENGTH)),
-    ),
+  const most = sum(steps, ({ usual, rare }) =>
+    Math.max(lengthOf(usual, MOST_LENGTH), rare === null ? 0 : lengthOf(rare, MOST_LENGTH)),
   );
-  return (word) => {
-    const end = 1 << word.length;
-    if (word.length < least || word.length > most) return -1;
-    // By the number of rare spellings; bit p: the patterns so far accept the first p letters.
-    let [none, one, two] = [1, 0, 0];
-    for (const { usual, rare } of steps) {
-      if (hasRare) {
-        two = follow(usual, word, two) | (rare === null ? 0 : follow(rare, word, one));
-        one = follow(usual, word, one) | (rare === null ? 0 : follow(rare, word, none));
+  const program: number[] = [least, Math.min(LETTERS_MAX, most)];
+  program.push(lettersAt(steps, FIRSTS), lettersAt([...steps].reverse(), LASTS));
+  program.push(steps.some(({ rare }) => rare !== null) ? 1 : 0, steps.length);
+  for (const { usual, rare } of steps) {
+    program.push(usual.length, rare === null ? -1 : rare.length, ...usual, ...(rare ?? []));
+  }
+  return Int32Array.from(program);
+}
+
+/** Returns the letters with which the words of a sequence begin; for `LASTS` and a reversed sequence, those with which they end. */
+function lettersAt(steps: readonly Step[], cell: number): number {
+  let letters = 0;
+  for (const { usual, rare } of steps) {
+    let isOptional = false;
+    for (const all of rare === null ? [usual] : [usual, rare]) {
+      const roots = cell === LASTS ? [...all].reverse() : all;
+      let at = 0;
+      for (; at < roots.length; at++) {
+        const root = roots[at] as number;
+        letters |= nodes[root + cell] as number;
+        if (nodes[root + IS_END] === 0) break;
       }
-      none = follow(usual, word, none);
-      if ((none | one | two) === 0) return -1;
+      if (at === roots.length) isOptional = true;
     }
-    return (none & end) !== 0 ? 0 : (one & end) !== 0 ? 1 : (two & end) !== 0 ? RARE_MOST : -1;
-  };
+    if (!isOptional) break;
+  }
+  return letters;
+}
+
+/**
+ * Returns the least number of rare spellings with which a word of a–z is a spelling of the whole sequence of a program, 0 to 2; −1 if it is none.
+ * A word of more than 30 letters is none.
+ *
+ * @param from Where the program begins.
+ */
+export function rareIn(word: string, program: Program, from = 0): number {
+  const { length } = word;
+  if (length < (program[from + LEAST] as number) || length > (program[from + MOST] as number)) return -1;
+  if (length > 0 && !isIn(word, 0, program[from + BEGINS] as number)) return -1;
+  if (length > 0 && !isIn(word, length - 1, program[from + ENDS] as number)) return -1;
+  const end = 1 << length;
+  const hasRare = program[from + HAS_RARE] === 1;
+  let left = program[from + PATTERNS] as number;
+  let at = from + STEPS;
+  // By the number of rare spellings; bit p: the patterns so far accept the first p letters.
+  let none = 1;
+  let one = 0;
+  let two = 0;
+  for (; left > 0; left--) {
+    const usual = at + 2;
+    const rare = usual + (program[at] as number);
+    const rareCount = program[at + 1] as number;
+    at = rare + Math.max(0, rareCount);
+    if (hasRare) {
+      two = follow(program, usual, rare, word, two);
+      if (rareCount >= 0) two |= follow(program, rare, at, word, one);
+      one = follow(program, usual, rare, word, one);
+      if (rareCount >= 0) one |= follow(program, rare, at, word, none);
+    }
+    none = follow(program, usual, rare, word, none);
+    if ((none | one | two) === 0) return -1;
+  }
+  return (none & end) !== 0 ? 0 : (one & end) !== 0 ? 1 : (two & end) !== 0 ? RARE_MOST : -1;
+}
+
+/** Returns whether a letter of a word is in a set of letters. */
+function isIn(word: string, at: number, letters: number): boolean {
+  const code = word.charCodeAt(at) - A;
+  return code >= 0 && code < LETTERS && ((letters >>> code) & 1) === 1;
 }
 
 const sum = (steps: readonly Step[], of: (step: Step) => number): number =>
@@ -220,13 +289,13 @@ const sum = (steps: readonly Step[], of: (step: Step) => number): number =>
 const lengthOf = (roots: readonly number[], cell: number): number =>
   roots.reduce((total, root) => total + (nodes[root + cell] as number), 0);
 
-/** Returns the ends that the items of a pattern accept from each of the positions. */
-function follow(roots: readonly number[], word: string, from: number): number {
+/** Returns the ends that the items of a pattern, whose roots are from `first` to `last` of a program, accept from each of the positions. */
+function follow(program: Program, first: number, last: number, word: string, from: number): number {
   const length = word.length;
   let reached = from;
-  for (let item = 0; item < roots.length; item++) {
+  for (let item = first; item < last; item++) {
     if (reached === 0) return 0;
-    const root = roots[item] as number;
+    const root = program[item] as number;
     let next = nodes[root + IS_END] === 1 ? reached : 0;
     for (let left = reached; left !== 0; left &= left - 1) {
       let at = 31 - Math.clz32(left & -left);
