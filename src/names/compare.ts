@@ -147,7 +147,7 @@ export const JOINED_LETTERS_MOST = 30;
 /** Maximum difference in letters of a word and adjacent words that are written as one. */
 export const GLUED_APART = 2;
 /** Maximum number of letters that joined words in their own script have more than the Latin word that spells them. */
-const READ_APART = 1;
+export const READ_APART = 1;
 /** Minimum weight of a word that is a name on its own. */
 export const NAME_LEAST = 0.4;
 

@@ -1,6 +1,6 @@
 /**
  * Compares the words of a candidate with those of a query by their numbers in the index, and rules the candidate out if no choice of pairs
- * could lift it to the threshold: such a candidate is never decoded. Names in other scripts are always within reach.
+ * could lift it to the threshold: such a candidate is never decoded. Names with runs of characters are always within reach.
  */
 import {
   type BestCase,
@@ -12,14 +12,18 @@ import {
   type MeetingTable,
   NAME_LEAST,
   PAIR_LEAST,
+  READ_APART,
 } from '../compare.ts';
 import { bitsApart, leastEdits } from '../edits.ts';
 import { mayReach } from '../model.ts';
 import { type NamePart, PARTS_MAX, type ParsedName } from '../parse.ts';
+import { type Heard, heardOf, isSpelling, mayReadLetters, programFor } from '../readings/pattern.ts';
+import type { Program } from '../readings/spellings.ts';
 import { EDIT_SCALE, LEAST_SIMILARITY, type Meeting, mayBeWade, meet, NO_MEETING } from '../similarity.ts';
+import { letterSet } from '../sound.ts';
 import type { AskedWord, AskedWords } from './asked-words.ts';
 import { wordsStart } from './candidates.ts';
-import { KINDS, NAME_WORDS } from './format.ts';
+import { KINDS, NAME_WORDS, SCRIPTS } from './format.ts';
 import type { OwnWords } from './own-words.ts';
 import type { WordFacts } from './word-facts.ts';
 
@@ -33,6 +37,7 @@ export interface ComparedIndex {
   part(word: number): NamePart;
 }
 
+const LATIN = SCRIPTS.indexOf('latin');
 const NAME = KINDS.indexOf('name');
 const INITIAL = KINDS.indexOf('initial');
 const PARTICLE = KINDS.indexOf('particle');
@@ -46,6 +51,9 @@ class Side {
   count = 0;
   /** Whether all words are in Latin letters. */
   isLatin = true;
+  /** The words as numbers of the index; of the query, positions. */
+  readonly words = new Int32Array(PARTS_MAX);
+  readonly scripts = new Uint8Array(PARTS_MAX);
   /** Number of words that are a name of their own. */
   names = 0;
   readonly kinds = new Uint8Array(PARTS_MAX);
@@ -109,6 +117,11 @@ export class CandidateBounds {
   private readonly asked = new Side();
   private readonly listed = new Side();
   private words: AskedWord[] = [];
+  private hasSegments = false;
+  /** The spellings of words of the query in other scripts, and of adjacent ones written as one, by the first and the last. */
+  private readonly askedPrograms = new Map<number, Program | null>();
+  /** The codes of the letters of joined words. */
+  private readonly joined = new Int32Array(JOINED_LETTERS_MOST);
   /** Whether the candidate that was compared last is within reach without words that are written as one, of which it has none. */
   isApart = false;
   private readonly known: Meeting[] = new Array<Meeting>(PARTS_MAX * PARTS_MAX).fill(NO_MEETING);
@@ -126,6 +139,8 @@ export class CandidateBounds {
     const side = this.asked;
     side.clear();
     this.words = [];
+    this.hasSegments = asked.segments.length > 0;
+    this.askedPrograms.clear();
     this.recentWords.fill(-1, 0, asked.parts.length * RECENT);
     for (const part of asked.parts) {
       const at = side.count++;
@@ -135,7 +150,9 @@ export class CandidateBounds {
       side.heard[at] = part.folded.length;
       side.firsts[at] = part.text.charCodeAt(0);
       side.letters[at] = part.letters;
-      if (part.script !== 'latin' || part.origin !== '') side.isLatin = false;
+      side.words[at] = at;
+      side.scripts[at] = SCRIPTS.indexOf(part.script);
+      if (side.scripts[at] !== LATIN) side.isLatin = false;
       side.countName(side.kinds[at] as number, part.weight);
       const word = this.index.asked.of(part);
       side.written[at] = word.textLetters;
@@ -169,8 +186,8 @@ export class CandidateBounds {
       this.addListed(word, kind);
     }
     this.isApart = false;
-    if (floor === null || hasSegments || !asked.isLatin || !listed.isLatin) return true;
-    if (mayGlue(asked, listed) || mayGlue(listed, asked)) return true;
+    if (floor === null || hasSegments || this.hasSegments) return true;
+    if (this.mayGlue(asked, listed) || this.mayGlue(listed, asked)) return true;
     this.isApart = mayReach(bestCase(asked, listed), floor);
     return this.isApart;
   }
@@ -189,7 +206,9 @@ export class CandidateBounds {
     listed.firsts[j] = facts.firstLetter(word);
     listed.letters[j] = facts.lettersOf(word);
     listed.written[j] = facts.textLettersOf(word);
-    if (!facts.isLatin(word)) listed.isLatin = false;
+    listed.words[j] = word;
+    listed.scripts[j] = facts.scriptOf(word);
+    if (listed.scripts[j] !== LATIN) listed.isLatin = false;
     let most = 0;
     let exact = 0;
     for (let i = 0; i < words.length; i++) {
@@ -224,42 +243,137 @@ export class CandidateBounds {
     }
     return words.meetingWith(asked, word) ?? words.keep(asked, word, meet(asked.part, this.index.part(word)));
   }
-}
 
-/** Returns whether adjacent words of one side may be similar to a word of the other if they are written as one. False is certain. */
-function mayGlue(parts: Side, singles: Side): boolean {
-  let longest = 0;
-  for (let at = 0; at < singles.count; at++)
-    if (singles.exact[at] === 0) longest = Math.max(longest, (singles.lengths[at] as number) + GLUED_APART);
-  for (let at = 0; at + 1 < parts.count; at++) {
-    if (parts.exact[at] === 1 || parts.kinds[at] === INITIAL) continue;
-    let length = parts.lengths[at] as number;
-    let heard = parts.heard[at] as number;
-    let letters = parts.letters[at] as number;
-    let written = parts.written[at] as number;
-    const last = Math.min(parts.count, at + JOINED_MOST);
-    for (let next = at + 1; next < last; next++) {
-      if (parts.exact[next] === 1 || parts.kinds[next] === INITIAL) break;
-      length += parts.lengths[next] as number;
-      if (length > longest || length > JOINED_LETTERS_MOST) break;
-      heard += parts.heard[next] as number;
-      letters |= parts.letters[next] as number;
-      written |= parts.written[next] as number;
-      for (let other = 0; other < singles.count; other++) {
-        if (singles.exact[other] === 1 || singles.kinds[other] !== NAME) continue;
-        const apart = Math.abs((singles.lengths[other] as number) - length);
-        if (apart > GLUED_APART) continue;
-        // One edit of the spelling as written may change several letters of the sound.
-        if (apart <= 1 && mayBeOneEdit(written, singles.written[other] as number)) return true;
-        if (mayBeWade(parts.firsts[at] as number, singles.firsts[other] as number)) return true;
-        const longer = Math.max(heard, singles.heard[other] as number);
-        const cost = leastEdits(letters, singles.letters[other] as number);
-        if (cost <= Math.max(1, (1 - GLUED_LEAST) * (EDIT_SCALE * longer + 0.5))) return true;
+  /** Returns whether adjacent words of one side may be similar to a word of the other if they are written as one. False is certain. */
+  private mayGlue(parts: Side, singles: Side): boolean {
+    const isMixed = !parts.isLatin || !singles.isLatin;
+    let longest = 0;
+    for (let at = 0; at < singles.count; at++)
+      if (singles.exact[at] === 0) longest = Math.max(longest, (singles.lengths[at] as number) + GLUED_APART);
+    for (let at = 0; at + 1 < parts.count; at++) {
+      if (parts.exact[at] === 1 || parts.kinds[at] === INITIAL) continue;
+      if (parts.scripts[at] !== LATIN) {
+        if (this.mayReadAsOne(parts, at, singles)) return true;
+        continue;
+      }
+      let length = parts.lengths[at] as number;
+      let heard = parts.heard[at] as number;
+      let letters = parts.letters[at] as number;
+      let written = parts.written[at] as number;
+      const last = Math.min(parts.count, at + JOINED_MOST);
+      for (let next = at + 1; next < last; next++) {
+        if (parts.exact[next] === 1 || parts.kinds[next] === INITIAL || parts.scripts[next] !== LATIN) break;
+        length += parts.lengths[next] as number;
+        if (length > longest || length > JOINED_LETTERS_MOST) break;
+        heard += parts.heard[next] as number;
+        letters |= parts.letters[next] as number;
+        written |= parts.written[next] as number;
+        for (let other = 0; other < singles.count; other++) {
+          if (singles.exact[other] === 1 || singles.kinds[other] !== NAME) continue;
+          const apart = Math.abs((singles.lengths[other] as number) - length);
+          if (apart > GLUED_APART) continue;
+          if (isMixed && singles.scripts[other] !== LATIN) {
+            if (this.maySpell(parts, at, next, singles, other)) return true;
+            continue;
+          }
+          // One edit of the spelling as written may change several letters of the sound.
+          if (apart <= 1 && mayBeOneEdit(written, singles.written[other] as number)) return true;
+          if (mayBeWade(parts.firsts[at] as number, singles.firsts[other] as number)) return true;
+          const longer = Math.max(heard, singles.heard[other] as number);
+          const cost = leastEdits(letters, singles.letters[other] as number);
+          if (cost <= Math.max(1, (1 - GLUED_LEAST) * (EDIT_SCALE * longer + 0.5))) return true;
+        }
       }
     }
+    return false;
   }
-  return false;
+
+  /** Returns whether words in another script from a position on, written as one, may be read as a Latin word of the other side. False is certain. */
+  private mayReadAsOne(parts: Side, at: number, singles: Side): boolean {
+    let longest = 0;
+    for (let other = 0; other < singles.count; other++) {
+      if (singles.exact[other] === 1 || singles.scripts[other] !== LATIN || singles.kinds[other] !== NAME)
+        continue;
+      longest = Math.max(longest, (singles.lengths[other] as number) + READ_APART);
+    }
+    let count = this.writeLetters(parts, at, 0);
+    const last = Math.min(parts.count, at + JOINED_MOST);
+    for (let next = at + 1; next < last; next++) {
+      if (parts.exact[next] === 1 || parts.scripts[next] !== parts.scripts[at]) break;
+      if (count < 0) return true;
+      count = this.writeLetters(parts, next, count);
+      if (count < 0) return true;
+      if (count > longest) break;
+      for (let other = 0; other < singles.count; other++) {
+        if (singles.exact[other] === 1 || singles.scripts[other] !== LATIN || singles.kinds[other] !== NAME)
+          continue;
+        if ((singles.lengths[other] as number) + READ_APART < count) continue;
+        const { heard } = this.part(singles, other);
+        if (mayReadLetters(this.joined, count, heard.letters) && this.maySpellJoined(parts, at, next, heard))
+          return true;
+      }
+    }
+    return false;
+  }
+
+  private maySpellJoined(parts: Side, first: number, last: number, heard: Heard): boolean {
+    if (parts === this.listed) return this.index.own.maySpellJoined(heard, parts.words, first, last);
+    return this.maySpellAsked(first, last, heard);
+  }
+
+  /** The same for words of the query. */
+  private maySpellAsked(first: number, last: number, heard: Heard): boolean {
+    const key = first * PARTS_MAX + last;
+    let program = this.askedPrograms.get(key);
+    if (program === undefined) {
+      let origin = '';
+      for (let at = first; at <= last; at++) origin += this.part(this.asked, at).origin;
+      program = programFor(origin);
+      this.askedPrograms.set(key, program);
+    }
+    return program === null || isSpelling(heard, program);
+  }
+
+  /** Returns whether Latin words of one side, written as one, may spell a word in another script of the other. False is certain. */
+  private maySpell(parts: Side, first: number, last: number, singles: Side, other: number): boolean {
+    const count = this.writeLetters(singles, other, 0);
+    if (count < 0) return true;
+    let letters = JOINED_LETTERS;
+    let text = '';
+    for (let at = first; at <= last; at++) {
+      const part = this.part(parts, at);
+      letters |= part.heard.letters;
+      text += part.text;
+    }
+    if (!mayReadLetters(this.joined, count, letters)) return false;
+    const heard = heardOf(text);
+    return singles === this.listed
+      ? this.index.own.maySpell(heard, singles.words[other] as number)
+      : this.maySpellAsked(other, other, heard);
+  }
+
+  /** Writes the letters of a word in another script after those of others: returns their number, or −1 if they are not known or too many. */
+  private writeLetters(side: Side, at: number, from: number): number {
+    const word = side.words[at] as number;
+    if (side === this.listed) return this.index.own.writeLetters(word, this.joined, from);
+    const { origin, script } = this.part(side, at);
+    if (script !== 'abjad' || from + origin.length > this.joined.length) return -1;
+    for (let letter = 0; letter < origin.length; letter++)
+      this.joined[from + letter] = origin.charCodeAt(letter);
+    return from + origin.length;
+  }
+
+  private part(side: Side, at: number): NamePart {
+    const word = side.words[at] as number;
+    return side === this.listed ? this.index.part(word) : (this.words[word] as AskedWord).part;
+  }
 }
+
+/**
+ * Two words that are written as one may have a consonant that neither has: the c before a vowel is heard as s (`Marc`, `Eric`; `Marceric`), and so
+ * is ch.
+ */
+const JOINED_LETTERS = letterSet('s');
 
 /** Returns whether words with these letters may be one edit apart, which changes at most one letter of each. False is certain. */
 const mayBeOneEdit = (left: number, right: number): boolean =>

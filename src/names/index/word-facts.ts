@@ -177,9 +177,14 @@ export class WordFacts {
     return ((this.cells[word * CELLS + SHAPE] as number) >>> KIND_SHIFT) & KIND_MASK;
   }
 
+  /** The position of the script of a word in `SCRIPTS`. */
+  scriptOf(word: number): number {
+    return ((this.cells[word * CELLS + SHAPE] as number) >>> SCRIPT_SHIFT) & SCRIPT_MASK;
+  }
+
   /** Whether a word is in Latin letters. */
   isLatin(word: number): boolean {
-    return (((this.cells[word * CELLS + SHAPE] as number) >>> SCRIPT_SHIFT) & SCRIPT_MASK) === LATIN;
+    return this.scriptOf(word) === LATIN;
   }
 
   /** Where `OwnWords` has the reading of a word that is not in Latin letters; 0 until it is set. */

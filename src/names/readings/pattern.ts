@@ -48,6 +48,16 @@ export function readingOf(origin: string): Reading {
   return reading;
 }
 
+/** Returns the spellings of a word in Arabic, Hebrew or Thai letters without the rest of its reading; null for other words. */
+export function programFor(origin: string): Program | null {
+  if (isSyllabic(origin)) return null;
+  return programOf(IS_THAI.test(origin) ? thaiUnits(origin) : abjadUnits(origin));
+}
+
+/** Returns whether a Latin word is one of the spellings of a program that is at a place of an array. */
+export const isSpelling = ({ single, unassimilated }: Heard, programs: Program, at = 0): boolean =>
+  rareIn(single, programs, at) >= 0 || (unassimilated !== '' && rareIn(unassimilated, programs, at) >= 0);
+
 const IS_THAI = /\p{Script=Thai}/u;
 const SYLLABIC = /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}]/u;
 const isSyllabic = (origin: string): boolean => SYLLABIC.test(origin);
@@ -221,18 +231,27 @@ function unitReading(
  * because it only looks for a consonant of each letter.
  */
 export function mayRead(origin: string, heard: Heard): boolean {
+  const units: number[] = [];
+  for (let at = 0; at < origin.length; at++) units.push(origin.charCodeAt(at));
+  return mayReadLetters(units, units.length, heard.letters);
+}
+
+/** The same for the character codes of a word, and the letters of `Heard`. */
+export function mayReadLetters(origin: ArrayLike<number>, length: number, letters: number): boolean {
   let combined = 1;
   let isMissing = false;
-  for (let at = 0; at < origin.length; at++) {
-    const known = classesOf(origin.charCodeAt(at));
+  let before = -1;
+  for (let at = 0; at < length; at++) {
+    const letter = origin[at] as number;
+    const known = classesOf(letter);
     // The reading of another script has other rules.
     if (known === undefined) return true;
-    const isDoubled = at > 0 && origin.charCodeAt(at) === origin.charCodeAt(at - 1);
+    const isDoubled = letter === before;
+    before = letter;
     // A letter may be silent if it is doubled, or if it is the last.
-    combined *= known.count + (isDoubled || at === origin.length - 1 ? 1 : 0);
+    combined *= known.count + (isDoubled || at === length - 1 ? 1 : 0);
     // An h at the end is not among the letters that are heard.
-    if (known.letters !== 0 && !isDoubled && (known.letters & (heard.letters | LETTER_H)) === 0)
-      isMissing = true;
+    if (known.letters !== 0 && !isDoubled && (known.letters & (letters | LETTER_H)) === 0) isMissing = true;
   }
   // The consonants of a reading with more combinations are not compared whole.
   return !isMissing || combined >= KEYS_MOST;
