@@ -205,11 +205,14 @@ const meetSingle = (x: NamePart, y: NamePart, meetings: Meetings): Meeting =>
     ? NO_MEETING
     : meetings.meet(x, y);
 
+const usedLeft = new Uint8Array(PARTS_MAX);
+const usedRight = new Uint8Array(PARTS_MAX);
+
 /** Chooses pairs greedily, the best first. */
 export function pairUp(left: ParsedName, right: ParsedName, edges: Edge[]): Alignment {
-  edges.sort((p, q) => q.rank - p.rank);
-  const usedLeft = new Uint8Array(left.parts.length);
-  const usedRight = new Uint8Array(right.parts.length);
+  sortBy(edges, byRank);
+  usedLeft.fill(0, 0, left.parts.length);
+  usedRight.fill(0, 0, right.parts.length);
   const pairs: AlignedPair[] = [];
   for (const each of edges) {
     if (isUsed(usedLeft, each.left, each.leftCount) || isUsed(usedRight, each.right, each.rightCount))
@@ -223,8 +226,25 @@ export function pairUp(left: ParsedName, right: ParsedName, edges: Edge[]): Alig
       weight: each.weight,
     });
   }
-  pairs.sort((p, q) => (p.left[0] as number) - (q.left[0] as number));
-  return { pairs, leftOver: unused(usedLeft), rightOver: unused(usedRight) };
+  sortBy(pairs, byLeft);
+  return {
+    pairs,
+    leftOver: unused(usedLeft, left.parts.length),
+    rightOver: unused(usedRight, right.parts.length),
+  };
+}
+
+const byRank = (p: Edge, q: Edge): number => q.rank - p.rank;
+const byLeft = (p: AlignedPair, q: AlignedPair): number => (p.left[0] as number) - (q.left[0] as number);
+
+/** Sorts a few items by insertion, stably and without the copies that `sort` makes: names have three pairs, and there are many names. */
+function sortBy<Item>(items: Item[], compare: (one: Item, other: Item) => number): void {
+  for (let at = 1; at < items.length; at++) {
+    const item = items[at] as Item;
+    let to = at;
+    for (; to > 0 && compare(items[to - 1] as Item, item) > 0; to--) items[to] = items[to - 1] as Item;
+    items[to] = item;
+  }
 }
 
 /** Returns whether all parts of both sides have an exact partner, so that there is nothing to join. */
@@ -389,9 +409,9 @@ function positions(from: number, count: number): readonly number[] {
 /** Shared lists of one position: most parts are paired one to one. */
 const SINGLE: readonly (readonly number[])[] = Array.from({ length: PARTS_MAX }, (_, at) => [at]);
 
-function unused(used: Uint8Array): readonly number[] {
+function unused(used: Uint8Array, count: number): readonly number[] {
   let all: number[] | null = null;
-  for (let at = 0; at < used.length; at++) {
+  for (let at = 0; at < count; at++) {
     if (used[at] === 1) continue;
     all ??= [];
     all.push(at);
@@ -591,30 +611,38 @@ function rarityOfPair(
   here: readonly number[],
   there: readonly number[],
 ): number {
-  const of = (name: ParsedName, at: readonly number[]): number => {
-    let sum = 0;
-    for (const position of at) {
-      const part = name.parts[position] as NamePart;
-      if (part.kind === 'name')
-        sum += part.script === 'syllabic' && part.origin.length === 1 ? 0.5 : part.rarity;
-      else if (part.kind === 'initial') sum += 1;
-      else sum += part.weight / 2;
-    }
-    return Math.min(1, sum);
-  };
-  return Math.min(of(left, here), of(right, there));
+  return Math.min(rarityAt(left, here), rarityAt(right, there));
+}
+
+function rarityAt(name: ParsedName, at: readonly number[]): number {
+  let sum = 0;
+  for (const position of at) {
+    const part = name.parts[position] as NamePart;
+    if (part.kind === 'name')
+      sum += part.script === 'syllabic' && part.origin.length === 1 ? 0.5 : part.rarity;
+    else if (part.kind === 'initial') sum += 1;
+    else sum += part.weight / 2;
+  }
+  return Math.min(1, sum);
 }
 
 const SON_OF: ReadonlySet<string> = new Set(['bin', 'ben', 'ibn', 'bint', 'binti', 'ould']);
 
+function sonIn(name: ParsedName): number {
+  for (let at = 0; at < name.parts.length; at++) {
+    const { kind, text } = name.parts[at] as NamePart;
+    if (kind === 'particle' && SON_OF.has(text)) return at;
+  }
+  return -1;
+}
+
 /** Returns whether both names have a word for `son of`, and the names around it are swapped. */
 function isReversed(left: ParsedName, right: ParsedName, aligned: Alignment): boolean {
-  const son = (name: ParsedName): number =>
-    name.parts.findIndex((part) => part.kind === 'particle' && SON_OF.has(part.text));
-  const [here, there] = [son(left), son(right)];
+  const here = sonIn(left);
+  if (here < 1) return false;
+  const there = sonIn(right);
   // A word for `son of` at the end was moved there by a change of order.
-  if (here < 1 || there < 1 || here === left.parts.length - 1 || there === right.parts.length - 1)
-    return false;
+  if (there < 1 || here === left.parts.length - 1 || there === right.parts.length - 1) return false;
   for (const { left: a, right: b } of aligned.pairs) {
     const [at, other] = [a[0] as number, b[0] as number];
     if (at < here && other > there && (left.parts[at] as NamePart).kind === 'name') return true;
@@ -641,8 +669,10 @@ function isTurnedName(name: ParsedName, aligned: Alignment, side: 'left' | 'righ
   return false;
 }
 
-const leavesPlace = (name: ParsedName, over: readonly number[]): boolean =>
-  over.some((at) => (name.parts[at] as NamePart).isPlace);
+function leavesPlace(name: ParsedName, over: readonly number[]): boolean {
+  for (const at of over) if ((name.parts[at] as NamePart).isPlace) return true;
+  return false;
+}
 
 /** Maximum number of characters of a name in Han characters or Hangul of which the first is the family name. */
 const CHARACTERS_MOST = 4;
@@ -672,11 +702,16 @@ function familyLost(name: ParsedName, aligned: Alignment, side: 'left' | 'right'
     const counted = isFirst ? 2 : 0.5;
     isFirst = false;
     words += counted;
-    const pair = aligned.pairs.find((each) => each[side].includes(at));
+    const pair = pairOf(aligned, side, at);
     if (pair === undefined || pair.meeting.similarity < FAMILY_LEAST || pair.meeting.kind === 'initial')
       lost += counted;
   }
   return words === 0 ? 0 : lost / words;
+}
+
+function pairOf(aligned: Alignment, side: 'left' | 'right', at: number): AlignedPair | undefined {
+  for (const pair of aligned.pairs) if (pair[side].includes(at)) return pair;
+  return undefined;
 }
 
 /** Similarity from which several words, written as one, are one name. */
@@ -837,10 +872,14 @@ function isTurned(one: string, other: string): boolean {
 const isSyllable = (name: ParsedName, at: readonly number[]): boolean =>
   at.some((position) => (name.parts[position] as NamePart).script === 'syllabic');
 
+function leavesNumber(name: ParsedName, over: readonly number[]): boolean {
+  for (const at of over) if ((name.parts[at] as NamePart).kind === 'number') return true;
+  return false;
+}
+
 function numberConflict(left: ParsedName, right: ParsedName, aligned: Alignment): number {
-  const isNumber = (name: ParsedName) => (at: number) => (name.parts[at] as NamePart).kind === 'number';
-  const a = aligned.leftOver.some(isNumber(left));
-  const b = aligned.rightOver.some(isNumber(right));
+  const a = leavesNumber(left, aligned.leftOver);
+  const b = leavesNumber(right, aligned.rightOver);
   return a && b ? 1 : a || b ? 0.5 : 0;
 }
 

@@ -199,7 +199,8 @@ export const floorOf = (confidence: number): number => logOdds(confidence - 0.00
  */
 export function isIdentical(left: ParsedName, right: ParsedName): boolean {
   if (left.parts.length !== right.parts.length || left.parts.length === 0) return false;
-  for (const [at, part] of left.parts.entries()) {
+  for (let at = 0; at < left.parts.length; at++) {
+    const part = left.parts[at] as NamePart;
     const other = right.parts[at] as NamePart;
     if (part.kind !== other.kind || part.script !== other.script) return false;
     if (part.origin !== other.origin) return false;

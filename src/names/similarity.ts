@@ -115,6 +115,19 @@ const beginsWith = (word: NamePart, initial: string): boolean =>
   (initial.length > 1 && word.folded.startsWith(fold(initial))) ||
   (initial === 'e' && word.text.startsWith('ye'));
 
+/** Compares a name in Latin letters of two letters or more with an initial of one letter. */
+export const meetInitial = (word: NamePart, initial: number): Meeting => {
+  const { text } = word;
+  const first = text.charCodeAt(0);
+  // The initial `e` of a Cyrillic name is also written `ye`.
+  const begins =
+    first === initial || (initial === LETTER_E && first === LETTER_Y && text.charCodeAt(1) === LETTER_E);
+  return begins ? INITIAL : NO_MEETING;
+};
+
+const LETTER_E = 'e'.charCodeAt(0);
+const LETTER_Y = 'y'.charCodeAt(0);
+
 /**
  * Returns whether two words in Latin letters may match with at least this similarity: false is certain, and costs a fraction of `meet`.
  * Words that share a group of given names are not considered.

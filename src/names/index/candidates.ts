@@ -320,7 +320,11 @@ export class CandidateSearch {
     const { asked: words } = index;
     const meeting =
       facts.meetChecked(asked, word) ??
-      (facts.isLatin(word) ? null : index.own.meet(asked, word)) ??
+      (asked.isSpelled
+        ? facts.isLatin(word)
+          ? facts.meet(asked, word)
+          : index.own.meet(asked, word)
+        : null) ??
       words.meetingWith(asked, word) ??
       words.keep(asked, word, meet(part, index.part(word)));
     const { similarity } = meeting;

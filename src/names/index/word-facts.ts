@@ -13,6 +13,7 @@ import {
   type Meeting,
   mayBePatronymic,
   mayBeWade,
+  meetInitial,
   NO_MEETING,
   ONE_EDIT,
   SAME_SOUND,
@@ -76,6 +77,9 @@ const PREFIX = 2;
 const LATIN = SCRIPTS.indexOf('latin');
 const NAME = KINDS.indexOf('name');
 const DESCRIPTIVE = KINDS.indexOf('descriptive');
+const INITIAL = KINDS.indexOf('initial');
+const NUMBER = KINDS.indexOf('number');
+const LAST_DIGIT = '9'.charCodeAt(0);
 const SPELLED_KINDS = [NAME, DESCRIPTIVE, KINDS.indexOf('particle'), KINDS.indexOf('honorific')];
 
 /** Adds the bits of the cells to a shape. */
@@ -89,6 +93,17 @@ function cellShapeOf(shape: number): number {
 /** Returns the bits of words with which a word of a query is not compared by its letters alone. */
 const blockedBy = (asked: AskedWord): number =>
   (asked.isGrouped ? GROUPED : 0) | (asked.hasMeaning ? MEANING : 0);
+
+/** Compares a spelled word of a query with an initial or a number, by its shape; null for other words. */
+function meetUnspelled(asked: AskedWord, shape: number): Meeting | null {
+  const kind = (shape >>> KIND_SHIFT) & KIND_MASK;
+  const { part } = asked;
+  const { kind: own, text } = part;
+  if (kind === NUMBER) return text.charCodeAt(0) > LAST_DIGIT ? NO_MEETING : null;
+  const length = (shape >>> LENGTH_BITS) & LENGTH_MASK || shape & LENGTH_MASK;
+  if (kind !== INITIAL || length !== 1 || text.length < 2) return null;
+  return own === 'name' ? meetInitial(part, (shape >>> FIRST_SHIFT) & FIRST_MASK) : NO_MEETING;
+}
 
 /** Bytes of the facts of a word: its letters, its shape, and its weight. */
 export const FACT_BYTES = 16;
@@ -301,7 +316,7 @@ export class WordFacts {
     const { cells } = this;
     const cell = word * CELLS;
     const shape = cells[cell + SHAPE] as number;
-    if (!this.isComparable(asked, shape)) return null;
+    if (!this.isComparable(asked, shape)) return meetUnspelled(asked, shape);
     const { part } = asked;
     const { folded } = part;
     if (isOtherSpelling(asked, shape)) return null;
