@@ -90,7 +90,7 @@ const ABD_ALONE = /^abd(?:[aeou]l|oul|u|u[rsntzd])?$/;
 const ABD_GLUED =
   /^(?!abd[aeiou]?l+[aeou]h?i?$|abd[aeiou]?ll[aeou]h)abd(?:[aeiou]l|oul|[aeou]([rsntzd])(?=\1))(?=[a-z]{4,}$|ha[iyq]$)/;
 /** The last letters of every spelling of `din`. */
-const DIN_ENDS = /[en]$/;
+const endsAsDin = (text: string): boolean => text.endsWith('n') || text.endsWith('e');
 const DIN_WORD = 'din';
 const DIN = /^(?:[aeu]l|[aeiou]d)?dd?(?:ine?|een|ien)$/;
 const DIN_GLUED = /(?<=[a-z]{3})(?:[aeiou]dd(?:ine?|een)|ud(?:in|een)|edine|[aeu]ldin)$/;
@@ -113,8 +113,9 @@ const HAN_OR_KANA = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Scr
 
 /** Parses a name. It never throws; a name without letters and digits has no parts. */
 export function parseName(name: string): ParsedName {
-  const words = splitArabic(splitDigits(latinWords(name)), vocabulary());
-  return classify(words, vocabulary(), !ONLY_LETTERS.test(name) && MIDDLE_DOT.test(name));
+  const isPlain = ONLY_LETTERS.test(name);
+  const words = isPlain ? (plainWords(name) ?? latinWords(name)) : splitDigits(latinWords(name));
+  return classify(splitArabic(words, vocabulary()), vocabulary(), !isPlain && MIDDLE_DOT.test(name));
 }
 
 const MIDDLE_DOT = /[\u00b7\u2022\u2027\u30fb\uff0e]/;
@@ -154,6 +155,70 @@ const withoutMarks = (name: string): string =>
     .replace(DOTTED_LETTERS, (letters) => ` ${LETTERS_MARK}${letters.replaceAll('.', '')} `)
     .replace(DOTTED_LETTER, ` ${LETTERS_MARK}$1 `)
     .replaceAll('&', ' and ');
+
+const isSmall = (unit: number): boolean => unit >= 97 && unit <= 122;
+const isCapital = (unit: number): boolean => unit >= 65 && unit <= 90;
+const COMMA = ','.charCodeAt(0);
+const HYPHEN = '-'.charCodeAt(0);
+/** With these letters begin the prefixes of vessels without a stroke or a dot. */
+const MAY_BE_VESSEL = /^ *[mflv]/i;
+
+/**
+ * The same as `latinWords` for a name of letters, spaces, commas and hyphens, as most are; null for the few that need its patterns: with the
+ * prefix of a vessel, a small letter between hyphens, or a capital after small letters.
+ */
+function plainWords(name: string): Written[] | null {
+  let comma = -1;
+  let hasSmall = false;
+  for (let at = 0; at < name.length; at++) {
+    const unit = name.charCodeAt(at);
+    if (unit === COMMA && comma < 0) comma = at;
+    if (unit === HYPHEN && isSmall(name.charCodeAt(at + 1)) && name.charCodeAt(at + 2) === HYPHEN)
+      return null;
+    if (!isSmall(unit) || !isSmall(name.charCodeAt(at + 1))) continue;
+    hasSmall = true;
+    if (isCapital(name.charCodeAt(at + 2))) return null;
+  }
+  if (MAY_BE_VESSEL.test(name) && VESSEL_PREFIX.test(name)) return null;
+  const words: Written[] = [];
+  let word = 0;
+  for (let from = 0; from < name.length && words.length < PARTS_MAX * 2; ) {
+    let to = from;
+    let hasSmallLetter = false;
+    for (; to < name.length; to++) {
+      const unit = name.charCodeAt(to);
+      if (isSmall(unit)) hasSmallLetter = true;
+      else if (!isCapital(unit)) break;
+    }
+    if (to > from) {
+      const raw = name.slice(from, to);
+      const isCapitals = !hasSmallLetter && to - from >= 2;
+      const isFamily = comma >= 0 ? from < comma : hasSmall && isCapitals;
+      addPlain(raw, isFamily, isCapitals, ++word, words);
+    }
+    from = to + 1;
+  }
+  return words;
+}
+
+/** Adds a word of letters: with a legal form at an end, it is two. */
+function addPlain(raw: string, isFamily: boolean, isCapitals: boolean, word: number, words: Written[]): void {
+  const text = raw.toLowerCase().slice(0, WORD_MAX);
+  const apart = withoutForm(text);
+  const isLetters = isCapitals && raw.length <= 3 && NO_VOWEL.test(text);
+  const letters = isLetters ? [...text] : undefined;
+  for (const one of apart === text ? [text] : apart.split(' '))
+    words.push({
+      text: one,
+      script: 'latin',
+      origin: '',
+      isFamily,
+      isLetters,
+      word,
+      raw,
+      ...(letters ? { letters } : {}),
+    });
+}
 
 function latinWords(name: string): Written[] {
   const isPlain = ONLY_LETTERS.test(name);
@@ -228,12 +293,13 @@ function latinWords(name: string): Written[] {
 /** Writes a legal form at the start or the end of a word apart. */
 function withoutForm(text: string): string {
   if (text.length < GLUED_LEAST) return text;
-  const before = text.replace(GLUED_FORM_BEFORE, '$1 ');
+  const before = FORM_BEGINS.test(text) ? text.replace(GLUED_FORM_BEFORE, '$1 ') : text;
   return FORM_ENDS.test(before) ? before.replace(GLUED_FORM_AFTER, ' $1') : before;
 }
 
-/** Letters of the shortest word with a form in it, and the last letters of the forms at an end. */
+/** Letters of the shortest word with a form in it, and the first and the last letters of the forms at an end. */
 const GLUED_LEAST = 7;
+const FORM_BEGINS = /^[opcjl]/;
 const FORM_ENDS = /[chdo]$/;
 
 /** `1st` is a number; `sech1n` replaces a letter with a digit; `no2` is two words. */
@@ -320,7 +386,7 @@ function splitArabic(words: readonly Written[], vocab: Vocabulary): Written[] {
       at++;
     } else if (script === 'abjad') splitAbjad(word, out);
     else if (script !== 'latin') out.push(word);
-    else if (!text.startsWith(AB) && !DIN_ENDS.test(text) && !vocab.joining.has(text)) out.push(word);
+    else if (!text.startsWith(AB) && !endsAsDin(text) && !vocab.joining.has(text)) out.push(word);
     else if (ABD_ALONE.test(text) && next !== undefined && ALLAH.test(next.text)) {
       out.push(latin(word, 'abdallah'));
       at++;
@@ -399,8 +465,11 @@ function classify(words: readonly Written[], vocab: Vocabulary, isForeign: boole
     source.push(from);
     if (part.kind === 'descriptive') isPerson = false;
   };
+  const isSpecial = words.map(({ text }) => vocab.special.has(text));
   for (let at = 0; at < words.length && parts.length < PARTS_MAX; at++) {
-    const form = formAt(words, at, vocab);
+    // Only the last word may be a form that no table has: one with a wrong letter.
+    const isName = !isSpecial[at] && !isSpecial[at + 1] && !isSpecial[at + 2] && at + 1 < words.length;
+    const form = isName ? null : formAt(words, at, vocab);
     const word = words[at] as Written;
     // If a name consists only of a word that is also a legal form ("SE", "AG"), the word is its name.
     if (form && words.length > 1 && !(word.isLetters && word.text.length < 3)) {
@@ -414,7 +483,7 @@ function classify(words: readonly Written[], vocab: Vocabulary, isForeign: boole
       at += form.words - 1;
       continue;
     }
-    const tens = vocab.tens.get(word.text);
+    const tens = isSpecial[at] ? vocab.tens.get(word.text) : undefined;
     const ones = tens === undefined ? undefined : vocab.numbers.get(words[at + 1]?.text ?? '');
     if (tens !== undefined) {
       const together = ones !== undefined && ones > 0 && ones < 10;
@@ -423,7 +492,7 @@ function classify(words: readonly Written[], vocab: Vocabulary, isForeign: boole
       continue;
     }
     if (word.isLetters) letters.push(parts.length);
-    add(partOf(word, at, vocab), word);
+    add(partOf(word, at, isSpecial[at] === true, vocab), word);
   }
   if (parts.length === 0) {
     for (const word of words.slice(0, PARTS_MAX))
@@ -620,8 +689,10 @@ const LEADING_FORMS: ReadonlySet<string> = new Set(['ao', 'pt', 'ad', 'at', 'ag'
 const ALL_DIGITS = /^\d+$/;
 const isDigit = (unit: number): boolean => unit >= 48 && unit <= 57;
 
-function partOf(word: LatinWord, at: number, vocab: Vocabulary): NamePart {
+function partOf(word: LatinWord, at: number, isSpecial: boolean, vocab: Vocabulary): NamePart {
   const { text, script, origin } = word;
+  if (!isSpecial && script === 'latin' && text.length > 1 && !isDigit(text.charCodeAt(0)))
+    return latinPart(text, 'name', vocab);
   const number =
     isDigit(text.charCodeAt(0)) && ALL_DIGITS.test(text)
       ? Number(text.slice(0, 15))

@@ -38,6 +38,11 @@ export interface Vocabulary {
   readonly frequency: ReadonlyMap<string, number>;
   /** Folded words that occur in the names of people, and hardly in others. */
   readonly personWords: ReadonlySet<string>;
+  /**
+   * All words that may be more than a name: those of `forms`, `formStarts`, `formWords`, `honorifics`, `particles`, `numbers`, `tens`, `roman` and
+   * `descriptive`.
+   */
+  readonly special: ReadonlySet<string>;
 }
 
 /** Minimum length: a shorter word with a wrong letter could be any other word. */
@@ -99,14 +104,21 @@ function load(): Vocabulary {
       Math.min(1, Math.max(0, 1 - Math.log(names / count) / rarest)),
     ]),
   );
+  const formStarts = formStartsOf(forms);
+  const { words: honorifics } = readJson<{ words: string[] }>('honorifics.json');
+  const counted = [numbers.words, numbers.tens, numbers.roman].flatMap((words) => Object.keys(words));
   return {
     forms,
     formsWithout,
     formWords,
     longForms: longFormsOf(forms),
-    formStarts: formStartsOf(forms),
+    formStarts,
+    special: new Set([
+      ...[...forms.keys(), ...formStarts].filter((phrase) => !phrase.includes(' ')),
+      ...[...formWords, ...honorifics, ...particles.words, ...counted, ...descriptive.keys()],
+    ]),
     longestForm: Math.max(...[...forms.keys()].map((phrase) => phrase.split(' ').length)),
-    honorifics: new Set(readJson<{ words: string[] }>('honorifics.json').words),
+    honorifics: new Set(honorifics),
     particles: new Set(particles.words),
     joining: new Set(particles.joining),
     halves: new Set(particles.halves),
