@@ -43,8 +43,8 @@ const INITIAL = KINDS.indexOf('initial');
 const PARTICLE = KINDS.indexOf('particle');
 const FORM = KINDS.indexOf('form');
 const SEGMENT = KINDS.indexOf('segment');
-/** Number of words that are remembered for each part of a query: its candidates share their words. */
-const RECENT = 64;
+/** Number of words that are remembered for each part of a query: its candidates have a hundred words, of which a third are different. */
+const RECENT = 256;
 
 /** One of the two names, word by word. */
 class Side {
@@ -61,9 +61,8 @@ class Side {
   readonly lengths = new Uint8Array(PARTS_MAX);
   readonly heard = new Uint8Array(PARTS_MAX);
   readonly firsts = new Uint8Array(PARTS_MAX);
-  /** The letters of each word as heard, and as written. */
+  /** The letters of each word as heard. */
   readonly letters = new Int32Array(PARTS_MAX);
-  readonly written = new Int32Array(PARTS_MAX);
   /** How much of each word its most similar partner covers. */
   readonly most = new Float64Array(PARTS_MAX);
   /** Whether each word has a partner with the same letters. */
@@ -155,7 +154,6 @@ export class CandidateBounds {
       if (side.scripts[at] !== LATIN) side.isLatin = false;
       side.countName(side.kinds[at] as number, part.weight);
       const word = this.index.asked.of(part);
-      side.written[at] = word.textLetters;
       this.words.push(word);
     }
   }
@@ -205,7 +203,6 @@ export class CandidateBounds {
     listed.heard[j] = facts.heardLength(word);
     listed.firsts[j] = facts.firstLetter(word);
     listed.letters[j] = facts.lettersOf(word);
-    listed.written[j] = facts.textLettersOf(word);
     listed.words[j] = word;
     listed.scripts[j] = facts.scriptOf(word);
     if (listed.scripts[j] !== LATIN) listed.isLatin = false;
@@ -259,7 +256,6 @@ export class CandidateBounds {
       let length = parts.lengths[at] as number;
       let heard = parts.heard[at] as number;
       let letters = parts.letters[at] as number;
-      let written = parts.written[at] as number;
       const last = Math.min(parts.count, at + JOINED_MOST);
       for (let next = at + 1; next < last; next++) {
         if (parts.exact[next] === 1 || parts.kinds[next] === INITIAL || parts.scripts[next] !== LATIN) break;
@@ -267,7 +263,6 @@ export class CandidateBounds {
         if (length > longest || length > JOINED_LETTERS_MOST) break;
         heard += parts.heard[next] as number;
         letters |= parts.letters[next] as number;
-        written |= parts.written[next] as number;
         for (let other = 0; other < singles.count; other++) {
           if (singles.exact[other] === 1 || singles.kinds[other] !== NAME) continue;
           const apart = Math.abs((singles.lengths[other] as number) - length);
@@ -277,7 +272,11 @@ export class CandidateBounds {
             continue;
           }
           // One edit of the spelling as written may change several letters of the sound.
-          if (apart <= 1 && mayBeOneEdit(written, singles.written[other] as number)) return true;
+          if (
+            apart <= 1 &&
+            mayBeOneEdit(this.writtenLetters(parts, at, next), this.writtenLetters(singles, other))
+          )
+            return true;
           if (mayBeWade(parts.firsts[at] as number, singles.firsts[other] as number)) return true;
           const longer = Math.max(heard, singles.heard[other] as number);
           const cost = leastEdits(letters, singles.letters[other] as number);
@@ -361,6 +360,19 @@ export class CandidateBounds {
     for (let letter = 0; letter < origin.length; letter++)
       this.joined[from + letter] = origin.charCodeAt(letter);
     return from + origin.length;
+  }
+
+  /** Returns the letters of words as written, which are read for the few that need them. */
+  private writtenLetters(side: Side, first: number, last = first): number {
+    let letters = 0;
+    for (let at = first; at <= last; at++) {
+      const word = side.words[at] as number;
+      letters |=
+        side === this.listed
+          ? this.index.facts.textLettersOf(word)
+          : (this.words[word] as AskedWord).textLetters;
+    }
+    return letters;
   }
 
   private part(side: Side, at: number): NamePart {

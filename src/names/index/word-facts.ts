@@ -304,6 +304,8 @@ export class WordFacts {
       return false;
     if (isOtherSpelling(asked, shape)) return false;
     const written = (shape >>> LENGTH_BITS) & LENGTH_MASK;
+    // The letters of one edit cost less: only the spellings as written may still be one edit apart, if they are others.
+    if (written === 0 && text === folded) return true;
     const start = cells[cell + START] as number;
     return !isOneEditOf(text, this.texts, start, start + (written === 0 ? heard : written));
   }
