@@ -158,8 +158,11 @@ export function judgeAbove(
 /** Returns whether names count that match only nearly: how nearly a name is found ranks names below the model's `most`. */
 export const ranksNear = (floor: number): boolean => logOdds(shippedModel().near.most) >= floor;
 
-/** Returns whether the log-odds of names with these bounds may be `floor` or more, if names that match only nearly do not count. */
-export const mayReach = (best: BestCase, floor: number): boolean => mostLogit(best, shippedModel()) >= floor;
+/** Returns the highest log-odds that names with these bounds may have, if names that match only nearly do not count. */
+export const mostLogOdds = (best: BestCase): number => mostLogit(best, shippedModel());
+
+/** Returns the highest confidence of names with at most these log-odds; 1 if they may be identical. */
+export const mostConfidence = (most: number): number => toConfidence(most, most >= IDENTICAL);
 
 function judgeEdges(
   left: ParsedName,

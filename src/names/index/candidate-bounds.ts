@@ -15,7 +15,7 @@ import {
   READ_APART,
 } from '../compare.ts';
 import { bitsApart, leastEdits } from '../edits.ts';
-import { mayReach } from '../model.ts';
+import { mostLogOdds } from '../model.ts';
 import { type NamePart, PARTS_MAX, type ParsedName } from '../parse.ts';
 import { type Heard, heardOf, isSpelling, mayReadLetters, programFor } from '../readings/pattern.ts';
 import type { Program } from '../readings/spellings.ts';
@@ -123,6 +123,8 @@ export class CandidateBounds {
   private readonly joined = new Int32Array(JOINED_LETTERS_MOST);
   /** Whether the candidate that was compared last is within reach without words that are written as one, of which it has none. */
   isApart = false;
+  /** The highest log-odds that this candidate may have; infinite if they are not known. */
+  most = Number.POSITIVE_INFINITY;
   private readonly known: Meeting[] = new Array<Meeting>(PARTS_MAX * PARTS_MAX).fill(NO_MEETING);
 
   /** For each part of the query, the words that were compared last, each at the place of its lowest bits, and their meetings. */
@@ -184,9 +186,11 @@ export class CandidateBounds {
       this.addListed(word, kind);
     }
     this.isApart = false;
+    this.most = Number.POSITIVE_INFINITY;
     if (floor === null || hasSegments || this.hasSegments) return true;
     if (this.mayGlue(asked, listed) || this.mayGlue(listed, asked)) return true;
-    this.isApart = mayReach(bestCase(asked, listed), floor);
+    this.most = mostLogOdds(bestCase(asked, listed));
+    this.isApart = this.most >= floor;
     return this.isApart;
   }
 

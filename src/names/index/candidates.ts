@@ -44,6 +44,9 @@ const WHOLE_NAMES_MOST = 1_000;
 /** Words of a name that are read to look for words of the query in it: the usual number. */
 const WORDS_READ = 4;
 
+/** Most words are those of fewer names. */
+const RARITIES_KEPT = 256;
+
 /** A part of a query with the words that match it. */
 interface Plan {
   readonly part: NamePart;
@@ -85,6 +88,8 @@ export class CandidateSearch {
   /** The search and position of the hit of each word, for the part whose names are looked for among those found. */
   private readonly marks: Int32Array;
   private mark = 0;
+  /** What `rarityOf` returns for the numbers of names that most words have; 0 until it is asked for. */
+  private readonly rarities = new Float64Array(RARITIES_KEPT);
   private readonly found = new FoundWords();
   /** The words that the keys of a part lead to. */
   private met = new Int32Array(1 << 11);
@@ -303,13 +308,13 @@ export class CandidateSearch {
       if (facts.mayBeUseful(asked, word)) all += this.checkWord(asked, word);
     }
     const { words, gains } = found.sorted();
-    return {
-      words,
-      gains,
-      starts: words.map((word) => this.postingStart(word)),
-      ends: words.map((word) => this.postingEnd(word)),
-      names: all,
-    };
+    const starts: number[] = [];
+    const ends: number[] = [];
+    for (const word of words) {
+      starts.push(this.postingStart(word));
+      ends.push(this.postingEnd(word));
+    }
+    return { words, gains, starts, ends, names: all };
   }
 
   /** Adds a word to the words found if it is similar enough. Returns the number of its names, or 0. */
@@ -332,9 +337,15 @@ export class CandidateSearch {
     if (similarity < LEAST_USEFUL && (similarity < LEAST_SIMILARITY || !facts.isOneEdit(part, word)))
       return 0;
     const names = this.postingEnd(word) - this.postingStart(word);
-    const weight = ((part.weight + (facts.weights[word] as number)) / 2) * rarityOf(names, index.names);
+    const weight = ((part.weight + (facts.weights[word] as number)) / 2) * this.rarityOf(names);
     this.found.add(word, similarity * similarity * weight);
     return names;
+  }
+
+  private rarityOf(names: number): number {
+    if (names >= RARITIES_KEPT) return rarityOf(names, this.index.names);
+    if (this.rarities[names] === 0) this.rarities[names] = rarityOf(names, this.index.names);
+    return this.rarities[names] as number;
   }
 
   private postingEnd(word: number): number {

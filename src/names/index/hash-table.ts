@@ -1,13 +1,18 @@
 /** Look-ups of positions by hash in a table of an index: ascending hashes, then the position of each. */
 import { HASH_BITS } from './format.ts';
 
-/** Hashes are spread evenly over this many buckets, so that a look-up reads one place of a table. */
-const BUCKETS = 1 << 16;
-const BUCKET_SHIFT = HASH_BITS - 16;
+/**
+ * Hashes are spread evenly over buckets, so that a look-up reads one place of a table: two to four in each, and at most 2^20 buckets, which take
+ * 4 MB.
+ */
+const BUCKET_BITS_LEAST = 12;
+const BUCKET_BITS_MOST = 20;
 
 export class HashTable {
   private readonly table: Int32Array;
   private readonly size: number;
+  /** The bits of a hash below those of its bucket. */
+  private readonly shift: number;
   /** Where the hashes of each bucket begin, and at the end the number of hashes. */
   private readonly starts: Int32Array;
 
@@ -15,12 +20,14 @@ export class HashTable {
   constructor(table: Int32Array) {
     this.table = table;
     this.size = table.length >>> 1;
-    this.starts = bucketsOf(table, this.size);
+    const bits = Math.floor(Math.log2(this.size + 1)) - 1;
+    this.shift = HASH_BITS - Math.min(BUCKET_BITS_MOST, Math.max(BUCKET_BITS_LEAST, bits));
+    this.starts = bucketsOf(table, this.size, this.shift);
   }
 
   /** Returns the place of the first position of a hash, for `positionAt`. */
   placeOf(hash: number): number {
-    const bucket = hash >>> BUCKET_SHIFT;
+    const bucket = hash >>> this.shift;
     return firstAt(this.table, hash, this.starts[bucket] as number, this.starts[bucket + 1] as number);
   }
 
@@ -32,7 +39,7 @@ export class HashTable {
   /** Visits the positions of a hash, at most `most`. */
   visit(hash: number, most: number, visit: (position: number) => void): void {
     const { table, size } = this;
-    const bucket = hash >>> BUCKET_SHIFT;
+    const bucket = hash >>> this.shift;
     const end = this.starts[bucket + 1] as number;
     const low = firstAt(table, hash, this.starts[bucket] as number, end);
     const last = Math.min(end, low + most);
@@ -50,13 +57,14 @@ function firstAt(table: Int32Array, hash: number, low: number, high: number): nu
   return low;
 }
 
-function bucketsOf(table: Int32Array, size: number): Int32Array {
-  const starts = new Int32Array(BUCKETS + 1);
+function bucketsOf(table: Int32Array, size: number, shift: number): Int32Array {
+  const buckets = 1 << (HASH_BITS - shift);
+  const starts = new Int32Array(buckets + 1);
   for (let at = 0; at < size; at++) {
-    const next = ((table[at] as number) >>> BUCKET_SHIFT) + 1;
+    const next = ((table[at] as number) >>> shift) + 1;
     starts[next] = at + 1;
   }
-  for (let bucket = 1; bucket <= BUCKETS; bucket++)
+  for (let bucket = 1; bucket <= buckets; bucket++)
     if (starts[bucket] === 0) starts[bucket] = starts[bucket - 1] as number;
   return starts;
 }

@@ -13,6 +13,7 @@ import {
   floorOf,
   isIdentical,
   judgeAbove,
+  mostConfidence,
   mostEvidence,
   PARTIAL_MOST,
   ranksNear,
@@ -71,6 +72,8 @@ const SAME_WORDS = 20;
 const CERTAIN = 100;
 const LIMIT = 100;
 const THRESHOLD = 0.7;
+/** Sums of log-odds may differ in their last digits. */
+const ROUNDING = 1e-9;
 /** Log-odds from which on names beyond the bound of the search cannot match. */
 const BOUNDED_FLOOR = floorOf(THRESHOLD);
 
@@ -240,8 +243,17 @@ class MappedNames implements NameIndex, MatchedIndex {
       const { names, joined } = this.search.candidates(asked, isBounded);
       const least = ranksNear(floor) ? null : floor;
       bounds.begin(asked);
+      // Returns whether another name of the entity is at least as good as this candidate may be.
+      const isBeaten = (name: number): boolean => {
+        const before = best.get(this.rows[name * NAME_WORDS] as number);
+        if (before === undefined) return false;
+        const most = bounds.most + mostShift + ROUNDING;
+        const score = mostConfidence(most);
+        return before.score > score || (before.score === score && score < 1 && before.logit >= most);
+      };
       for (const name of names)
-        if (bounds.mayReach(name, least)) consider(name, this.parsed(name), bounds.meetings, bounds.isApart);
+        if (bounds.mayReach(name, least) && !isBeaten(name))
+          consider(name, this.parsed(name), bounds.meetings, bounds.isApart);
       for (const name of joined) {
         const listed = this.parsed(name);
         if (isBounded && !mayJoin(asked, listed)) continue;

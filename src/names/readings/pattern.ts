@@ -274,6 +274,7 @@ interface CharSpellings {
   readonly firsts: number;
 }
 
+const A = 97;
 const letterBit = (text: string): number => 1 << (text.charCodeAt(0) - 97);
 
 const charSpellingsOf = (all: readonly string[]): CharSpellings => {
@@ -349,10 +350,14 @@ function syllabicReading(origin: string): Reading {
   const languages = isKorean ? 1 : languagesOf(chars).length;
   const japanese = isKorean ? [] : japaneseReadings(origin).filter((reading) => isWholeName(chars, reading));
   const romaji = japanese.length === 0 ? null : new Set(japanese.map(plainRomaji));
+  let firsts = 0;
+  for (let language = 0; language < languages; language++)
+    firsts |= ((all[0] as readonly CharSpellings[])[language] as CharSpellings).firsts;
   let keys: readonly string[] | null = null;
   return {
     matches: (latin, heard = heardOf(latin)) => {
       if (romaji?.has(heard.romaji)) return MORE_SYLLABLES;
+      if ((firsts & (1 << (latin.charCodeAt(0) - A))) === 0) return 0;
       const bare = heard.single;
       for (let language = 0; language < languages; language++) {
         if (isSpelled(bare, all, language) || (bare !== latin && isSpelled(latin, all, language)))
