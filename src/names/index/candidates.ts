@@ -186,20 +186,26 @@ export class CandidateSearch {
     const bit = Tally.bitOf(at);
     let followed = 0;
     let hit = 0;
+    const left: number[] = [];
     // When the budget is spent, common words only add to names that a rarer word has found.
     for (; hit < words && followed < budget; hit++) {
       const start = hits.starts[hit] as number;
       const end = this.classEnd(start, hits.ends[hit] as number, most);
       this.tally.addAll(this.index.postings, start, end, hits.gains[hit] as number, bit, true);
       followed += end - start;
+      left.push(end);
     }
-    if (hit < words || most < CLASS_MASK) this.addFound(hits, 0, words, at, hit < words ? 0 : most + 1);
+    if (hit === words && most === CLASS_MASK) return followed;
+    const least = hit < words ? 0 : most + 1;
+    for (; hit < words; hit++) left.push(hits.starts[hit] as number);
+    this.addFound({ ...hits, starts: left }, 0, words, at, least);
     return followed;
   }
 
   /**
    * Adds the gains of words of a part to the names that were found before.
    *
+   * @param hits The postings that are left: those of names that may not have the gain yet.
    * @param least The least class of the names that may not have the gain yet.
    */
   private addFound(hits: Hits, from: number, to: number, at: number, least: number): void {
