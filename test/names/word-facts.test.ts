@@ -287,7 +287,7 @@ describe('facts of words of which not only the spelling counts', () => {
     packFacts(parts),
   );
 
-  it('are never ruled out, and are left to the comparison of decoded words', () => {
+  it('are never ruled out, and are left to the comparison of decoded words, except initials and numbers', () => {
     // `robert` is left to it only for another name with a group of given names.
     const asked = askedWord('bob');
     expect(asked.isGrouped).toBe(true);
@@ -295,7 +295,8 @@ describe('facts of words of which not only the spelling counts', () => {
       expect(facts.mayBeUseful(asked, at), part.text).toBe(true);
       expect(facts.meetChecked(asked, at), part.text).toBeNull();
       expect(facts.isUnlike(asked, at), part.text).toBe(false);
-      expect(facts.meet(asked, at), part.text).toBeNull();
+      const isCompared = part.kind === 'initial' || part.kind === 'number';
+      expect(facts.meet(asked, at), part.text).toEqual(isCompared ? meet(asked.part, part) : null);
     }
   });
 
