@@ -16,7 +16,7 @@ import { asStorageFull } from '../../state/storage.ts';
 import { checkTransfer } from '../check-transfer.ts';
 import { GRAPH_LIMITS } from '../limits.ts';
 import type { LoadPlace } from '../store/bulk-load.ts';
-import { packTransaction, positionCode } from '../store/fingerprint.ts';
+import { packTransaction, positionCode, VALUE_CODE } from '../store/fingerprint.ts';
 import {
   initiationCode,
   packInitiation,
@@ -40,6 +40,10 @@ const COMMA = 44;
 const POINT = 46;
 const ZERO = 48;
 const COLON = 58;
+
+/** 0x and 64 or 40 digits. */
+const EVM_HASH_CHARS = 66;
+const EVM_ADDRESS_CHARS = 42;
 
 const WINDOW_BYTES = 4 * 1024 * 1024;
 export const FIELDS_MAX = 64;
@@ -203,11 +207,13 @@ class BulkRows {
   readonly #others: readonly number[];
   readonly #starts = new Int32Array(FIELDS_MAX + 1);
   readonly #ends = new Int32Array(FIELDS_MAX + 1);
+  /** Length of the cells of a column that are nearly always hexadecimal. 0 for other columns. */
+  readonly #hexLengths = new Int32Array(FIELDS_MAX + 1);
   readonly #transfer = new BulkTransfer();
   readonly #key = new Uint8Array(maxKeyBytes);
   readonly #otherKey = new Uint8Array(maxKeyBytes);
   readonly #assets: AddressTexts;
-  readonly #symbol: Buffer;
+  readonly #chain: { readonly symbol: string; readonly decimals: number };
   readonly #isEvm: boolean;
   #timeText = '';
   #time = 0;
@@ -228,8 +234,13 @@ class BulkRows {
     const slow = ['chain', 'decimals'];
     this.#others = names.flatMap((name, index) => (slow.includes(name) ? [index] : []));
     this.#assets = new AddressTexts(options.chain);
-    this.#symbol = Buffer.from(chainOf(options.chain).symbol);
+    this.#chain = chainOf(options.chain);
     this.#isEvm = isEvm(options.chain);
+    if (this.#isEvm) {
+      this.#hexLengths[this.#places.txHash] = EVM_HASH_CHARS;
+      this.#hexLengths[this.#places.from] = EVM_ADDRESS_CHARS;
+      this.#hexLengths[this.#places.to] = EVM_ADDRESS_CHARS;
+    }
   }
 
   /** Reads the rows of `window[0, end)`. Returns the place after them. */
@@ -239,12 +250,17 @@ class BulkRows {
     this.#replaced = place.replaced ?? 0;
     let at = 0;
     while (at < end) {
-      const rowEnd = window.indexOf(LINE_FEED, at);
-      const textEnd = rowEnd > at && window[rowEnd - 1] === RETURN ? rowEnd - 1 : rowEnd;
-      if (textEnd > at) {
+      let rowEnd = this.#split(window, at);
+      if (rowEnd > at && this.#read(window, line)) {
         rows++;
-        if (this.#read(window, at, textEnd, line)) run.add(this.#transfer);
-        else if (!this.#readSlowly(window.toString('utf8', at, textEnd), line)) rejected++;
+        run.add(this.#transfer);
+      } else {
+        rowEnd = window.indexOf(LINE_FEED, at);
+        const textEnd = rowEnd > at && window[rowEnd - 1] === RETURN ? rowEnd - 1 : rowEnd;
+        if (textEnd > at) {
+          rows++;
+          if (!this.#readSlowly(window.toString('utf8', at, textEnd), line)) rejected++;
+        }
       }
       at = rowEnd + 1;
       line++;
@@ -254,37 +270,34 @@ class BulkRows {
     return { offset: place.offset + end, line, rows, rejected, replaced: this.#replaced };
   }
 
-  /** Returns false for an unusual row. */
-  #read(bytes: Buffer, start: number, end: number, line: number): boolean {
-    const count = this.#split(bytes, start, end);
-    if (count !== this.#names.length) return false;
+  /** Reads the cells of the last `#split`. Returns false for an unusual row. */
+  #read(bytes: Buffer, line: number): boolean {
     const starts = this.#starts;
     const ends = this.#ends;
     for (const other of this.#others) if (starts[other] !== ends[other]) return false;
-    const places = this.#places;
+    const { txHash, position, blockNumber, timestamp, from, to, amount, valueUsd } = this.#places;
     const transfer = this.#transfer;
-    const from = (column: Column): number => starts[places[column]] as number;
-    const to = (column: Column): number => ends[places[column]] as number;
-    if (!this.#readTransaction(bytes, from('txHash'), to('txHash'))) return false;
-    if (!this.#readPosition(bytes, from('position'), to('position'))) return false;
-    const block = digits(bytes, from('blockNumber'), to('blockNumber'));
+    if (!this.#readTransaction(bytes, starts[txHash] as number, ends[txHash] as number)) return false;
+    if (!this.#readPosition(bytes, starts[position] as number, ends[position] as number)) return false;
+    const block = digits(bytes, starts[blockNumber] as number, ends[blockNumber] as number);
     if (block < 0) return false;
     transfer.blockNumber = block;
-    if (!this.#readTime(bytes, from('timestamp'), to('timestamp'))) return false;
-    const sender = this.#address(bytes, from('from'), to('from'));
-    const receiver = this.#address(bytes, from('to'), to('to'));
+    if (!this.#readTime(bytes, starts[timestamp] as number, ends[timestamp] as number)) return false;
+    const sender = this.#address(bytes, starts[from] as number, ends[from] as number);
+    const receiver = this.#address(bytes, starts[to] as number, ends[to] as number);
     if (sender < 0 || receiver < 0 || (sender === 0 && receiver === 0)) return false;
     transfer.from = sender;
     transfer.to = receiver;
-    if (!readAmount(bytes, from('amount'), to('amount'), transfer)) return false;
+    if (!readAmount(bytes, starts[amount] as number, ends[amount] as number, transfer)) return false;
     transfer.cents = -1;
-    if (from('valueUsd') !== to('valueUsd')) {
-      const cents = centsOf(bytes, from('valueUsd'), to('valueUsd'));
+    if (starts[valueUsd] !== ends[valueUsd]) {
+      const cents = centsOf(bytes, starts[valueUsd] as number, ends[valueUsd] as number);
       if (cents < 0) return false;
       transfer.cents = cents;
     }
     if (!this.#readInitiation(bytes)) return false;
-    const asset = this.#readAsset(bytes, from('asset'), to('asset'));
+    const { asset: assetAt } = this.#places;
+    const asset = this.#readAsset(bytes, starts[assetAt] as number, ends[assetAt] as number);
     return asset !== null && this.#checkAmount(asset, line);
   }
 
@@ -333,6 +346,8 @@ class BulkRows {
   #readInitiation(bytes: Buffer): boolean {
     const transfer = this.#transfer;
     transfer.initiation = UNKNOWN_INITIATION;
+    const { sender: senderAt, called: calledAt, decodes: decodesAt } = this.#places;
+    if (senderAt < 0 && calledAt < 0 && decodesAt < 0) return true;
     const sender = this.#cell('sender');
     const called = this.#cell('called');
     const decodes = this.#cell('decodes');
@@ -343,10 +358,7 @@ class BulkRows {
     if (isFrom === null || isTo === null) return false;
     const code = isFrom ? SENDER_IS_FROM : isTo ? SENDER_IS_TO : SENDER_IS_OTHER;
     const asset = this.#cell('asset');
-    const isNative =
-      asset !== null &&
-      asset.end - asset.start === this.#symbol.length &&
-      this.#symbol.compare(bytes, asset.start, asset.end) === 0;
+    const isNative = asset !== null && isText(bytes, asset.start, asset.end, this.#chain.symbol);
     let isDecoded: boolean | null = null;
     if (decodes !== null) {
       if (isText(bytes, decodes.start, decodes.end, 'true')) isDecoded = true;
@@ -392,26 +404,42 @@ class BulkRows {
     );
   }
 
-  /** Returns the number of fields, or -1 if the row has a quote or too many fields. */
-  #split(bytes: Buffer, start: number, end: number): number {
-    let field = 0;
-    this.#starts[0] = start;
-    for (let at = start; at < end; at++) {
-      const byte = bytes[at] as number;
-      if (byte === QUOTE) return -1;
-      if (byte !== COMMA) continue;
-      this.#ends[field++] = at;
-      if (field > FIELDS_MAX) return -1;
-      this.#starts[field] = at + 1;
+  /**
+   * Finds the cells of the row at `start`, which ends with a line feed. In a hexadecimal cell, only the end is looked at: its reader rejects
+   * a cell with a comma, a quote or a line feed.
+   *
+   * @returns the position of the line feed, or -1 for an unusual row
+   */
+  #split(bytes: Buffer, start: number): number {
+    const starts = this.#starts;
+    const ends = this.#ends;
+    const hexLengths = this.#hexLengths;
+    const last = this.#names.length - 1;
+    let at = start;
+    for (let field = 0; ; field++) {
+      starts[field] = at;
+      const length = hexLengths[field] as number;
+      let byte = bytes[at + length] as number;
+      if (length > 0 && byte === COMMA) at += length;
+      else
+        for (byte = bytes[at] as number; byte !== COMMA && byte !== LINE_FEED; byte = bytes[++at] as number)
+          if (byte === QUOTE) return -1;
+      ends[field] = at;
+      if (field === last) {
+        if (byte !== LINE_FEED) return -1;
+        if (at > start && bytes[at - 1] === RETURN) ends[field] = Math.max(starts[field] as number, at - 1);
+        return at;
+      }
+      if (byte === LINE_FEED) return -1;
+      at++;
     }
-    this.#ends[field] = end;
-    return field + 1;
   }
 
   #readTransaction(bytes: Buffer, start: number, end: number): boolean {
     const { transaction } = this.#transfer;
     if (this.#isEvm) {
-      if (end - start !== 66 || bytes[start] !== ZERO || (bytes[start + 1] as number) !== 120) return false;
+      if (end - start !== EVM_HASH_CHARS || bytes[start] !== ZERO || (bytes[start + 1] as number) !== 120)
+        return false;
       transaction[0] = 0;
       this.#transfer.transactionLength = 33;
       let seen = 0;
@@ -440,6 +468,10 @@ class BulkRows {
         transfer.position = number * 8 + 9;
         return true;
       }
+    }
+    if (isText(bytes, start, end, 'value')) {
+      transfer.position = VALUE_CODE;
+      return true;
     }
     if (end === start || end - start > CHAIN_LIMITS.transferPositionTextMax) return false;
     const text = bytes.toString('utf8', start, end);
@@ -477,10 +509,9 @@ class BulkRows {
   /** The canonical text of the asset. Null for an unusual cell. */
   #readAsset(bytes: Buffer, start: number, end: number): string | null {
     const { chain, run } = this.#options;
-    const { symbol, decimals } = chainOf(chain);
-    if (end - start === this.#symbol.length && this.#symbol.compare(bytes, start, end) === 0) {
-      this.#transfer.asset = run.assetNumber(symbol, decimals);
-      return symbol;
+    if (isText(bytes, start, end, this.#chain.symbol)) {
+      this.#transfer.asset = run.assetNumber(this.#chain.symbol, this.#chain.decimals);
+      return this.#chain.symbol;
     }
     if (start === end) return null;
     const text = bytes.toString('utf8', start, end);
@@ -597,6 +628,15 @@ const POWERS = Array.from({ length: 10 }, (_, power) => 10 ** power);
 /** Parses at most 28 digits, which fit three words. Returns false for anything else. */
 function readAmount(bytes: Uint8Array, start: number, end: number, into: BulkTransfer): boolean {
   if (end === start || end - start > 28) return false;
+  if (end - start <= 15) {
+    const amount = digits(bytes, start, end);
+    if (amount < 0) return false;
+    into.amountLow = amount >>> 0;
+    into.amountMiddle = Math.floor(amount / 2 ** 32);
+    into.amountHigh = 0;
+    into.large = null;
+    return true;
+  }
   let low = 0;
   let middle = 0;
   let high = 0;
@@ -607,18 +647,18 @@ function readAmount(bytes: Uint8Array, start: number, end: number, into: BulkTra
     const factor = POWERS[stop - at] as number;
     // The words are multiplied in halves: a product of 16 and 30 bits is exact.
     let carry = part;
-    let sum = (low % 65536) * factor + carry;
+    let sum = (low & 0xffff) * factor + carry;
     carry = Math.floor(sum / 65536);
-    const low0 = sum % 65536;
-    sum = Math.floor(low / 65536) * factor + carry;
+    const low0 = sum & 0xffff;
+    sum = (low >>> 16) * factor + carry;
     carry = Math.floor(sum / 65536);
-    low = (sum % 65536) * 65536 + low0;
-    sum = (middle % 65536) * factor + carry;
+    low = (sum & 0xffff) * 65536 + low0;
+    sum = (middle & 0xffff) * factor + carry;
     carry = Math.floor(sum / 65536);
-    const middle0 = sum % 65536;
-    sum = Math.floor(middle / 65536) * factor + carry;
+    const middle0 = sum & 0xffff;
+    sum = (middle >>> 16) * factor + carry;
     carry = Math.floor(sum / 65536);
-    middle = (sum % 65536) * 65536 + middle0;
+    middle = (sum & 0xffff) * 65536 + middle0;
     high = high * factor + carry;
     at = stop;
   }

@@ -40,9 +40,11 @@ export class ByteWriter {
     const { bytes } = this;
     let at = this.length;
     let rest = value;
+    // The remainder of a double is a call that costs ten times a division.
     while (rest >= 0x10000000) {
-      bytes[at++] = (rest % 0x80) | 0x80;
-      rest = Math.floor(rest / 0x80);
+      const next = Math.floor(rest / 0x80);
+      bytes[at++] = (rest - next * 0x80) | 0x80;
+      rest = next;
     }
     while (rest >= 0x80) {
       bytes[at++] = (rest & 0x7f) | 0x80;
@@ -54,7 +56,8 @@ export class ByteWriter {
 
   /** Milliseconds, for a time or a duration. Block times are nearly always whole seconds. */
   time(ms: number): void {
-    this.varint(ms % 1000 === 0 ? (ms / 1000) * 2 : ms * 2 + 1);
+    const seconds = Math.floor(ms / 1000);
+    this.varint(seconds * 1000 === ms ? seconds * 2 : ms * 2 + 1);
   }
 
   /** A signed difference. */
@@ -157,12 +160,14 @@ export class ByteReader {
 
   time(): number {
     const code = this.varint();
-    return code % 2 === 0 ? (code / 2) * 1000 : (code - 1) / 2;
+    const half = Math.floor(code / 2);
+    return half * 2 === code ? half * 1000 : half;
   }
 
   signed(): number {
     const code = this.varint();
-    return code % 2 === 0 ? code / 2 : -(code + 1) / 2;
+    const half = Math.floor(code / 2);
+    return half * 2 === code ? half : -half - 1;
   }
 
   /** Whether the next amount has its mark bit set. */

@@ -108,7 +108,8 @@ export class Fingerprinter {
 /** Prefixes of numbered positions that are stored as a code. Never reordered. */
 const POSITION_WORDS = ['', 'log', 'out', 'in', 'trace', 'value', 'internal', 'fee'] as const;
 const NUMBERED = /^(log|out|in|trace|value|internal|fee):(0|[1-9]\d{0,8})$/;
-const VALUE_CODE = 1;
+/** Code of the position `value`. */
+export const VALUE_CODE = 1;
 
 /** Encodes a position of a common form as a whole number below 2^35. Returns null for any other text. */
 export function positionCode(position: string): number | null {
