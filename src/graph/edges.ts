@@ -343,17 +343,6 @@ export function edgesIn(view: ChunkView): Edge[] {
   return edges;
 }
 
-/** An edge to be packed into a chunk: its columns, and the location of its tail. */
-interface Row {
-  readonly id: number;
-  readonly rank: number;
-  readonly unpriced: number;
-  /** Null if the tail is among the newly written ones. */
-  readonly source: Buffer | null;
-  readonly start: number;
-  readonly end: number;
-}
-
 /** The only transfer of an edge. */
 export interface SingleTransfer {
   asset: number;
@@ -375,30 +364,34 @@ export interface PackedChunk {
 }
 
 const ROW_COLUMN_BYTES = 12;
-const rowBytes = (row: Row): number => ROW_COLUMN_BYTES + row.end - row.start;
+/** Up to this many edges are sorted by insertion, which is faster for the few of most addresses. */
+const INSERTION_MAX = 24;
 
-/** Collects edges into chunks. Tails of unchanged edges are copied. */
+/** Collects edges into chunks, as columns. */
 export class ChunkBuilder {
-  #rows: Row[] = [];
-  readonly #fresh = new ByteWriter();
+  #count = 0;
+  #ids = new Uint32Array(256);
+  #ranks = new Float64Array(256);
+  #unpriced = new Float64Array(256);
+  /** Where the tail of each edge ends. The first starts at 0. */
+  #ends = new Uint32Array(257);
+  readonly #tails = new ByteWriter();
+  /** Edges in the order in which they are packed. */
+  #order = new Uint32Array(256);
+  /** A chunk that is being packed, also as words and doubles. */
+  #chunk = Buffer.from(new ArrayBuffer(GRAPH_LIMITS.edgeChunkBytesMax));
+  #chunkWords = new Uint32Array(this.#chunk.buffer);
+  #chunkDoubles = new Float64Array(this.#chunk.buffer);
 
   clear(): void {
-    this.#rows = [];
-    this.#fresh.length = 0;
+    this.#count = 0;
+    this.#tails.length = 0;
   }
 
   add(edge: Edge): void {
     const totals = totalsOf(edge);
-    const start = this.#fresh.length;
-    writeTail(this.#fresh, edge, totals);
-    this.#rows.push({
-      id: edge.counterparty,
-      rank: valueRank(totals.cents, totals.unpriced),
-      unpriced: totals.unpriced,
-      source: null,
-      start,
-      end: this.#fresh.length,
-    });
+    writeTail(this.#tails, edge, totals);
+    this.#addRow(edge.counterparty, valueRank(totals.cents, totals.unpriced), totals.unpriced);
   }
 
   /** Adds an edge with one transfer of an amount below 2^96, without creating an Edge object. */
@@ -406,7 +399,7 @@ export class ChunkBuilder {
     const { cents, amountLow, amountMiddle, amountHigh } = transfer;
     const isUnpriced = cents < 0 && (amountLow !== 0 || amountMiddle !== 0 || amountHigh !== 0);
     const unpriced = isUnpriced ? 1 : 0;
-    const out = this.#fresh;
+    const out = this.#tails;
     const start = out.length;
     // The length fits into one byte: the tail of a single transfer has fewer than 64 bytes.
     out.byte(0);
@@ -419,11 +412,10 @@ export class ChunkBuilder {
     out.amountWords(amountLow, amountMiddle, amountHigh);
     if (transfer.ordinal >= 0) out.varint(transfer.ordinal);
     out.bytes[start] = out.length - start - 1;
-    const rank = valueRank(Math.max(cents, 0), unpriced);
-    this.#rows.push({ id: counterparty, rank, unpriced, source: null, start, end: out.length });
+    this.#addRow(counterparty, valueRank(Math.max(cents, 0), unpriced), unpriced);
   }
 
-  /** Copies the edge at `index` of a view, which must be the next one. The view's bytes must stay unchanged until `pack`. */
+  /** Copies the edge at `index` of a view, which must be the next one. */
   copy(view: ChunkView, index: number): void {
     const { tail } = view;
     const start = tail.at;
@@ -432,24 +424,49 @@ export class ChunkBuilder {
     tail.varint();
     const unpriced = tail.varint();
     tail.at = end;
-    this.#rows.push({
-      id: view.ids[index] as number,
-      rank: view.ranks[index] as number,
-      unpriced,
-      source: tail.bytes,
-      start,
-      end,
-    });
+    this.#tails.copy(tail.bytes, start, end);
+    this.#addRow(view.ids[index] as number, view.ranks[index] as number, unpriced);
+  }
+
+  /** Adds the columns of the edge with the last tail. */
+  #addRow(id: number, rank: number, unpriced: number): void {
+    const at = this.#count++;
+    if (at === this.#ids.length) this.#grow();
+    this.#ids[at] = id;
+    this.#ranks[at] = rank;
+    this.#unpriced[at] = unpriced;
+    this.#order[at] = at;
+    this.#ends[at + 1] = this.#tails.length;
+  }
+
+  #grow(): void {
+    const length = this.#ids.length * 2;
+    const enlarged = <T extends Uint32Array | Float64Array>(from: T, to: T): T => {
+      to.set(from);
+      return to;
+    };
+    this.#ids = enlarged(this.#ids, new Uint32Array(length));
+    this.#ranks = enlarged(this.#ranks, new Float64Array(length));
+    this.#unpriced = enlarged(this.#unpriced, new Float64Array(length));
+    this.#order = enlarged(this.#order, new Uint32Array(length));
+    this.#ends = enlarged(this.#ends, new Uint32Array(length + 1));
   }
 
   /** Packs all edges of an address into one chunk ordered by value. Returns null if they do not fit into one chunk. */
   packSingle(): PackedChunk | null {
-    const rows = this.#rows;
-    let bytes = CHUNK_HEADER_BYTES;
-    for (const row of rows) bytes += rowBytes(row);
-    if (bytes > GRAPH_LIMITS.edgeChunkBytesMax && rows.length > 1) return null;
-    rows.sort((a, b) => b.rank - a.rank || b.unpriced - a.unpriced || a.id - b.id);
-    return { firstId: 0, bytes: this.#pack(0, rows.length, bytes, false, 0) };
+    const count = this.#count;
+    const bytes = CHUNK_HEADER_BYTES + count * ROW_COLUMN_BYTES + this.#tails.length;
+    if (bytes > GRAPH_LIMITS.edgeChunkBytesMax && count > 1) return null;
+    const ids = this.#ids;
+    const ranks = this.#ranks;
+    const unpriced = this.#unpriced;
+    this.#sort(
+      (a, b) =>
+        (ranks[b] as number) - (ranks[a] as number) ||
+        (unpriced[b] as number) - (unpriced[a] as number) ||
+        (ids[a] as number) - (ids[b] as number),
+    );
+    return { firstId: 0, bytes: this.#pack(0, count, bytes, false, 0) };
   }
 
   /**
@@ -457,9 +474,10 @@ export class ChunkBuilder {
    * is larger than a chunk (hundreds of assets) gets a chunk of its own.
    */
   packHub(firstId: number, next: number): PackedChunk[] {
-    const rows = this.#rows.sort((a, b) => a.id - b.id);
-    let total = 0;
-    for (const row of rows) total += rowBytes(row);
+    const count = this.#count;
+    const ids = this.#ids;
+    this.#sort((a, b) => (ids[a] as number) - (ids[b] as number));
+    const total = count * ROW_COLUMN_BYTES + this.#tails.length;
     const room = GRAPH_LIMITS.edgeChunkBytesMax - CHUNK_HEADER_BYTES;
     // Full chunks if there are many. If one chunk becomes two, both are filled by half, so that the next edge finds room.
     const fill = total > room && total <= 2 * room ? total / 2 : room;
@@ -467,38 +485,72 @@ export class ChunkBuilder {
     let start = 0;
     let startId = firstId;
     let bytes = CHUNK_HEADER_BYTES;
-    for (const [index, row] of rows.entries()) {
-      const more = rowBytes(row);
+    for (let index = 0; index < count; index++) {
+      const row = this.#order[index] as number;
+      const more =
+        ROW_COLUMN_BYTES + (this.#ends[row + 1] as number) - (row > 0 ? (this.#ends[row] as number) : 0);
       if (index > start && bytes + more > fill + CHUNK_HEADER_BYTES) {
-        chunks.push({ firstId: startId, bytes: this.#pack(start, index, bytes, true, row.id) });
+        const id = ids[row] as number;
+        chunks.push({ firstId: startId, bytes: this.#pack(start, index, bytes, true, id) });
         start = index;
-        startId = row.id;
+        startId = id;
         bytes = CHUNK_HEADER_BYTES;
       }
       bytes += more;
     }
-    chunks.push({ firstId: startId, bytes: this.#pack(start, rows.length, bytes, true, next) });
+    chunks.push({ firstId: startId, bytes: this.#pack(start, count, bytes, true, next) });
     return chunks;
   }
 
+  #sort(compare: (a: number, b: number) => number): void {
+    const order = this.#order;
+    const count = this.#count;
+    if (count > INSERTION_MAX) {
+      order.subarray(0, count).sort(compare);
+      return;
+    }
+    for (let at = 1; at < count; at++) {
+      const row = order[at] as number;
+      let to = at;
+      while (to > 0 && compare(order[to - 1] as number, row) > 0) {
+        order[to] = order[to - 1] as number;
+        to--;
+      }
+      order[to] = row;
+    }
+  }
+
+  /** Packs the edges `from` to `to - 1` of the order. The result is a copy. */
   #pack(from: number, to: number, byteLength: number, isHub: boolean, next: number): Buffer {
+    if (byteLength > this.#chunk.length) {
+      this.#chunk = Buffer.from(new ArrayBuffer(Math.ceil(byteLength / 8) * 16));
+      this.#chunkWords = new Uint32Array(this.#chunk.buffer);
+      this.#chunkDoubles = new Float64Array(this.#chunk.buffer);
+    }
+    const chunk = this.#chunk;
+    const words = this.#chunkWords;
+    const doubles = this.#chunkDoubles;
+    const order = this.#order;
+    const ends = this.#ends;
+    const tails = this.#tails.bytes;
     const count = to - from;
-    const memory = new ArrayBuffer(byteLength);
-    const chunk = Buffer.from(memory);
-    chunk[0] = isHub ? 1 : 0;
-    chunk.writeUInt32LE(count, COUNT_AT);
-    chunk.writeUInt32LE(next, NEXT_AT);
-    const ranks = new Float64Array(memory, CHUNK_HEADER_BYTES, count);
-    const ids = new Uint32Array(memory, CHUNK_HEADER_BYTES + count * 8, count);
+    words[0] = isHub ? 1 : 0;
+    words[COUNT_AT / 4] = count;
+    words[NEXT_AT / 4] = next;
+    words[3] = 0;
+    const ranksAt = CHUNK_HEADER_BYTES / 8;
+    const idsAt = CHUNK_HEADER_BYTES / 4 + count * 2;
     let at = CHUNK_HEADER_BYTES + count * ROW_COLUMN_BYTES;
     for (let index = 0; index < count; index++) {
-      const row = this.#rows[from + index] as Row;
-      ranks[index] = row.rank;
-      ids[index] = row.id;
-      chunk.set((row.source ?? this.#fresh.bytes).subarray(row.start, row.end), at);
-      at += row.end - row.start;
+      const row = order[from + index] as number;
+      doubles[ranksAt + index] = this.#ranks[row] as number;
+      words[idsAt + index] = this.#ids[row] as number;
+      // Tails are too short for a copy by a call.
+      const end = ends[row + 1] as number;
+      for (let byte = row > 0 ? (ends[row] as number) : 0; byte < end; byte++)
+        chunk[at++] = tails[byte] as number;
     }
-    return chunk;
+    return Buffer.from(chunk.subarray(0, byteLength));
   }
 }
 

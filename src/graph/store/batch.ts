@@ -29,6 +29,7 @@ import { packPositions, readPositions } from './transactions.ts';
 
 const IN = 0;
 const OUT = 1;
+const APPEND = { append: true };
 const ID_SLOT_BITS = Math.floor(Math.log2(GRAPH_LIMITS.transferIdsCached));
 
 /**
@@ -227,7 +228,8 @@ export class Batch {
       if (id > NODE_ID_MAX)
         throw new AssayError('INTERNAL', `The transfer store of ${chain} is full: all address ids are used.`);
       ids.putSync(key, packId(id));
-      keys.putSync(id, key);
+      // Ids ascend, so that each is greater than all stored ones.
+      keys.putSync(id, key, APPEND);
     }
     this.#cache.set(text, id);
     return id;

@@ -1,7 +1,8 @@
 /**
  * Bulk load of a file. The transfers go into sorted runs on disk, and then in three passes, each in key order, into the store: transactions
  * (which reveal duplicates), the log, and addresses with their edges. The store records the progress, so that a load that was interrupted
- * at any point can continue.
+ * at any point can continue. The commits of a pass are flushed while the next one is prepared: after a crash the load continues from the
+ * last one that was. The files of the runs stay until the end, which is flushed.
  */
 import { on } from 'node:events';
 import {
@@ -21,7 +22,7 @@ import { AssayError } from '../../base/errors.ts';
 import { workerUrl } from '../../base/paths.ts';
 import { Slots, whenEnded } from '../../base/threads.ts';
 import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
-import type { Database } from '../../state/lmdb.ts';
+import { type Database, FLUSHED_LATER } from '../../state/lmdb.ts';
 import { type AddressBatch, type BulkAddressesJob, takeBatch } from './bulk-addresses.ts';
 import { storeSink, writeGroup } from './bulk-node.ts';
 import { DUPLICATE, NEW_FOR_RECEIVER, NEW_FOR_SENDER, type PackContext } from './bulk-pack.ts';
@@ -278,8 +279,8 @@ export class BulkLoad {
             merge.next();
           } while (merge.isOf(key));
           if (positions.length === before) continue;
-          if (append) transactions.putSync(Buffer.from(key), packPositions(positions), { append });
-          else transactions.putSync(Buffer.from(key), packPositions(positions));
+          if (append) transactions.putSync(key, packPositions(positions), APPEND);
+          else transactions.putSync(key, packPositions(positions));
         }
         // The marks are durable before the entries they refer to. If a crash repeats this work, the marks are the same.
         this.#writeMarks(marks);
@@ -287,7 +288,7 @@ export class BulkLoad {
         if (!merge.isAtEnd) this.#put({ ...this.#state, next: following });
         else this.#put({ ...this.#state, pass: 'log', next: 0 });
         return following;
-      });
+      }, FLUSHED_LATER);
       await step('transactions', next === '' ? 1 : read / Math.max(1, this.#state.transfers));
     }
     // A load without transfers has no entry that would start the next pass.
@@ -317,7 +318,7 @@ export class BulkLoad {
           }
           index = end;
           this.#put({ ...this.#state, next: index });
-        });
+        }, FLUSHED_LATER);
         await step('log', index / transfers);
       }
     } finally {
@@ -386,7 +387,7 @@ export class BulkLoad {
       >) {
         batches.push(batch);
         if (batch.next !== null && batches.length < COMMIT_BATCHES) continue;
-        const isWhole = store.root.transactionSync(() => this.#putBatches(context, batches));
+        const isWhole = store.root.transactionSync(() => this.#putBatches(context, batches), FLUSHED_LATER);
         if (!isWhole) return;
         for (const { halves } of batches) read += halves;
         free.give(batches.length);

@@ -4,6 +4,7 @@
  */
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { AssayError } from '../../base/errors.ts';
+import { FLUSHED_LATER } from '../../state/lmdb.ts';
 import { assetId } from './batch.ts';
 import { ByteWriter } from './bytes.ts';
 import {
@@ -38,6 +39,8 @@ import {
 const TWO_32 = 2 ** 32;
 const BUCKET_BITS = 8;
 const BUCKETS = 2 ** BUCKET_BITS;
+/** Ids are assigned in ascending order, so that each is greater than all stored ones. */
+const APPEND = { append: true };
 const LOG_WRITE_BYTES = 1 << 20;
 /** Upper bound for a record with a transaction id of maximum length. */
 const RECORD_BYTES_MAX = 1024;
@@ -101,7 +104,7 @@ export class BulkRun {
     this.#columns = columns;
     this.#memory ??= createMemory(this.#capacity);
     const { halves, marks, orders } = this.#memory;
-    const assets = this.#store.root.transactionSync(() => this.#giveIds());
+    const assets = this.#store.root.transactionSync(() => this.#giveIds(), FLUSHED_LATER);
     const { count } = filled;
     const { from, to, asset, blocks, times } = columns;
     const ids = this.#ids;
@@ -140,25 +143,26 @@ export class BulkRun {
     const store = this.#store;
     const state = readState(store);
     let { nextAddress, nextAsset } = state;
-    const fresh: { key: Buffer; id: number }[] = [];
+    const fresh: Buffer[] = [];
     for (const { number, key } of keysIn(this.#filled.keys)) {
       // Another process may have assigned an id in the meantime.
       let id = nextAddress === 1 ? undefined : store.ids.getBinaryFast(key)?.readUInt32BE(0);
       if (id === undefined) {
         id = nextAddress + fresh.length;
-        fresh.push({ key, id });
+        fresh.push(key);
       }
       this.#setId(number, id);
     }
+    const firstFresh = nextAddress;
     nextAddress += fresh.length;
     if (nextAddress > NODE_ID_MAX)
       throw new AssayError(
         'INTERNAL',
         `The transfer store of ${store.chain} is full: all address ids are used.`,
       );
-    for (const { key, id } of fresh) store.keys.putSync(id, key);
-    fresh.sort((a, b) => Buffer.compare(a.key, b.key));
-    for (const { key, id } of fresh) store.ids.putSync(key, packId(id));
+    for (const [index, key] of fresh.entries()) store.keys.putSync(firstFresh + index, key, APPEND);
+    for (const index of this.#pageOrder(fresh))
+      store.ids.putSync(fresh[index] as Buffer, packId(firstFresh + index));
     const assets = this.#filled.assets.map(({ asset, decimals }) => {
       const id = assetId(store, asset, decimals, nextAsset);
       if (id === nextAsset) nextAsset++;
@@ -166,6 +170,13 @@ export class BulkRun {
     });
     writeState(store, { ...state, nextAddress, nextAsset });
     return assets;
+  }
+
+  /** Orders keys so that those of a page follow each other: by four bytes behind the two that say the kind. */
+  #pageOrder(keys: readonly Buffer[]): Uint32Array {
+    const words = Uint32Array.from(keys, (key) => (key.length < 6 ? 0 : key.readUInt32BE(2)));
+    const { orders } = this.#memory as RunMemory;
+    return radixOrder(words, 1, 0, keys.length, orders).subarray(0, keys.length);
   }
 
   #setId(number: number, id: number): void {

@@ -51,7 +51,7 @@ export function readPositions(bytes: Buffer | undefined): KnownPosition[] {
   return positions;
 }
 
-/** Packs the positions of a transaction. */
+/** Packs the positions of a transaction. The result is valid until the next call. */
 export function packPositions(positions: readonly KnownPosition[]): Buffer {
   out.length = 0;
   for (const { mark, from, to, ordinal } of positions) {
@@ -63,5 +63,5 @@ export function packPositions(positions: readonly KnownPosition[]): Buffer {
     out.varint(to);
     if (ordinal !== null) out.varint(ordinal);
   }
-  return out.take();
+  return out.bytes.subarray(0, out.length);
 }
