@@ -1,5 +1,5 @@
 /**
- * The thread of a bulk load that assembles its addresses. It merges the halves of the runs and packs the addresses that the store does not
+ * The threads of a bulk load that assemble its addresses. They merge the halves of the runs and pack the addresses that the store does not
  * know, while the thread that owns the store writes earlier batches. Other addresses are passed on unpacked.
  */
 import { type MessagePort, parentPort } from 'node:worker_threads';
@@ -8,15 +8,18 @@ import { GRAPH_LIMITS } from '../limits.ts';
 import { DUPLICATE, NodeGroup, type PackContext, type PackedSink, packGroup } from './bulk-pack.ts';
 import { HALF_INDEX, HALF_NODE, HALF_WORDS, openRuns, type RunReader } from './runs.ts';
 
-/** Start data of the thread. */
+/** Start data of a thread. */
 export interface BulkAddressesJob {
   /** Files of halves. */
   readonly paths: readonly string[];
   /** By number in the load, as bulk-pack.ts reads them. */
   readonly marks: SharedArrayBuffer;
   readonly firstOrdinal: number;
-  /** The first node * 2 + direction to process. */
-  readonly from: number;
+  /** The first address id of each part, ascending. The last part has no end. */
+  readonly parts: readonly number[];
+  /** The thread packs every `threads`-th part, beginning with this one. */
+  readonly thread: number;
+  readonly threads: number;
   /** The greatest address id that the store may already contain. */
   readonly lastKnown: number;
   /** Memory of `Slots`: how many more batches the thread may post. */
@@ -27,8 +30,9 @@ export interface BulkAddressesJob {
 export interface AddressBatch {
   readonly bytes: ArrayBuffer;
   readonly length: number;
-  /** Where to continue after this batch, as `from`. Null at the end. */
+  /** Node * 2 + direction from which to continue after this batch. Null at the end. */
   readonly next: number | null;
+  readonly isLastOfPart: boolean;
   /** Halves read for it. */
   readonly halves: number;
 }
@@ -37,9 +41,10 @@ const BATCH_BYTES = 4 << 20;
 const PACKED = 0;
 const RAW = 1;
 
-/** Runs in a thread of its own, until all addresses are posted. */
+/** Runs in a thread of its own, until all addresses of its parts are posted. */
 export function runBulkAddresses(job: BulkAddressesJob): void {
   const port = parentPort as MessagePort;
+  const { parts, thread, threads } = job;
   const free = new Slots(job.free);
   const marks = new Uint8Array(job.marks);
   const context: PackContext = {
@@ -51,26 +56,36 @@ export function runBulkAddresses(job: BulkAddressesJob): void {
       );
     },
   };
-  const groups = new NodeGroups(job.paths, job.from, marks);
+  const groups = new NodeGroups(job.paths, marks);
   const group = new NodeGroup();
-  let out = new BatchWriter();
-  for (let node = groups.next(group); node !== null; node = groups.next(group)) {
-    if (group.count > 0) {
-      if (node <= job.lastKnown || group.hasLarge || group.count > GRAPH_LIMITS.bulkGroupTransfers)
-        out.raw(node, group);
-      else out.packed(node, () => packGroup(context, node, group, out));
+  for (let part = thread; part < parts.length; part += threads) {
+    groups.skipTo((parts[part] as number) * 2);
+    const end = part + 1 < parts.length ? (parts[part + 1] as number) * 2 : null;
+    const isInPart = (): boolean => groups.following < (end ?? Number.POSITIVE_INFINITY);
+    let out = new BatchWriter();
+    for (let isLastOfPart = false; !isLastOfPart; ) {
+      if (isInPart()) {
+        const node = groups.next(group);
+        if (group.count > 0) {
+          if (node <= job.lastKnown || group.hasLarge || group.count > GRAPH_LIMITS.bulkGroupTransfers)
+            out.raw(node, group);
+          else out.packed(node, () => packGroup(context, node, group, out));
+        }
+      }
+      isLastOfPart = !isInPart();
+      if (out.length < BATCH_BYTES && !isLastOfPart) continue;
+      if (!free.wait()) return;
+      free.take();
+      const batch: AddressBatch = {
+        bytes: out.bytes,
+        length: out.length,
+        next: isLastOfPart ? end : groups.following,
+        isLastOfPart,
+        halves: groups.takeRead(),
+      };
+      port.postMessage(batch, [batch.bytes]);
+      out = new BatchWriter();
     }
-    if (out.length < BATCH_BYTES && groups.following !== null) continue;
-    if (!free.wait()) return;
-    free.take();
-    const batch: AddressBatch = {
-      bytes: out.bytes,
-      length: out.length,
-      next: groups.following,
-      halves: groups.takeRead(),
-    };
-    port.postMessage(batch, [batch.bytes]);
-    out = new BatchWriter();
   }
 }
 
@@ -80,25 +95,26 @@ class NodeGroups {
   readonly #marks: Uint8Array;
   #read = 0;
 
-  constructor(paths: readonly string[], from: number, marks: Uint8Array) {
+  constructor(paths: readonly string[], marks: Uint8Array) {
     this.#marks = marks;
     this.#readers = openRuns(paths, HALF_WORDS);
+  }
+
+  /** Skips the halves before one of node * 2 + direction. */
+  skipTo(from: number): void {
     for (const reader of this.#readers)
-      while (!reader.isAtEnd && (reader.words[reader.at + HALF_NODE] as number) < from) {
-        this.#read++;
-        reader.next();
-      }
+      while (!reader.isAtEnd && (reader.words[reader.at + HALF_NODE] as number) < from) reader.next();
     this.#closeEnded();
   }
 
-  /** Node * 2 + direction of the next half. Null at the end. */
-  get following(): number | null {
+  /** Node * 2 + direction of the next half. Infinity at the end. */
+  get following(): number {
     let least = Number.POSITIVE_INFINITY;
     for (const { words, at } of this.#readers) {
       const name = words[at + HALF_NODE] as number;
       if (name < least) least = name;
     }
-    return least === Number.POSITIVE_INFINITY ? null : least;
+    return least;
   }
 
   /** Returns the number of halves read since the last call. */
@@ -108,12 +124,10 @@ class NodeGroups {
     return read;
   }
 
-  /** Reads the next address into the group, without its duplicates. Returns null at the end. */
-  next(group: NodeGroup): number | null {
+  /** Reads the next address into the group, without its duplicates. Must not be called at the end. */
+  next(group: NodeGroup): number {
     group.clear();
-    const name = this.following;
-    if (name === null) return null;
-    const node = Math.floor(name / 2);
+    const node = Math.floor(this.following / 2);
     const marks = this.#marks;
     let hasEnded = false;
     for (const wanted of [node * 2, node * 2 + 1])

@@ -4,7 +4,6 @@
  * at any point can continue. The commits of a pass are flushed while the next one is prepared: after a crash the load continues from the
  * last one that was. The files of the runs stay until the end, which is flushed.
  */
-import { on } from 'node:events';
 import {
   closeSync,
   existsSync,
@@ -13,19 +12,18 @@ import {
   openSync,
   readFileSync,
   readSync,
+  renameSync,
   rmSync,
   writeSync,
 } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import { AssayError } from '../../base/errors.ts';
-import { workerUrl } from '../../base/paths.ts';
-import { Slots, whenEnded } from '../../base/threads.ts';
 import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
 import { type Database, FLUSHED_LATER } from '../../state/lmdb.ts';
-import { type AddressBatch, type BulkAddressesJob, takeBatch } from './bulk-addresses.ts';
+import { type AddressBatch, takeBatch } from './bulk-addresses.ts';
 import { storeSink, writeGroup } from './bulk-node.ts';
 import { DUPLICATE, NEW_FOR_RECEIVER, NEW_FOR_SENDER, type PackContext } from './bulk-pack.ts';
+import { AddressPackers, partsOf } from './bulk-packers.ts';
 import { BulkRun, compareMarks, runFile } from './bulk-run.ts';
 import { recordsOf } from './chain-records.ts';
 import {
@@ -87,8 +85,7 @@ interface LoadState {
 
 const APPEND = { append: true };
 const START: LoadPlace = { offset: 0, line: 1, rows: 0, rejected: 0 };
-/** How many batches of addresses (4 MB each) may be packed ahead of the writer. COMMIT_BATCHES is the number per transaction. */
-const BATCHES_AHEAD = 8;
+/** Batches of addresses (up to 4 MB each) per transaction of the third pass. */
 const COMMIT_BATCHES = 4;
 /** Transfers per transaction of the second pass: a whole number of log chunks. */
 const COMMIT_LOG = 250_000;
@@ -243,10 +240,13 @@ export class BulkLoad {
   }
 
   #writeMarks(marks: Uint8Array): void {
-    const file = openSync(this.#marksPath, 'w');
+    // Renamed into place: a kill must not leave fewer marks than the stored progress counts on.
+    const partial = `${this.#marksPath}.tmp`;
+    const file = openSync(partial, 'w');
     writeSync(file, marks);
     fsyncSync(file);
     closeSync(file);
+    renameSync(partial, this.#marksPath);
   }
 
   #paths(kind: 'halves' | 'marks' | 'log'): string[] {
@@ -355,7 +355,7 @@ export class BulkLoad {
     while (this.#state.next !== Number.MAX_SAFE_INTEGER) await this.#takeAddresses(shared, marks, step);
   }
 
-  /** Writes the batches that a thread packs, until the end, or until an address in a batch is no longer new. */
+  /** Writes the batches that the threads pack, until the end, or until an address in a batch is no longer new. */
   async #takeAddresses(
     shared: SharedArrayBuffer,
     marks: Uint8Array,
@@ -363,44 +363,39 @@ export class BulkLoad {
   ): Promise<void> {
     const store = this.#store;
     const { firstOrdinal, transfers, next } = this.#state;
-    const free = Slots.of(BATCHES_AHEAD);
-    const job: BulkAddressesJob = {
-      paths: this.#paths('halves'),
-      marks: shared,
-      firstOrdinal,
-      from: Number(next),
-      lastKnown: [...store.nodes.getKeys({ reverse: true, limit: 1 })][0] ?? 0,
-      free: free.memory,
-    };
+    const paths = this.#paths('halves');
     const records = recordsOf(store);
     const context: PackContext = {
       firstOrdinal,
       marks,
       largeAmount: (ordinal) => readTransfer(records, ordinal).amount,
     };
+    const packers = new AddressPackers({
+      paths,
+      marks: shared,
+      firstOrdinal,
+      parts: partsOf(paths, Math.floor(Number(next) / 2), this.runTransfers),
+      lastKnown: [...store.nodes.getKeys({ reverse: true, limit: 1 })][0] ?? 0,
+    });
     let read = 0;
-    const worker = new Worker(workerUrl('bulk-addresses'), { workerData: job, execArgv: [] });
     try {
-      let batches: AddressBatch[] = [];
-      for await (const [batch] of on(worker, 'message', { close: ['exit'] }) as AsyncIterable<
-        [AddressBatch]
-      >) {
-        batches.push(batch);
-        if (batch.next !== null && batches.length < COMMIT_BATCHES) continue;
+      let waiting: { readonly batch: AddressBatch; readonly release: () => void }[] = [];
+      for await (const packed of packers.batches()) {
+        waiting.push(packed);
+        const isEnd = packed.batch.next === null;
+        if (!isEnd && waiting.length < COMMIT_BATCHES) continue;
+        const batches = waiting.map(({ batch }) => batch);
         const isWhole = store.root.transactionSync(() => this.#putBatches(context, batches), FLUSHED_LATER);
         if (!isWhole) return;
-        for (const { halves } of batches) read += halves;
-        free.give(batches.length);
-        batches = [];
-        await step('addresses', Math.min(1, read / Math.max(1, transfers * 2)));
-        if (batch.next === null) return;
+        for (const { batch, release } of waiting) {
+          read += batch.halves;
+          release();
+        }
+        waiting = [];
+        await step('addresses', isEnd ? 1 : Math.min(1, read / Math.max(1, transfers * 2)));
       }
-      // A load without transfers, or one that has already written all its addresses.
-      if (read === 0) this.#begin('addresses', Number.MAX_SAFE_INTEGER);
-      else throw new AssayError('INTERNAL', 'The thread that packs addresses stopped before the end.');
     } finally {
-      free.stop();
-      await whenEnded(worker);
+      await packers.stop();
     }
   }
 

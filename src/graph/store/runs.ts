@@ -140,6 +140,22 @@ export class RunReader {
   }
 }
 
+/** Returns one word of every `step`-th record of a run, in their order, without the first record. */
+export function sampleRun(path: string, words: number, word: number, step: number): number[] {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(4);
+    const sample: number[] = [];
+    for (let record = step; ; record += step) {
+      if (readSync(file, bytes, 0, 4, (record * words + word) * 4) < 4) return sample;
+      // As the machine orders the bytes of its words.
+      sample.push(new Uint32Array(bytes.buffer, bytes.byteOffset, 1)[0] as number);
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** Memory of all readers of a pass. */
 const READ_BYTES = 32 << 20;
 
