@@ -6,7 +6,7 @@ import { type MessagePort, parentPort } from 'node:worker_threads';
 import { Slots } from '../../base/threads.ts';
 import { GRAPH_LIMITS } from '../limits.ts';
 import { DUPLICATE, NodeGroup, type PackContext, type PackedSink, packGroup } from './bulk-pack.ts';
-import { HALF_INDEX, HALF_NODE, HALF_WORDS, openRuns, type RunReader } from './runs.ts';
+import { HALF_INDEX, HALF_WORDS, openRuns, type RunReader } from './runs.ts';
 
 /** Start data of a thread. */
 export interface BulkAddressesJob {
@@ -94,6 +94,8 @@ class NodeGroups {
   readonly #readers: RunReader[];
   readonly #marks: Uint8Array;
   #read = 0;
+  /** Node * 2 + direction of the next half. Infinity at the end. */
+  following = 0;
 
   constructor(paths: readonly string[], marks: Uint8Array) {
     this.#marks = marks;
@@ -102,19 +104,9 @@ class NodeGroups {
 
   /** Skips the halves before one of node * 2 + direction. */
   skipTo(from: number): void {
-    for (const reader of this.#readers)
-      while (!reader.isAtEnd && (reader.words[reader.at + HALF_NODE] as number) < from) reader.next();
+    for (const reader of this.#readers) reader.skipTo(from);
     this.#closeEnded();
-  }
-
-  /** Node * 2 + direction of the next half. Infinity at the end. */
-  get following(): number {
-    let least = Number.POSITIVE_INFINITY;
-    for (const { words, at } of this.#readers) {
-      const name = words[at + HALF_NODE] as number;
-      if (name < least) least = name;
-    }
-    return least;
+    this.#findFollowing();
   }
 
   /** Returns the number of halves read since the last call. */
@@ -128,20 +120,33 @@ class NodeGroups {
   next(group: NodeGroup): number {
     group.clear();
     const node = Math.floor(this.following / 2);
-    const marks = this.#marks;
     let hasEnded = false;
-    for (const wanted of [node * 2, node * 2 + 1])
-      for (const reader of this.#readers) {
-        while (!reader.isAtEnd && reader.words[reader.at + HALF_NODE] === wanted) {
-          const index = reader.words[reader.at + HALF_INDEX] as number;
-          if (!((marks[index] as number) & DUPLICATE)) group.add(reader.words, reader.at);
-          this.#read++;
-          reader.next();
+    for (let wanted = node * 2; wanted <= node * 2 + 1; wanted++)
+      for (const reader of this.#readers)
+        if (reader.words[reader.at] === wanted) {
+          this.#take(reader, wanted, group);
+          hasEnded ||= reader.isAtEnd;
         }
-        hasEnded ||= reader.isAtEnd;
-      }
     if (hasEnded) this.#closeEnded();
+    this.#findFollowing();
     return node;
+  }
+
+  #take(reader: RunReader, wanted: number, group: NodeGroup): void {
+    const { words } = reader;
+    const marks = this.#marks;
+    while (!reader.isAtEnd && words[reader.at] === wanted) {
+      const index = words[reader.at + HALF_INDEX] as number;
+      if (!((marks[index] as number) & DUPLICATE)) group.add(words, reader.at);
+      this.#read++;
+      reader.next();
+    }
+  }
+
+  #findFollowing(): void {
+    let least = Number.POSITIVE_INFINITY;
+    for (const { words, at } of this.#readers) if ((words[at] as number) < least) least = words[at] as number;
+    this.following = least;
   }
 
   #closeEnded(): void {

@@ -49,7 +49,8 @@ export class NodeGroup {
       words.set(this.words);
       this.words = words;
     }
-    for (let word = 0; word < HALF_WORDS; word++) this.words[start + word] = from[at + word] as number;
+    const { words: to } = this;
+    for (let word = 0; word < HALF_WORDS; word++) to[start + word] = from[at + word] as number;
     if ((from[at + HALF_TIME + 1] as number) & FLAG_LARGE) this.hasLarge = true;
     this.count++;
   }

@@ -3,7 +3,7 @@ import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 
 /** Words per half of a transfer, which is the view of one side. The constants below are their positions. */
 export const HALF_WORDS = 11;
-/** Node and direction: id * 2 + direction. */
+/** Node and direction: id * 2 + direction. The first word, by which runs are sorted. */
 export const HALF_NODE = 0;
 export const HALF_COUNTERPARTY = 1;
 export const HALF_ASSET = 2;
@@ -120,6 +120,18 @@ export class RunReader {
   next(): void {
     this.at += this.#words;
     if (this.at >= this.#filled) this.#fill();
+  }
+
+  /** Skips the records with a first word below `from`. The records must be sorted by it. */
+  skipTo(from: number): void {
+    const words = this.#buffer;
+    while (!this.isAtEnd) {
+      let { at } = this;
+      while (at < this.#filled && (words[at] as number) < from) at += this.#words;
+      this.at = at;
+      if (at < this.#filled) return;
+      this.#fill();
+    }
   }
 
   close(): void {
