@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
+import { readyGroups } from '../base/ready-groups.ts';
 import type { ChainEvent } from '../chains/families/port.ts';
 import { nativeUnits } from '../chains/native-units.ts';
 import { type ChainId, chainOf, parseChainId } from '../chains/registry.ts';
@@ -21,6 +22,8 @@ interface WatchOptions {
 
 /** Maximum time of one request for a block and its traces; the next poll comes after it. */
 const REQUEST_BUDGET_MS = 30_000;
+/** Blocks that are stored together while catching up: an interrupt waits for them, and some MB of full blocks are held. */
+const EVENTS_AT_ONCE = 16;
 const HEIGHT_MAX = 4_294_967_294;
 
 const line = ({ txHash, position, from, to, asset, amount, decimals, blockNumber }: Transfer): string =>
@@ -108,18 +111,20 @@ export function addWatchCommand(program: Command, terminal: Terminal, services: 
           ? null
           : attribution.follower(chain, services().transfers('write'));
       let blocks = 0;
+      const stopped = new AbortController();
+      const signal = AbortSignal.any([terminal.signal, stopped.signal]);
+      const events = adapter.subscribe(from, { signal, budgetMs: REQUEST_BUDGET_MS });
+      const most = (): number => Math.min(EVENTS_AT_ONCE, last === null ? EVENTS_AT_ONCE : last - blocks);
       try {
-        for await (const event of adapter.subscribe(from, {
-          signal: terminal.signal,
-          budgetMs: REQUEST_BUDGET_MS,
-        })) {
-          await ingest?.apply(chain, event);
+        for await (const group of readyGroups(events, most)) {
+          await ingest?.applyAll(chain, group);
           await derived?.follow();
-          await print(terminal, linesOf(chain, event, options.json ?? false));
-          if (event.type === 'block') blocks++;
+          for (const event of group) await print(terminal, linesOf(chain, event, options.json ?? false));
+          blocks += group.filter(({ type }) => type === 'block').length;
           if (blocks === last) break;
         }
       } finally {
+        stopped.abort();
         await derived?.close();
       }
       if (derived !== null && !terminal.signal.aborted)

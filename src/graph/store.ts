@@ -55,6 +55,14 @@ export interface TransferStore extends TransferReader {
    */
   appendBlock(block: Block): Promise<IngestCounts>;
   /**
+   * Does the same for consecutive blocks of one chain, in one transaction: they share the pages that they change and one write to disk.
+   * If a block is refused, the ones before it are stored.
+   *
+   * @returns the counts of all blocks
+   * @throws as `appendBlock`
+   */
+  appendBlocks(blocks: readonly Block[]): Promise<IngestCounts>;
+  /**
    * Reverts the block at a height exactly: afterwards everything is as if it had never arrived.
    *
    * @returns the number of transfers removed
@@ -252,6 +260,11 @@ function writeBlock({ store, cache, fresh }: OpenChain, block: Block): IngestCou
   return { stored, duplicates };
 }
 
+const sumOf = (counts: readonly IngestCounts[]): IngestCounts => ({
+  stored: counts.reduce((sum, { stored }) => sum + stored, 0),
+  duplicates: counts.reduce((sum, { duplicates }) => sum + duplicates, 0),
+});
+
 function checkBlock(block: Block): void {
   const { chain, height, hash, timestampMs, transfers } = block;
   const invalid = (field: string, expected: string): AssayError =>
@@ -340,6 +353,17 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
     for (const { store } of open.values()) await store.root.flushed;
   };
 
+  async function append(blocks: readonly Block[]): Promise<IngestCounts> {
+    for (const block of blocks) checkBlock(block);
+    const chain = blocks[0]?.chain;
+    if (chain === undefined) return sumOf([]);
+    if (blocks.some((block) => block.chain !== chain))
+      throw new AssayError('INTERNAL', 'The blocks of one call must be of one chain.');
+    const counts = write(chain, (opened) => blocks.map((block) => writeBlock(opened, block)));
+    await flushed();
+    return sumOf(counts);
+  }
+
   return {
     async ingest(transfers) {
       let stored = 0;
@@ -353,11 +377,18 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
       return { stored, duplicates };
     },
 
-    async appendBlock(block) {
-      checkBlock(block);
-      const counts = write(block.chain, (opened) => writeBlock(opened, block));
-      await flushed();
-      return counts;
+    appendBlock: (block) => append([block]),
+
+    async appendBlocks(blocks) {
+      if (blocks.length < 2) return append(blocks);
+      try {
+        return await append(blocks);
+      } catch {
+        // One by one: those before the one that is refused are stored, and its error is thrown.
+        const counts: IngestCounts[] = [];
+        for (const block of blocks) counts.push(await append([block]));
+        return sumOf(counts);
+      }
     },
 
     async revertBlock(chain, height) {

@@ -149,6 +149,33 @@ describe('appending blocks', () => {
     expect(store.totals('ETH', key(2))).toMatchObject({ in: { transfers: 1 }, out: { transfers: 1 } });
   });
 
+  it('stores blocks in one transaction like one by one', async () => {
+    const single = openTransferStore({ path: join(folder, 'single'), readOnly: false });
+    const count = GRAPH_LIMITS.reorgBlocksKept + 8;
+    const blocks = Array.from({ length: count }, (_, height) =>
+      blockOf(height, 'a', [move(1 + (height % 3), 2), move(2, 4, height), move(4, 1)]),
+    );
+    // The last ones make earlier ones final.
+    const first = blocks.slice(0, -20);
+    for (const of of [store, single]) await of.appendBlocks(first);
+    for (const block of blocks.slice(-20)) await single.appendBlock(block);
+    expect(await store.appendBlocks(blocks.slice(-20))).toEqual({ stored: 60, duplicates: 0 });
+    expect(await store.appendBlocks(blocks.slice(-2))).toEqual({ stored: 0, duplicates: 6 });
+    for (const of of [store, single]) await of.revertBlock('ETH', count - 1);
+    expect(everything(store)).toEqual(everything(single));
+    expect(store.pendingBlocks('ETH')).toEqual(single.pendingBlocks('ETH'));
+    expect(store.finalHeight('ETH')).toBe(single.finalHeight('ETH'));
+    await single.close();
+  });
+
+  it('stores the blocks before one that is refused', async () => {
+    const blocks = [blockOf(1, 'a', [move(1, 2)]), blockOf(2, 'a', []), blockOf(3, 'b', [move(1, 3)])];
+    await expect(store.appendBlocks(blocks)).rejects.toMatchObject({ field: 'parentHash' });
+    expect(store.blocks('ETH').map(({ hash }) => hash)).toEqual(['a2', 'a1']);
+    expect(store.coverage('ETH').transfers).toBe(1);
+    expect(await store.appendBlocks([])).toEqual({ stored: 0, duplicates: 0 });
+  });
+
   it('finalizes blocks behind the confirmation depth, and merges their transfers', async () => {
     const last = GRAPH_LIMITS.reorgBlocksKept + 3;
     for (let height = 0; height <= last; height++)
