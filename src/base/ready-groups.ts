@@ -13,7 +13,7 @@ export async function* readyGroups<T>(source: AsyncIterable<T>, limit: () => num
   let pending: Promise<IteratorResult<T>> | null = null;
   const ask = (): Promise<IteratorResult<T>> => {
     const asked = iterator.next();
-    // Whoever takes the value gets its error.
+    // The error is thrown where the value is taken.
     asked.catch(() => {});
     return asked;
   };

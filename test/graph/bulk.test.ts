@@ -270,6 +270,23 @@ describe('a bulk load', () => {
     expect(fast.stored).toBe(4);
   });
 
+  it('knows the addresses of rejected rows, however many there are', async () => {
+    const [one] = randomTransfers(1, 3) as [Transfer];
+    const of = (index: number, valueUsd: number): Transfer => ({
+      ...{ ...one, txHash: hash(index), valueUsd, initiation: null },
+      ...{ from: address(5_000 + index), to: address(9_000 + index) },
+    });
+    // More than two for each transfer that a run can have.
+    const rejected = Array.from({ length: 2_500 }, (_, index) => of(index, -1));
+    const store = storeAt('rejected');
+    const report = await load(store, fileOf('rejected.csv', csvOf([...rejected, of(2_500, 1)])));
+    expect(report).toMatchObject({ stored: 1, rejected: 2_500 });
+    await store.ingest(rejected.map((transfer) => ({ ...transfer, valueUsd: 1 })));
+    const keys = [...store.addresses('ETH')].map((key) => Buffer.from(key).toString('hex'));
+    expect(keys).toHaveLength(2 * 2_501);
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
   it('values an amount by the price tables if the row has 0, and rejects an impossible amount', async () => {
     const [one] = randomTransfers(1, 3) as [Transfer];
     const fields = { ...one, initiation: null, from: address(5), to: address(6) };

@@ -175,7 +175,10 @@ export class BulkRun {
   /** Orders keys so that those of a page follow each other: by four bytes behind the two that say the kind. */
   #pageOrder(keys: readonly Buffer[]): Uint32Array {
     const words = Uint32Array.from(keys, (key) => (key.length < 6 ? 0 : key.readUInt32BE(2)));
-    const { orders } = this.#memory as RunMemory;
+    let { orders } = this.#memory as RunMemory;
+    // Addresses of rejected rows have ids, too: there may be more than two for each transfer of the run.
+    if (keys.length > orders.order.length)
+      orders = { order: new Uint32Array(keys.length), spare: new Uint32Array(keys.length) };
     return radixOrder(words, 1, 0, keys.length, orders).subarray(0, keys.length);
   }
 
