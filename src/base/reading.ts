@@ -26,6 +26,34 @@ export function onReadingEnd(release: () => void): () => void {
 /** Number of the current reading of this thread. A value cached under another number may come from an older commit. */
 export const currentReading = (): number => ended;
 
+/**
+ * One value that was read, kept until the running code or its reading ends: later commits are visible after that.
+ *
+ * @example
+ * const assets = new ReadingValue<Map<number, Asset>>();
+ * assets.value ??= new Map();
+ */
+export class ReadingValue<T> {
+  #value: T | null = null;
+  #reading = 0;
+  #isForgetting = false;
+
+  get value(): T | null {
+    return this.#reading === ended ? this.#value : null;
+  }
+
+  set value(value: T) {
+    this.#value = value;
+    this.#reading = ended;
+    if (this.#isForgetting) return;
+    this.#isForgetting = true;
+    queueMicrotask(() => {
+      this.#isForgetting = false;
+      this.#value = null;
+    });
+  }
+}
+
 /** Ends the reading of this thread: the next read sees the newest commit of every store. Costs microseconds. */
 export function endReading(): void {
   ended++;

@@ -133,7 +133,6 @@ export interface Upcoming {
   readonly to?: ArrayLike<NodeId>;
 }
 
-/** A view of one chain that does not change while a kernel runs. */
 /** The limits that a hub test depends on, beside the graph and the assets that are evidence on its chain. */
 export interface HubLimits {
   readonly degreeMax: number;
@@ -148,6 +147,51 @@ export interface HubCache {
   set(node: NodeId, direction: Direction, limits: HubLimits, isHub: boolean): void;
 }
 
+/** What becomes of value that reaches an address. */
+export const PASSED_ON = 1;
+/** No counterparty is known from whom it came or to whom it went. */
+export const NO_ORIGIN = 2;
+/** The address has too many counterparties: no walk passes it. */
+export const SUPER_NODE = 3;
+/** Several assets moved and none has a price. */
+export const UNPRICED = 4;
+export type RowState = typeof PASSED_ON | typeof NO_ORIGIN | typeof SUPER_NODE | typeof UNPRICED;
+
+/** A row along which an address passes value on: its edges, and what does not depend on the walk that met it. */
+export interface PassedRow {
+  readonly state: RowState;
+  /** The tag with which value arrives at the counterparties: number of the asset plus 1, or 0 for no particular asset. */
+  readonly tag: number;
+  /** Edges below this weight are dust. */
+  readonly dust: number;
+  /** Weight of all value that is passed on, including value without a counterparty. */
+  readonly total: number;
+  /** Number of edges in the columns, greatest weight first. */
+  readonly count: number;
+}
+
+/** Caches rows by node, direction and tag of the asset that came to the node. */
+export interface PassedCache {
+  /** Writes the edges to the columns. Returns undefined if the row is not cached. */
+  get(
+    node: NodeId,
+    direction: Direction,
+    tag: number,
+    limits: HubLimits,
+    into: NeighbourColumns,
+  ): PassedRow | undefined;
+  /** Stores a row, without its edges of weight 0. */
+  set(
+    node: NodeId,
+    direction: Direction,
+    tag: number,
+    limits: HubLimits,
+    row: PassedRow,
+    from: NeighbourColumns,
+  ): void;
+}
+
+/** A view of one chain that does not change while a kernel runs. */
 export interface TransferGraph {
   readonly chain: ChainId;
   /** The greatest assigned id. */
@@ -190,4 +234,6 @@ export interface TransferGraph {
   prefetch?(next: Upcoming): void;
   /** Results of hub tests, which read whole rows. They apply to the graph as it is now. Absent if nothing is cached. */
   readonly hubs?: HubCache;
+  /** Rows along which value is passed on. They apply to the graph as it is now. Absent if nothing is cached. */
+  readonly passed?: PassedCache;
 }

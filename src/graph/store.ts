@@ -488,7 +488,7 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
     counterpartyCount: (chain, key, direction) => readerOf(chain)?.counterpartyCount(key, direction) ?? 0,
     totals: (chain, key) => readerOf(chain)?.totals(key) ?? null,
     newest: (chain, from, to, limit) => readerOf(chain)?.newest(from, to, limit) ?? [],
-    recent: (chain, key, limit) => readerOf(chain)?.recent(key, limit) ?? [],
+    recent: (chain, key, limit, isWanted) => readerOf(chain)?.recent(key, limit, isWanted) ?? [],
     transaction(chain, txHashes, limit) {
       const opened = chainOf(chain);
       if (opened === null) return { transfers: [], total: 0, unread: 0 };

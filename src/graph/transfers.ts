@@ -124,6 +124,9 @@ export interface TransferCoverage {
   readonly asOf: string | null;
 }
 
+/** What a transfer moved. */
+export type MovedValue = Pick<RecentTransfer, 'asset' | 'amount' | 'valueUsd'>;
+
 export interface TransferReader {
   /** Greatest known USD value first, then most unpriced transfers. `limit` is capped by `counterpartiesMax`. */
   counterparties(
@@ -137,8 +140,17 @@ export interface TransferReader {
   totals(chain: ChainId, key: AddressKey): AddressTotals | null;
   /** The newest transfers from one address to another, newest first. */
   newest(chain: ChainId, from: AddressKey, to: AddressKey, limit: number): readonly RecentTransfer[];
-  /** The newest transfers of an address with any counterparty, newest first. At most `recentTransfersPerAddress` are kept. */
-  recent(chain: ChainId, key: AddressKey, limit: number): readonly AddressTransfer[];
+  /**
+   * The newest transfers of an address with any counterparty, newest first. At most `recentTransfersPerAddress` are kept.
+   *
+   * @param isWanted returns false for transfers to leave out. They count towards `limit`. Their counterparties are not read.
+   */
+  recent(
+    chain: ChainId,
+    key: AddressKey,
+    limit: number,
+    isWanted?: (moved: MovedValue) => boolean,
+  ): readonly AddressTransfer[];
   /**
    * The stored transfers of a transaction.
    *

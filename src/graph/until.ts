@@ -358,11 +358,12 @@ export function transfersUntil(transfers: TransferReader, untilMs: number): Tran
         .newest(chain, from, to, GRAPH_LIMITS.recentTransfersPerAddress)
         .filter(({ timestampMs }) => timestampMs <= untilMs)
         .slice(0, limit),
-    recent: (chain, key, limit) =>
+    recent: (chain, key, limit, isWanted = () => true) =>
       transfers
         .recent(chain, key, GRAPH_LIMITS.recentTransfersPerAddress)
         .filter(({ timestampMs }) => timestampMs <= untilMs)
-        .slice(0, limit),
+        .slice(0, limit)
+        .filter(isWanted),
     transaction(chain, txHashes, limit) {
       const found = transfers.transaction(chain, txHashes, limit);
       if (found === null) return null;

@@ -479,16 +479,15 @@ export function createAttributions({
   bridges,
 }: AttributionDeps): (graph: TransferGraph, reader: LabelReader, asOf: string | null) => Attributions {
   // Allocated on first use: a thread that never screens holds no memory.
-  let nodes = new Uint32Array(0);
-  let marks = new Uint32Array(0);
+  // The node of a slot and its mark are side by side: most slots are not in the processor's cache.
+  let slots = new Uint32Array(0);
   let interned = new Interned();
   let heldBy: LabelReader | null = null;
   const chainNumbers = new Map<ChainId, number>();
 
   function startAnew(reader: LabelReader): void {
-    if (nodes.length === 0) nodes = new Uint32Array(SLOTS);
-    if (marks.length === 0) marks = new Uint32Array(SLOTS);
-    else marks.fill(0);
+    if (slots.length === 0) slots = new Uint32Array(2 * SLOTS);
+    else slots.fill(0);
     interned = new Interned();
     heldBy = reader;
   }
@@ -524,12 +523,12 @@ export function createAttributions({
     const shared = interned;
     return {
       of(node) {
-        const slot = (node + mark * CHAIN_STEP) & (SLOTS - 1);
-        const held = marks[slot] as number;
-        if (nodes[slot] === node && (held & CHAIN_MASK) === mark) return shared.at(held >>> CHAIN_BITS);
+        const slot = 2 * ((node + mark * CHAIN_STEP) & (SLOTS - 1));
+        const held = slots[slot + 1] as number;
+        if (slots[slot] === node && (held & CHAIN_MASK) === mark) return shared.at(held >>> CHAIN_BITS);
         const number = shared.numberOf(read(node));
-        nodes[slot] = node;
-        marks[slot] = (number << CHAIN_BITS) | mark;
+        slots[slot] = node;
+        slots[slot + 1] = (number << CHAIN_BITS) | mark;
         return shared.at(number);
       },
     };

@@ -62,6 +62,11 @@ export const SCREENING_LIMITS = {
   attributedNodesKept: 2 ** 22,
   /** Degrees of addresses that a thread caches: a power of two, 13 bytes each, 13 MB. */
   rememberedDegrees: 2 ** 20,
+  /**
+   * Rows of addresses that walks of a thread cache, a power of two (64 bytes each, 32 MB), and the edges in them (40 bytes each, 80 MB); newer
+   * ones replace the oldest.
+   */
+  rememberedRows: { rows: 2 ** 19, edges: 2 ** 21 },
   /** Distinct attributions cached for one snapshot: an entity and a category each, about 1 KB, 100 MB. */
   attributionsKept: 100_000,
   /** Pages of one history that are read: a source with an endless cursor is stopped here. */

@@ -1,9 +1,11 @@
 /**
- * Caches the degrees of a graph, and the results of hub tests, across requests. Kernels read the degree of every address that they meet,
- * twice, to recognise super-nodes. If it is high, they read the whole row. They meet the same addresses again and again.
+ * Caches the degrees of a graph, the results of hub tests and the rows along which value is passed on, across requests. Kernels read the
+ * degree of every address that they meet, twice, to recognise super-nodes. If it is high, they read the whole row. They meet the same
+ * addresses again and again.
  */
 import type { ChainId } from '../chains/registry.ts';
-import type { HubCache, HubLimits, NodeId, TransferGraph } from '../graph/graph.ts';
+import type { HubCache, HubLimits, NodeId, PassedCache, TransferGraph } from '../graph/graph.ts';
+import { PassedRows } from '../graph/kernels/passed-rows.ts';
 import type { Direction, TransferCoverage } from '../graph/transfers.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 
@@ -26,8 +28,9 @@ export function createRememberedDegrees(): (
   let eras = new Uint32Array(0);
   let degrees = new Uint32Array(0);
   let hubTests = new Uint8Array(0);
-  /** Those of all cached hub tests. Screenings always use the same; tests with other limits are not cached. */
-  let hubLimits: HubLimits | null = null;
+  let rows: PassedRows | null = null;
+  /** Those of all cached hub tests and rows. Screenings always use the same; others are not cached. */
+  let cachedLimits: HubLimits | null = null;
   const known = new Map<ChainId, { readonly state: string; readonly era: number }>();
   // An empty slot has era 0, which no chain has.
   let newest = 0;
@@ -46,13 +49,31 @@ export function createRememberedDegrees(): (
   const slotOf = (node: NodeId, direction: Direction, era: number): number =>
     (2 * node + PLACE[direction] + era * 0x9e3779b1) & (SLOTS - 1);
 
+  const areCached = (limits: HubLimits): boolean => {
+    cachedLimits ??= limits;
+    return (
+      limits.degreeMax === cachedLimits.degreeMax &&
+      limits.dustUsd === cachedLimits.dustUsd &&
+      limits.dustShare === cachedLimits.dustShare
+    );
+  };
+
+  function passedCacheOf(era: number): PassedCache {
+    const wayOf = (direction: Direction, tag: number): number => 2 * tag + PLACE[direction];
+    return {
+      get: (node, direction, tag, limits, into) =>
+        areCached(limits) ? rows?.get({ node, way: wayOf(direction, tag), era }, into) : undefined,
+      set(node, direction, tag, limits, row, from) {
+        if (!areCached(limits)) return;
+        rows ??= new PassedRows(SCREENING_LIMITS.rememberedRows);
+        rows.set({ node, way: wayOf(direction, tag), era }, row, from);
+      },
+    };
+  }
+
   function hubCacheOf(era: number): HubCache {
     const isCached = (slot: number, node: NodeId, limits: HubLimits): boolean =>
-      nodes[slot] === node &&
-      eras[slot] === era &&
-      limits.degreeMax === hubLimits?.degreeMax &&
-      limits.dustUsd === hubLimits.dustUsd &&
-      limits.dustShare === hubLimits.dustShare;
+      nodes[slot] === node && eras[slot] === era && areCached(limits);
     return {
       get(node, direction, limits) {
         const slot = slotOf(node, direction, era);
@@ -60,7 +81,6 @@ export function createRememberedDegrees(): (
         return state === UNTESTED ? undefined : state === HUB;
       },
       set(node, direction, limits, isHub) {
-        hubLimits ??= limits;
         const slot = slotOf(node, direction, era);
         // The slot is that of the node if its degree was read before, as each test does.
         if (isCached(slot, node, limits)) hubTests[slot] = isHub ? HUB : NO_HUB;
@@ -99,6 +119,7 @@ export function createRememberedDegrees(): (
         return degree;
       },
       hubs: hubCacheOf(era),
+      passed: passedCacheOf(era),
     };
   };
 }

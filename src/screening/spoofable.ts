@@ -14,6 +14,7 @@ import type {
   AddressTotals,
   AddressTransfer,
   Direction,
+  MovedValue,
   RecentTransfer,
   TransferReader,
 } from '../graph/transfers.ts';
@@ -60,7 +61,7 @@ interface Seen {
 
 /** Returns the kind of a transfer that proves nothing, or moved almost nothing; null for all others. */
 function kindOf(
-  transfer: RecentTransfer,
+  transfer: MovedValue,
   chain: ChainId,
   { assets, policy }: SpoofingDeps,
 ): SpoofableTransfer['kind'] | null {
@@ -84,10 +85,11 @@ function riskyDealings(
   { assets }: SpoofingDeps,
 ): RiskyDealing[] {
   const { graph, node, attributions } = place;
-  const columns = createNeighbourColumns(SCREENING_LIMITS.spoofingCounterpartiesRead);
   const directions = (['out', 'in'] as const).filter((direction) =>
     totals?.[direction].byAsset.some(({ asset }) => !assets.isKnown(subject.chain, asset)),
   );
+  if (directions.length === 0) return [];
+  const columns = createNeighbourColumns(SCREENING_LIMITS.spoofingCounterpartiesRead);
   const found = directions.flatMap((direction) => {
     const count = graph.neighbours(node, direction, SCREENING_LIMITS.spoofingCounterpartiesRead, columns);
     const dealings: RiskyDealing[] = [];
@@ -192,16 +194,16 @@ export function spoofingOf(options: SpoofingOptions, deps: SpoofingDeps): Spoofi
   if (place === null) return NOTHING;
   const { chain, key } = subject;
   const { policy, transfers } = deps;
-  // Read once for both: each counterparty is a record, and its text a hash.
-  const recent = transfers.recent(chain, key, GRAPH_LIMITS.recentTransfersPerAddress);
-  const read = {
-    counterparties: (...asked: Parameters<typeof transfers.counterparties>) =>
-      transfers.counterparties(...asked),
-    recent: () => recent,
-  };
+  // Few transfers prove nothing: the counterparties of the others are not read.
+  const recent = transfers.recent(
+    chain,
+    key,
+    GRAPH_LIMITS.recentTransfersPerAddress,
+    (moved) => kindOf(moved, chain, deps) !== null,
+  );
   let real: RealCounterparties | null = null;
   const imitatedBy = (address: string): string | null => {
-    real ??= realCounterparties(subject, { ...deps, transfers: read, dustUsd: policy.dustUsd });
+    real ??= realCounterparties(subject, { ...deps, dustUsd: policy.dustUsd });
     return real.imitatedBy(address);
   };
   const risky: Seen[] = [];

@@ -3,10 +3,18 @@
  * addresses to attributed ones.
  */
 import type { Direction } from '../flow.ts';
-import type { NeighbourColumns, NodeId } from '../graph.ts';
+import {
+  type NeighbourColumns,
+  NO_ORIGIN,
+  type NodeId,
+  PASSED_ON,
+  type RowState,
+  SUPER_NODE,
+  UNPRICED,
+} from '../graph.ts';
 import { GRAPH_LIMITS } from '../limits.ts';
 import { UNSEEN } from './node-index.ts';
-import { type Basis, flowOf, type RowBasis, RowReader, type Weighing } from './rows.ts';
+import { assetOf, type Basis, flowOf, type RowBasis, RowReader, tagOf, type Weighing } from './rows.ts';
 import type { StopReason } from './stops.ts';
 import type { KernelDeps } from './workspace.ts';
 
@@ -121,22 +129,11 @@ const SHARE_MIN = 1e-13;
 /** The number of hops among which the budget is divided. If more may follow, the nearest get the most. */
 const SHARING_HOPS = 4;
 
-/**
- * Value that is weighed by an asset arrives at the next address as that asset, which passes it on by the amounts of the same asset. So an
- * address has one row for each asset that came to it. The row's tag is the asset's number plus 1, or 0 for no particular asset.
- */
-const tagOf = ({ assetId }: RowBasis): number => (assetId === null ? 0 : assetId + 1);
-const assetOf = (tag: number): number | null => (tag === 0 ? null : tag - 1);
-
 /** Number of the start. */
 const START = 0;
 
-/** State of a node: not read yet, row read, or one of the reasons why it passes nothing on. */
+/** State of a node whose row was not read yet. Afterwards it is that of the row. */
 const UNREAD = 0;
-const READ = 1;
-const NO_ORIGIN = 2;
-const SUPER_NODE = 3;
-const UNPRICED = 4;
 
 const LOSS_BY_STATE: Readonly<Record<number, UnknownReason>> = {
   [NO_ORIGIN]: 'ORIGIN',
@@ -324,7 +321,7 @@ class ExposureWalk<A extends Attribution> {
       const number = this.#meet(neighbours.ids[at] as NodeId, tag);
       const { flows } = workspace;
       const first = flows.count;
-      this.#push(START, number, at, total, basis, 'DIRECT');
+      this.#push(START, number, at, total, 'DIRECT');
       for (let part = first; part < flows.count; part++) {
         const share = flows.share[part] as number;
         this.#deliver(number, share, isUsd ? share * total : 0, 1, flows.isBefore[part] === 1);
@@ -333,7 +330,7 @@ class ExposureWalk<A extends Attribution> {
     this.#end[START] = workspace.flows.count;
     const rest = flowOf(total, read);
     this.#restShare[START] = rest / total;
-    this.#state[START] = READ;
+    this.#state[START] = PASSED_ON;
     if (rest > 0) this.#lose(this.#restReason(START), START, rest / total, isUsd ? rest : 0);
   }
 
@@ -345,7 +342,7 @@ class ExposureWalk<A extends Attribution> {
    * Adds the edge at `at` to the row of the node that is being read, and counts its transfers. If the edge was used before and after an
    * attribution began to apply, it is split into two parts.
    */
-  #push(from: number, number: number, at: number, total: number, basis: RowBasis, type: RowType): void {
+  #push(from: number, number: number, at: number, total: number, type: RowType): void {
     const { weight, transfers, unpriced, firstSeenMs, lastSeenMs } = this.#neighbours;
     const whole = weight[at] as number;
     const count = transfers[at] as number;
@@ -360,7 +357,7 @@ class ExposureWalk<A extends Attribution> {
       seen.nodeAt(from),
       seen.nodeAt(number),
       this.#options.direction,
-      basis,
+      this.#basisOf(from),
       fromMs,
     );
     const after = Math.min(whole, since.weight);
@@ -370,6 +367,14 @@ class ExposureWalk<A extends Attribution> {
       this.#pushPart(number, (whole - after) / total, earlier, earlierUnpriced, true, type);
     }
     if (after > 0) this.#pushPart(number, after / total, since.transfers, unpricedAfter, false, type);
+  }
+
+  /** How a row was weighed. Few walks split an edge, so it is not part of cached rows. */
+  #basisOf(number: number): RowBasis {
+    const { start, direction, asset = null } = this.#options;
+    if (number === START) return this.#rows.passingOf(start, direction, asset);
+    const { seen } = this.#deps.workspace;
+    return this.#rows.passingOf(seen.nodeAt(number), direction, assetOf(seen.tagAt(number)));
   }
 
   #pushPart(
@@ -497,19 +502,18 @@ class ExposureWalk<A extends Attribution> {
     return LOSS_BY_STATE[this.#state[number] as number] ?? null;
   }
 
-  #readRow(number: number): typeof READ | typeof SUPER_NODE | typeof NO_ORIGIN | typeof UNPRICED {
+  #readRow(number: number): RowState {
     const { direction, degreeMax } = this.#options;
     const { seen, flows } = this.#deps.workspace;
     const neighbours = this.#neighbours;
-    const node = seen.nodeAt(number);
-    if (this.#rows.isHub(node, degreeMax)) return SUPER_NODE;
-    const basis = this.#rows.passingOf(node, direction, assetOf(seen.tagAt(number)));
-    const tag = tagOf(basis);
-    if (tag !== 0 && this.#rows.isHubIn(node, direction, degreeMax, basis)) return SUPER_NODE;
-    if (basis.basis === 'UNKNOWN') return UNPRICED;
-    if (basis.total === 0) return NO_ORIGIN;
-    const { count, total } = this.#rows.readFollowed(node, direction, basis, degreeMax, neighbours);
-    if (total === 0) return NO_ORIGIN;
+    const { state, tag, dust, total, count } = this.#rows.passed(
+      seen.nodeAt(number),
+      direction,
+      seen.tagAt(number),
+      degreeMax,
+      neighbours,
+    );
+    if (state !== PASSED_ON) return state;
 
     this.#begin[number] = flows.count;
     let left = 0;
@@ -519,7 +523,7 @@ class ExposureWalk<A extends Attribution> {
       if (weight === 0) continue;
       read += weight;
       let other = seen.find(neighbours.ids[at] as NodeId, tag);
-      const nodesKept = weight < basis.dust ? this.#nodesNotForDust : 0;
+      const nodesKept = weight < dust ? this.#nodesNotForDust : 0;
       if (this.#edgesLeft === 0 || (other === UNSEEN && this.#nodesOfHop <= nodesKept)) {
         left += weight;
         continue;
@@ -530,12 +534,12 @@ class ExposureWalk<A extends Attribution> {
         this.#nodesLeft--;
       }
       this.#edgesLeft--;
-      this.#push(number, other, at, total, basis, 'INDIRECT');
+      this.#push(number, other, at, total, 'INDIRECT');
     }
     this.#end[number] = flows.count;
     this.#restShare[number] = flowOf(total, read) / total;
     this.#leftOut[number] = left / total;
-    return READ;
+    return PASSED_ON;
   }
 
   #result(): ExposureResult<A> {

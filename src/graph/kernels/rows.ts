@@ -1,13 +1,20 @@
 /** How the edges of an address are weighed: which assets are evidence, which total the shares refer to, and which edges are dust. */
 import { dayOf, type EdgeDay, partSince, startOfDay } from '../edge-days.ts';
 import { type Direction, OPPOSITE } from '../flow.ts';
-import type { RowQuery, RowScan, TransferGraph } from '../graph.ts';
 import {
   type AssetSums,
   createNeighbourColumns,
   edgeBetween,
   type NeighbourColumns,
+  NO_ORIGIN,
   type NodeId,
+  PASSED_ON,
+  type PassedRow,
+  type RowQuery,
+  type RowScan,
+  SUPER_NODE,
+  type TransferGraph,
+  UNPRICED,
 } from '../graph.ts';
 import { GRAPH_LIMITS } from '../limits.ts';
 
@@ -76,6 +83,13 @@ export interface FollowedScan extends RowScan {
  * and spares a walk the thousands of edges that anyone can add at no cost. Above it, the value really came as dust: in many small payments.
  */
 export const DUST_FOLLOWED_SHARE = 0.1;
+
+/**
+ * Value that is weighed by an asset arrives at the next address as that asset, which passes it on by the amounts of the same asset. So an
+ * address has one row for each asset that came to it. The row's tag is the asset's number plus 1, or 0 for no particular asset.
+ */
+export const tagOf = ({ assetId }: Pick<RowBasis, 'assetId'>): number => (assetId === null ? 0 : assetId + 1);
+export const assetOf = (tag: number): number | null => (tag === 0 ? null : tag - 1);
 
 /** A difference of less than this part of a flow is rounding of sums. */
 const REST_MIN = 1e-9;
@@ -328,6 +342,50 @@ export class RowReader {
     const other = this.basisOf(node, OPPOSITE[direction]);
     if (other.basis !== 'USD' && other.basis !== 'NOTHING') return false;
     return total >= DUST_FOLLOWED_SHARE * other.total;
+  }
+
+  /**
+   * Reads the row along which an address passes on what came to it. It does not depend on the walk, so it is cached.
+   *
+   * @param tag number of the asset that came, plus 1; 0 for no particular one
+   */
+  passed(
+    node: NodeId,
+    direction: Direction,
+    tag: number,
+    degreeMax: number,
+    into: NeighbourColumns,
+  ): PassedRow {
+    const { passed } = this.#graph;
+    if (passed === undefined || this.#seenUntilMs !== Number.POSITIVE_INFINITY)
+      return this.#readPassed(node, direction, tag, degreeMax, into);
+    const { dustUsd, dustShare } = this.#weighing;
+    const limits = { degreeMax, dustUsd, dustShare };
+    const known = passed.get(node, direction, tag, limits, into);
+    if (known !== undefined) return known;
+    const row = this.#readPassed(node, direction, tag, degreeMax, into);
+    passed.set(node, direction, tag, limits, row, into);
+    return row;
+  }
+
+  #readPassed(
+    node: NodeId,
+    direction: Direction,
+    came: number,
+    degreeMax: number,
+    into: NeighbourColumns,
+  ): PassedRow {
+    const nothing = { tag: 0, dust: 0, total: 0, count: 0 };
+    if (this.isHub(node, degreeMax)) return { ...nothing, state: SUPER_NODE };
+    const basis = this.passingOf(node, direction, assetOf(came));
+    const tag = tagOf(basis);
+    if (tag !== 0 && this.isHubIn(node, direction, degreeMax, basis))
+      return { ...nothing, state: SUPER_NODE };
+    if (basis.basis === 'UNKNOWN') return { ...nothing, state: UNPRICED };
+    if (basis.total === 0) return { ...nothing, state: NO_ORIGIN };
+    const { count, total } = this.readFollowed(node, direction, basis, degreeMax, into);
+    if (total === 0) return { ...nothing, state: NO_ORIGIN };
+    return { state: PASSED_ON, tag, dust: basis.dust, total, count };
   }
 
   /** Reads all edges of evidence, including dust: by USD, then the unpriced ones by amount. */

@@ -95,7 +95,8 @@ export function openRemoteTransfers(
     },
     newest: (chain, from, to, limit) =>
       remote(chain)?.newest(from, to, limit) ?? local.newest(chain, from, to, limit),
-    recent: (chain, key, limit) => remote(chain)?.recent(key, limit) ?? local.recent(chain, key, limit),
+    recent: (chain, key, limit, isWanted) =>
+      remote(chain)?.recent(key, limit, isWanted) ?? local.recent(chain, key, limit, isWanted),
     // Servers have no transactions by their hash: nothing else reads them, and they would be a tenth of the data.
     transaction: (chain, txHashes, limit) =>
       remote(chain) === null ? local.transaction(chain, txHashes, limit) : null,

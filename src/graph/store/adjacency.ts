@@ -109,7 +109,7 @@ export class Adjacency {
     let degrees = this.#last.degrees;
     if (!degrees) {
       const record = this.#records.node(this.#node);
-      degrees = record ? [counterpartiesIn(record, 0), counterpartiesIn(record, 1)] : [0, 0];
+      degrees = record ? degreesIn(record) : [0, 0];
       this.#last.degrees = degrees;
     }
     const merged = this.#direction === 0 ? degrees[0] : degrees[1];
@@ -228,6 +228,8 @@ export class Adjacency {
   sums(): readonly [AssetSums[], AssetSums[]] {
     if (this.#last.entries === null) {
       const stored = this.#records.node(this.#node);
+      // A walk that reads the sums of an address reads its row next, which needs a degree.
+      this.#last.degrees ??= stored ? degreesIn(stored) : [0, 0];
       return stored ? flowSums(stored) : [[], []];
     }
     const sums: [AssetSums[], AssetSums[]] = [[], []];
@@ -333,6 +335,12 @@ export class Adjacency {
     return lostRecord(this.#records.chain, `neighbours of address ${this.#node}`);
   }
 }
+
+/** The merged counterparties of a stored record by direction. */
+const degreesIn = (record: Buffer): readonly [number, number] => [
+  counterpartiesIn(record, 0),
+  counterpartiesIn(record, 1),
+];
 
 /** Keeps the best `limit`, in order, and returns the last of them. */
 function prune(best: EdgeTotals[], limit: number): EdgeTotals {

@@ -3,6 +3,7 @@
  * the same results.
  */
 import { AssayError } from '../../base/errors.ts';
+import { ReadingValue } from '../../base/reading.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import { NEXT_AT } from '../edges.ts';
 import type { Upcoming } from '../graph.ts';
@@ -57,6 +58,8 @@ export const lostRecord = (chain: ChainId, what: string): AssayError =>
 export function recordsOf(store: ChainStore): ChainRecords {
   const { chain, ids, keys, nodes, deltas, edges, log, blocks } = store;
   const key = Buffer.alloc(9);
+  /** Every edge and transfer of an answer names its asset, and most name the same few. */
+  const assets = new ReadingValue<Map<number, AssetRecord>>();
   const chunk = (node: number, direction: number, firstId: number): Buffer | undefined => {
     key.writeUInt32BE(node, 0);
     key[4] = direction;
@@ -73,8 +76,12 @@ export function recordsOf(store: ChainStore): ChainRecords {
       return address;
     },
     assetOf(id) {
+      assets.value ??= new Map();
+      const known = assets.value?.get(id);
+      if (known !== undefined) return known;
       const asset = store.assets.get(id);
       if (!asset) throw lostRecord(chain, `asset ${id}`);
+      assets.value?.set(id, asset);
       return asset;
     },
     node: (node) => nodes.getBinaryFast(node),

@@ -1,5 +1,6 @@
 /** Reads transfers from one chain's store: the reader's port, and the graph that kernels walk. */
 import { isoTime } from '../../base/clock.ts';
+import { ReadingValue } from '../../base/reading.ts';
 import { formatAddressKey } from '../../chains/address/parse.ts';
 import { dailyFlows } from '../daily.ts';
 import { type AssetSum, type Edge, type TransferRef, totalsOf } from '../edges.ts';
@@ -12,6 +13,7 @@ import type {
   Counterparty,
   DailyFlows,
   Flow,
+  MovedValue,
   RecentTransfer,
   StoredBlock,
   TransferCoverage,
@@ -85,6 +87,8 @@ function counterpartyOf(records: ChainRecords, edge: Edge, direction: Direction)
   };
 }
 
+const usdOfCents = (cents: number | null): number | null => (cents === null ? null : cents / 100);
+
 /** Returns a transfer as results show it. */
 export function transferOf(records: ChainRecords, logged: LoggedTransfer): RecentTransfer {
   const { asset, decimals } = records.assetOf(logged.asset);
@@ -96,7 +100,7 @@ export function transferOf(records: ChainRecords, logged: LoggedTransfer): Recen
     asset,
     decimals,
     amount: logged.amount,
-    valueUsd: logged.cents === null ? null : logged.cents / 100,
+    valueUsd: usdOfCents(logged.cents),
     initiation: initiationIn(logged.initiation),
   };
 }
@@ -115,7 +119,11 @@ export interface ChainReader {
   counterpartyCount(key: Uint8Array, direction: Direction): number;
   totals(key: Uint8Array): AddressTotals | null;
   newest(from: Uint8Array, to: Uint8Array, limit: number): readonly RecentTransfer[];
-  recent(key: Uint8Array, limit: number): readonly AddressTransfer[];
+  recent(
+    key: Uint8Array,
+    limit: number,
+    isWanted?: (moved: MovedValue) => boolean,
+  ): readonly AddressTransfer[];
   daily(key: Uint8Array, limitDays: number): DailyFlows;
   graph(): TransferGraph | null;
   blocks(): readonly StoredBlock[];
@@ -131,12 +139,32 @@ export function createChainReader(records: ChainRecords): ChainReader {
     return refs.map(({ ordinal }) => readTransfer(records, ordinal));
   };
 
-  const recent = (key: Uint8Array, limit: number): AddressTransfer[] => {
+  /** A screening reads the newest transfers of its address twice: for the days, and for those that prove nothing. */
+  const newestRead = new ReadingValue<{ readonly node: number; readonly logs: readonly LoggedTransfer[] }>();
+
+  /** Returns the newest transfers of an address, in the order in which its record lists them. */
+  const newestOf = (node: number): readonly LoggedTransfer[] => {
+    const read = newestRead.value;
+    if (read?.node === node) return read.logs;
+    const logs = readLogged(readNode(records, node)?.newest ?? []);
+    newestRead.value = { node, logs };
+    return logs;
+  };
+
+  const recent = (
+    key: Uint8Array,
+    limit: number,
+    isWanted: (moved: MovedValue) => boolean = () => true,
+  ): AddressTransfer[] => {
     const node = records.idOf(key);
-    const record = node === null ? null : readNode(records, node);
-    if (node === null || !record) return [];
-    const logs = readLogged(record.newest.slice(0, Math.max(0, limit)));
-    records.prefetch?.({ nodes: logs.map(({ from, to }) => (from === node ? to : from)) });
+    if (node === null) return [];
+    const logs = newestOf(node)
+      .slice(0, Math.max(0, limit))
+      .filter(({ asset, amount, cents }) =>
+        isWanted({ asset: records.assetOf(asset).asset, amount, valueUsd: usdOfCents(cents) }),
+      );
+    if (logs.length > 0)
+      records.prefetch?.({ nodes: logs.map(({ from, to }) => (from === node ? to : from)) });
     return logs
       .map((logged): AddressTransfer => {
         const direction = logged.from === node ? 'out' : 'in';
@@ -201,20 +229,20 @@ export function createChainReader(records: ChainRecords): ChainReader {
         .slice(0, Math.max(0, limit));
     },
 
-    recent: (key, limit) => recent(key, limit),
+    recent,
 
     daily(key, limitDays) {
       const node = records.idOf(key);
-      const newest = node === null ? [] : (readNode(records, node)?.newest ?? []);
+      const newest = node === null ? [] : newestOf(node);
       // Uses only the log: the counterparties are not needed, and formatting each would cost a hash.
-      const found = readLogged(newest)
+      const found = newest
         .filter(({ from, to }) => from !== to)
         .sort((a, b) => b.timestampMs - a.timestampMs)
         .map(({ from, timestampMs, cents, amount }) => ({
           direction: from === node ? ('out' as const) : ('in' as const),
           timestampMs,
           amount,
-          valueUsd: cents === null ? null : cents / 100,
+          valueUsd: usdOfCents(cents),
         }));
       return dailyFlows(found, {
         limitDays,
