@@ -30,4 +30,6 @@ export interface AssetFacts {
    * whose coin has a LAST_KNOWN price. Null otherwise. Milliseconds since the epoch.
    */
   lastPriceAt(chain: ChainId, asset: string, timestampMs: number): number | null;
+  /** Returns another text after price tables were replaced. Absent if they are never replaced. */
+  pricesVersion?(): string;
 }

@@ -7,7 +7,7 @@ import { loadTokenList } from './tokens.ts';
 
 export interface AssetFactsOptions {
   /** Prices of the installation (`openInstalledPrices`). Default: the built-in closes and pegs. */
-  readonly prices?: { readonly book: Pick<PriceBook, 'priceStatusAt' | 'lastPriceAt'> };
+  readonly prices?: { readonly book: Pick<PriceBook, 'priceStatusAt' | 'lastPriceAt' | 'version'> };
   /** The curated token list. Default: the built-in list. */
   readonly tokens?: Pick<AssetFacts, 'isKnown' | 'decimalsOf'>;
 }
@@ -24,5 +24,6 @@ export function loadAssetFacts(options: AssetFactsOptions = {}): AssetFacts {
     },
     priceStatusAt: book.priceStatusAt,
     lastPriceAt: book.lastPriceAt,
+    pricesVersion: book.version,
   };
 }

@@ -32,7 +32,7 @@ import {
   UNATTRIBUTED,
 } from './attribution.ts';
 import { beforeDesignationReason, earlierDealings } from './before-designation.ts';
-import { createLabelContext, NOT_READ } from './context.ts';
+import { createLabelContext, type LabelContext, NOT_READ } from './context.ts';
 import {
   createSentTo,
   createSideReader,
@@ -125,6 +125,8 @@ export interface ReasonFacts<Reading extends Judged>
 export interface Assessor {
   /** Shared with the kernels, each of which uses it for the duration of a call. */
   readonly workspace: KernelWorkspace;
+  /** Returns the state of labels and lists: the same object until it changes. */
+  context(): LabelContext;
   /** Returns the transfers as they were known at the end of a day; null for now. */
   transfersOf(asOf: string | null): TransferReader;
   read(subject: Subject, asOf: string | null): Reading;
@@ -321,5 +323,5 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
     };
   }
 
-  return { workspace, transfersOf, read, attributions, assess };
+  return { workspace, context: contextNow, transfersOf, read, attributions, assess };
 }

@@ -67,6 +67,8 @@ export const SCREENING_LIMITS = {
    * ones replace the oldest.
    */
   rememberedRows: { rows: 2 ** 19, edges: 2 ** 21 },
+  /** Bytes of answers to screenings that a thread keeps: about 1,600 answers of 39 KB. */
+  keptAnswerBytes: 64 * 1024 * 1024,
   /** Distinct attributions cached for one snapshot: an entity and a category each, about 1 KB, 100 MB. */
   attributionsKept: 100_000,
   /** Pages of one history that are read: a source with an endless cursor is stopped here. */

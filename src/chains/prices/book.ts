@@ -25,6 +25,8 @@ export interface PriceBookOptions {
 export interface PriceBook extends PriceSource, Pick<AssetFacts, 'priceStatusAt' | 'lastPriceAt'> {
   /** Returns the price from tables and pegs only, without network requests. */
   known(asset: PricedAsset, timestampMs: number): UsdPrice | null;
+  /** Returns another text after one of the tables was replaced. */
+  version(): string;
 }
 
 /** For each symbol, a native coin with that symbol as the asset in tables. */
@@ -116,6 +118,7 @@ export function createPriceBook({ tables, pegs, live = [] }: PriceBookOptions): 
   return {
     usdAt,
     known,
+    version: () => tables.map((table) => table.version?.() ?? '').join(' '),
     priceStatusAt: (chain, asset, timestampMs) => known({ chain, asset }, timestampMs)?.status ?? 'NONE',
     lastPriceAt(chain, asset, timestampMs) {
       const price = known({ chain, asset }, timestampMs);

@@ -68,6 +68,8 @@ export interface PriceSource {
 /** A source that reads from memory. */
 export interface PriceTable extends PriceSource {
   usdAt(asset: PricedAsset, timestampMs: number, signal?: AbortSignal): UsdPrice | null;
+  /** Returns another text after the table was replaced. Absent if it never is. */
+  version?(): string;
 }
 
 /** Maximum plausible value: a larger one comes from an airdropped token of 10^60 units, or from a price in another unit. */

@@ -51,7 +51,13 @@ export function openPriceTable(
     return table;
   }
 
-  return { usdAt: (asset, timestampMs) => current().usdAt(asset, timestampMs) };
+  return {
+    usdAt: (asset, timestampMs) => current().usdAt(asset, timestampMs),
+    version() {
+      current();
+      return String(version);
+    },
+  };
 }
 
 export interface InstalledPrices {

@@ -1,4 +1,5 @@
 /** Screening of an address. */
+import { createKeptAnswers } from '../../screening/kept-answers.ts';
 import {
   createAttestedScreening,
   type ScreeningFacts,
@@ -17,11 +18,13 @@ export const screeningTask = task({
   name: 'screening',
   run(services) {
     const screen = createAttestedScreening(services, services.assessor);
-    return ({ request, facts }: ScreeningMessage): Uint8Array => {
-      const { answer, evidence } = screen(request, facts);
-      const chosen = chosenSections(answer, request);
-      return jsonBytes(request.withEvidence ? { answer: chosen, evidence } : chosen);
-    };
+    const kept = createKeptAnswers(services, services.assessor);
+    return ({ request, facts }: ScreeningMessage): Uint8Array =>
+      kept.answer(request, facts, () => {
+        const { answer, evidence } = screen(request, facts);
+        const chosen = chosenSections(answer, request);
+        return jsonBytes(request.withEvidence ? { answer: chosen, evidence } : chosen);
+      });
   },
   route: routeByChain<ScreeningRequest>(),
 });

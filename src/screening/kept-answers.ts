@@ -1,0 +1,109 @@
+/**
+ * Keeps the JSON text of screenings of account chains, so that a repeated screening of an address is not computed again as long as it would
+ * have the same result. Only the time of the screening is new.
+ */
+import { isoTime } from '../base/clock.ts';
+import { type ChainId, chainOf } from '../chains/registry.ts';
+import type { Assessor } from './assess.ts';
+import type { LabelContext } from './context.ts';
+import type { ScreeningDeps } from './deps.ts';
+import { SCREENING_LIMITS } from './limits.ts';
+import type { ScreeningFacts, ScreeningRequest } from './screen.ts';
+import { parseSubject } from './subject.ts';
+
+/** Everything an answer depends on besides its request, and what is fixed when a thread starts (policy, tokens, laws). */
+interface Sources {
+  /** The snapshot of labels and the state of the lists: another object if either changed. */
+  readonly context: LabelContext;
+  /** The day (law in force), the transfers of the chain, and the price tables. */
+  readonly state: string;
+}
+
+interface KeptAnswer extends Sources {
+  readonly json: Uint8Array;
+}
+
+const TIME_MARK = Buffer.from('"screenedAt":"');
+const TIME_LENGTH = '2026-01-01T00:00:00.000Z'.length;
+const TIME_END = '"}'.length;
+
+/** Returns where the time of a screening begins; null unless it is the last field. */
+function timeAt(json: Uint8Array): number | null {
+  const at = json.length - TIME_LENGTH - TIME_END;
+  const mark = at - TIME_MARK.length;
+  return mark > 0 && TIME_MARK.equals(json.subarray(mark, at)) ? at : null;
+}
+
+/** The screenings of one thread. */
+export interface KeptAnswers {
+  /**
+   * Returns the kept answer to a request with the time of now, or the answer that `compute` returns, which is then kept.
+   *
+   * @param compute - returns the JSON text of an answer with `screenedAt` as its last field; its bytes are not changed afterwards
+   * @throws UNKNOWN_CHAIN or INVALID_ADDRESS; the errors of `compute`, which are not kept
+   */
+  answer(request: ScreeningRequest, facts: ScreeningFacts, compute: () => Uint8Array): Uint8Array;
+}
+
+/**
+ * Creates the memory of one thread. Chains with transaction outputs are not kept: their answers also depend on outputs and clusters.
+ *
+ * @param bytesMax - default: SCREENING_LIMITS.keptAnswerBytes
+ */
+export function createKeptAnswers(
+  { transfers, assets, clock }: Pick<ScreeningDeps, 'transfers' | 'assets' | 'clock'>,
+  { context }: Pick<Assessor, 'context'>,
+  bytesMax: number = SCREENING_LIMITS.keptAnswerBytes,
+): KeptAnswers {
+  /** The least recently used first. */
+  const kept = new Map<string, KeptAnswer>();
+  let bytes = 0;
+
+  const forget = (name: string): void => {
+    bytes -= kept.get(name)?.json.length ?? 0;
+    kept.delete(name);
+  };
+
+  function sourcesOf(chain: ChainId): Sources {
+    const { transfers: count, firstBlock, lastBlock, asOf } = transfers.coverage(chain);
+    const version = transfers.graph(chain)?.version ?? '';
+    const day = isoTime(clock.now()).slice(0, 10);
+    const state = [day, version, count, firstBlock, lastBlock, asOf, assets.pricesVersion?.() ?? ''].join(
+      ' ',
+    );
+    return { context: context(), state };
+  }
+
+  function keep(name: string, answer: KeptAnswer): void {
+    // One answer must not displace a considerable part of the others.
+    if (answer.json.length > bytesMax / 16 || timeAt(answer.json) === null) return;
+    kept.set(name, answer);
+    bytes += answer.json.length;
+    for (const oldest of kept.keys()) {
+      if (bytes <= bytesMax) return;
+      forget(oldest);
+    }
+  }
+
+  return {
+    answer(request, facts, compute) {
+      const { chain } = parseSubject(request.chain, request.address);
+      if (request.withEvidence || chainOf(chain).family === 'utxo') return compute();
+      const name = JSON.stringify([request, facts]);
+      const { context: labels, state } = sourcesOf(chain);
+      const known = kept.get(name);
+      forget(name);
+      if (known?.context === labels && known.state === state) {
+        // Behind the others: it is the most recently used.
+        kept.set(name, known);
+        bytes += known.json.length;
+        const json = Buffer.from(known.json);
+        json.write(isoTime(clock.now()), timeAt(json) as number, 'latin1');
+        return json;
+      }
+      const json = compute();
+      keep(name, { context: labels, state, json });
+      return json;
+    },
+  };
+}
