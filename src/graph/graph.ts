@@ -149,7 +149,7 @@ export interface HubCache {
 
 /** What becomes of value that reaches an address. */
 export const PASSED_ON = 1;
-/** No counterparty is known from whom it came or to whom it went. */
+/** No counterparty of the value is known. */
 export const NO_ORIGIN = 2;
 /** The address has too many counterparties: no walk passes it. */
 export const SUPER_NODE = 3;
