@@ -199,16 +199,14 @@ export function createRateLimiter(
    */
   let sweepFrom = Math.min(windowsMax, SWEEP_FROM);
 
-  /** Whether a window has a count at second `now`. */
-  function isBusy(own: OwnWindow, now: number): boolean {
-    const window = own.shared ?? own;
-    own.shared?.lock();
-    try {
+  /** Frees a window that has no count at second `now`; returns false if it has. No thread counts in between. */
+  function freeIfIdle({ shared, ...own }: OwnWindow, now: number): boolean {
+    const window = shared ?? own;
+    const isIdle = (): boolean => {
       if (now > window.newest) advance(window, now);
-      return window.total > 0;
-    } finally {
-      own.shared?.unlock();
-    }
+      return window.total === 0;
+    };
+    return shared === null || places === null ? isIdle() : places.free(shared.place, isIdle);
   }
 
   /** Removes the windows without counts. Runs at most once a second, so that a full table does not sweep at every request. */
@@ -217,8 +215,7 @@ export function createRateLimiter(
     lastSweepSecond = now;
     for (const windows of byClass.values()) {
       for (const [keyId, window] of windows) {
-        if (isBusy(window, now)) continue;
-        if (window.shared !== null) places?.free(window.shared.place);
+        if (!freeIfIdle(window, now)) continue;
         windows.delete(keyId);
         tracked--;
       }

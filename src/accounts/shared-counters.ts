@@ -73,12 +73,22 @@ export class SharedPlaces {
     return { at, owner: this.#owners };
   }
 
-  /** Frees a place. Threads that still know it notice that its owner has changed. The caller must hold no lock of it. */
-  free({ at }: SharedPlace): void {
+  /**
+   * Frees a place. Threads that still know it notice that its owner has changed. The caller must hold no lock of it.
+   *
+   * @param isUnused - asked under the lock of the place. Default: it is.
+   * @returns False if it is in use, and keeps its owner.
+   */
+  free({ at }: SharedPlace, isUnused: () => boolean = () => true): boolean {
     takeLock(this.#words, at + LOCK);
-    Atomics.store(this.#words, at + OWNER, 0);
-    giveLock(this.#words, at + LOCK);
+    try {
+      if (!isUnused()) return false;
+      Atomics.store(this.#words, at + OWNER, 0);
+    } finally {
+      giveLock(this.#words, at + LOCK);
+    }
     this.#free.push(at);
+    return true;
   }
 }
 
@@ -186,11 +196,13 @@ export class SharedUnits {
     );
   }
 
+  /** Publishes the state, and adds the units of `left` to those that other threads may take. */
   publish({ stored, left, limit, endMs, low, isWanted }: PublishedUnits): void {
     this.#locked(() => {
       const numbers = this.#numbers;
       numbers[STORED] = stored;
-      numbers[LEFT] = left;
+      // Other threads may have given units back since the owner collected them.
+      numbers[LEFT] = (numbers[LEFT] as number) + left;
       numbers[LIMIT] = limit ?? -1;
       numbers[END_MS] = endMs;
       numbers[LOW] = low;

@@ -34,13 +34,14 @@ export const hotRoutesOf =
   (deps) => {
     const { accountsFolder, originMs, snapshotEpoch, logLevel: _, ...settings } = hot.stores;
     const clock = clockOf(originMs);
+    const epoch = new Int32Array(snapshotEpoch);
+    // Before the stores are opened: a snapshot that is published meanwhile is then noticed.
+    let seen = Atomics.load(epoch, 0);
     const stores = openOracleStores(settings, { log });
     const keys = openKeyStore(
       { path: join(accountsFolder, 'keys.mdb') },
       { clock, random: systemRandom, log },
     );
-    const epoch = new Int32Array(snapshotEpoch);
-    let seen = Atomics.load(epoch, 0);
     const refresh = (): void => {
       const now = Atomics.load(epoch, 0);
       if (now === seen) return;

@@ -3,8 +3,9 @@
  * connections over them. This thread answers the requests that they pass on. Why: docs/decisions/acceptors.md.
  */
 import { Worker } from 'node:worker_threads';
-import { errorFromData, errorToData, messageOf } from '../../base/errors.ts';
+import { AssayError, errorFromData, errorToData, messageOf } from '../../base/errors.ts';
 import { whenEnded } from '../../base/threads.ts';
+import { asStorageFull } from '../../state/storage.ts';
 import type { Acceptors } from '../ports.ts';
 import { type OwnPort, reservePort } from '../server/own-port.ts';
 import {
@@ -50,6 +51,7 @@ class Acceptor {
   readonly #ended: Promise<void>;
   #listening: { readonly resolve: () => void; readonly reject: (error: unknown) => void } | null = null;
   #isClosing = false;
+  #hasFailed = false;
 
   constructor(thread: number, options: ServerOptions, settings: AcceptorSettings, deps: ServerDeps) {
     this.#settings = settings;
@@ -64,7 +66,13 @@ class Acceptor {
     this.#worker = new Worker(settings.worker, { workerData: data, name: `acceptor ${thread}` });
     this.#outbox = new Outbox(this.#worker);
     this.#worker.on('message', (messages: readonly ToMain[]) => {
-      for (const message of messages) this.#receive(message);
+      for (const message of messages)
+        try {
+          this.#receive(message);
+        } catch (error) {
+          // The rest of the batch belongs to other requests.
+          deps.log.error({ err: error, kind: message.kind }, 'message of an acceptor failed');
+        }
     });
     this.#worker.on('error', (error) => this.#failed(error));
     this.#ended = whenEnded(this.#worker);
@@ -94,6 +102,9 @@ class Acceptor {
 
   /** Its connections would be lost without a word: a thread that fails stops the server, as a failure of the main thread does. */
   #failed(error: unknown): void {
+    // The end of the thread follows its error.
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
     const listening = this.#listening;
     this.#listening = null;
     if (listening !== null) listening.reject(error);
@@ -170,7 +181,10 @@ class Acceptor {
         counts: counting.sharing.share(request),
       };
       this.#outbox.send({ kind: 'admitted', id, result });
-    } catch (error) {
+    } catch (thrown) {
+      // The thread knows only the error's data, so its cause is logged here.
+      const error = asStorageFull(thrown, 'The disk');
+      if (!(error instanceof AssayError)) this.#deps.log.error({ err: error }, 'admission failed');
       this.#outbox.send({ kind: 'admitted', id, result: errorToData(error) });
     }
   }

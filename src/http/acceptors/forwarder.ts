@@ -67,6 +67,8 @@ export class Forwarder {
   readonly #requests = new Map<number, Forwarded>();
   readonly #sources = new Map<number, RemoteSource>();
   readonly #streams = new Map<number, EventStream>();
+  /** Streams of which a report is due. */
+  readonly #reporting = new Set<EventStream>();
   #last = 0;
 
   constructor(bodies: readonly RouteBody[], outbox: Outbox<ToMain>) {
@@ -96,12 +98,13 @@ export class Forwarder {
         write: (bytes) =>
           new Promise((resolve) => {
             const request = this.#requests.get(id);
-            // A client that is gone: the intake ends.
+            // The client has gone: `end` says so.
             if (request === undefined) return resolve();
             request.onTaken = resolve;
             this.#outbox.send({ kind: 'piece', id, bytes: ownBytes(bytes) });
           }),
-        end: (how) => this.#outbox.send({ kind: 'ended', id, how }),
+        // If the client has gone, pieces were dropped: what the main thread has is not the whole.
+        end: (how) => this.#outbox.send({ kind: 'ended', id, how: this.#requests.has(id) ? how : 'gone' }),
       });
   };
 
@@ -198,22 +201,19 @@ export class Forwarder {
   #sendEvent(id: number, event: Extract<ToAcceptor, { readonly kind: 'event' }>['event']): void {
     const stream = this.#streams.get(id);
     if (stream === undefined) return;
-    const before = stream.waitingBytes;
     stream.send(event);
-    this.#reportWaiting(id, stream, eventBytes(event), before === 0);
+    this.#reportWaiting(id, stream, eventBytes(event));
   }
 
-  /**
-   * Tells the main thread how much of a stream waits for its client.
-   *
-   * @param isFirst - nothing waited before: reports follow until nothing waits again
-   */
-  #reportWaiting(id: number, stream: EventStream, taken: number, isFirst: boolean): void {
+  /** Tells the main thread how much of a stream waits for its client, and again until nothing waits. */
+  #reportWaiting(id: number, stream: EventStream, taken: number): void {
     const waiting = stream.waitingBytes;
     this.#outbox.send({ kind: 'events', id, taken, waiting });
-    if (waiting === 0 || !isFirst) return;
+    if (waiting === 0 || this.#reporting.has(stream)) return;
+    this.#reporting.add(stream);
     const again = setTimeout(() => {
-      if (this.#streams.get(id) === stream) this.#reportWaiting(id, stream, 0, true);
+      this.#reporting.delete(stream);
+      if (this.#streams.get(id) === stream) this.#reportWaiting(id, stream, 0);
     }, WAITING_MS);
     again.unref();
   }

@@ -105,13 +105,20 @@ export function createHotRoutes(
     const answer = operation.bind(services, (work) => pipeline.handlerFor(operation, row, work));
     const value: Handler = (exchange) => {
       const token = tokenOf(exchange.header('authorization'));
-      const record = token === '' || exchange.query() !== '' ? null : keys.verify(token);
+      let record: ReturnType<typeof keys.verify> = null;
+      try {
+        if (token !== '' && exchange.query() === '') record = keys.verify(token);
+        refresh();
+      } catch (error) {
+        // The main thread answers, or says why not.
+        log.error({ err: error }, 'acceptor could not read its stores');
+        record = null;
+      }
       // Sessions, invalid keys, receipts and unknown parameters are for the main thread.
       if (record === null || record.receipts !== 'none') {
         forward(exchange);
         return;
       }
-      refresh();
       verified = { token, record };
       try {
         answer(exchange);

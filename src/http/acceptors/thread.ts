@@ -21,7 +21,7 @@ export interface AcceptorData {
 /** What an acceptor answers itself. */
 export interface HotRoutes {
   readonly routes: readonly RouteEntry<Handler>[];
-  /** Closes the stores. */
+  /** Closes what the thread writes to. Mapped stores end with the thread. */
   close(): Promise<void>;
 }
 
@@ -102,6 +102,8 @@ export function runAcceptor(
   let server: HttpServer | null = null;
 
   const failed = (error: unknown): void => {
+    // Only the message of an error of ours reaches the main thread.
+    log.error({ err: error }, 'acceptor thread failed');
     const sent: ErrorData = errorToData(error);
     outbox.send({ kind: 'failed', error: sent });
     outbox.flush();

@@ -30,11 +30,17 @@ export const portProblem = (host: string, port: number): Promise<AssayError | nu
     (error: AssayError) => error,
   );
 
-/** Holds a name of Linux (an abstract socket) that no two processes can have; null if another has it. It is free when the process ends. */
+/**
+ * Holds a name of Linux (an abstract socket) that no two processes can have. It is free when the process ends.
+ *
+ * @returns Null if another process has it.
+ */
 async function holdName(name: string): Promise<Server | null> {
   const holder = createServer((socket) => socket.destroy());
-  return new Promise((resolve) => {
-    holder.once('error', () => resolve(null));
+  return new Promise((resolve, reject) => {
+    holder.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? resolve(null) : reject(error),
+    );
     holder.listen(`\0${name}`, () => resolve(holder.unref()));
   });
 }
@@ -47,7 +53,8 @@ export interface OwnPort {
 
 /**
  * Reserves a port for the threads of this process. Each of them listens with SO_REUSEPORT, with which any process of the same user could
- * share the port, so two servers that start at the same moment compete for a name first.
+ * share the port, so two servers that start at the same moment compete for a name first. Each host has a name of its own, because two
+ * servers may have the same port of different addresses.
  *
  * @param port - 0 picks a free one: uWebSockets.js sets SO_REUSEPORT only if it is given a number
  * @throws LISTEN_FAILED if another process has the port, or reserves it now

@@ -486,11 +486,11 @@ class UwsExchange implements ForwardableExchange {
       });
       return;
     }
+    if (!this.#bodyRead && this.method !== 'GET') this.#closeAfter ||= this.#hasHugeBody();
     if (this.#hasReturned) {
       this.#res.cork(() => this.#write(status, headers, body));
       return;
     }
-    if (!this.#bodyRead && this.method !== 'GET') this.#closeAfter ||= this.#hasHugeBody();
     this.#write(status, headers, body);
   }
 
@@ -521,9 +521,11 @@ class UwsExchange implements ForwardableExchange {
     return stream;
   }
 
-  /** Whether a body that will not be read is too long to be skipped on a connection that stays open. */
+  /** Whether a body that will not be read is too long to be skipped on a connection that stays open. After the handler, it is known if kept. */
   #hasHugeBody(): boolean {
-    return Number(this.#req.getHeader('content-length')) > HTTP_LIMITS.bodyBytesMax;
+    const kept = this.#requestCopy?.headers.get('content-length') ?? '';
+    const length = this.#hasReturned ? kept : this.#req.getHeader('content-length');
+    return Number(length) > HTTP_LIMITS.bodyBytesMax;
   }
 
   #writeHead(status: number, headers: string, close: boolean): void {
