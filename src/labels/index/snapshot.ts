@@ -77,11 +77,12 @@ export function openSnapshot(path: string): LabelReader {
 /** Opens the snapshot in a folder for a caller that knows when its reader is unreachable. */
 export function openSnapshotClosable(path: string): OpenedSnapshot {
   const { views, close } = openPartitions(path);
-  const readers = views.map((one) => new MappedReader(one));
-  const [first] = readers;
   const [firstViews] = views;
-  if (first === undefined || firstViews === undefined)
-    throw new Error('A snapshot has at least one partition.');
+  if (firstViews === undefined) throw new Error('A snapshot has at least one partition.');
+  // All partitions have the same texts, and share the cache of decoded ones.
+  const decoder = new TemplateDecoder(firstViews.texts, firstViews.meta.layout);
+  const readers = views.map((one) => new MappedReader(one, decoder));
+  const first = readers[0] as MappedReader;
   return { reader: readers.length === 1 ? first : new PartitionedReader(firstViews.meta, readers), close };
 }
 
@@ -246,7 +247,7 @@ class MappedReader implements LabelReader {
   private out: Uint8Array = new Uint8Array(0);
   private outWords: DataView = new DataView(new ArrayBuffer(0));
 
-  constructor(views: SnapshotViews) {
+  constructor(views: SnapshotViews, decoder: TemplateDecoder) {
     const { layout } = views.meta;
     const directoryWords = (1 << layout.bucketBits) + 1;
     this.meta = views.meta;
@@ -257,7 +258,7 @@ class MappedReader implements LabelReader {
     this.texts = views.texts;
     this.textWords = wordsOf(views.texts, 0, views.texts.length >>> 2);
     this.table = wordsOf(views.texts, 0, layout.templates * TEMPLATE_WORDS);
-    this.decoder = new TemplateDecoder(views.texts, layout);
+    this.decoder = decoder;
     this.scopeNumbers = new Map(layout.scopes.map((scope, number) => [scope, number]));
     this.bucketShift = 32 - layout.bucketBits;
     this.segmentBits = layout.filter.segmentBits;
