@@ -57,7 +57,7 @@ type Reply = { readonly ok: true; readonly built: BuiltTemplates } | ErrorData;
 
 function onThread(sources: TemplateSources): TemplateBuild {
   const worker = new Worker(workerUrl('label-templates'), { workerData: sources });
-  const reply = new Promise<BuiltTemplates>((resolve, reject) => {
+  let reply: Promise<BuiltTemplates> | null = new Promise<BuiltTemplates>((resolve, reject) => {
     worker.on('message', (message: Reply) => {
       if (message.ok) resolve(message.built);
       else reject(errorFromData(message));
@@ -68,9 +68,13 @@ function onThread(sources: TemplateSources): TemplateBuild {
   // Awaited in `finish`; if the build ends earlier, a rejection must not end the process.
   reply.catch(() => undefined);
   return {
-    finish(used) {
+    async finish(used) {
+      const taken = reply;
+      // A promise keeps its value: the packed texts leave memory before the build ends.
+      reply = null;
+      if (taken === null) throw new Error('The templates were built already.');
       worker.postMessage(used);
-      return reply;
+      return taken;
     },
     close() {
       worker.postMessage(null);
