@@ -1,5 +1,5 @@
 /**
- * What each path costs at growing sizes: runs the benchmark of a path at each size in a process of its own, and fits the exponent of each figure
+ * The cost of each path at growing sizes: runs the benchmark of a path at each size in a process of its own, and fits the exponent of each figure
  * (0: it does not grow; 1: it grows with the size). For memory and disk it states the size at which this machine has no more.
  * Run: node --expose-gc dist/bench/growth.js [--path labels] [--largest N] [--no-save]. `--largest` leaves out the sizes above it.
  */
@@ -16,18 +16,18 @@ import { argument, type BenchReport, type BenchRow, publish, report, row, runScr
 interface Figure {
   /** Name of its row, or of its entry in the subject. */
   readonly row: string;
-  /** What the row says without the benchmark's own context. */
+  /** Name of the cost. Default: `row`. */
   readonly name?: string;
   readonly unit?: string;
   /** Turns what the row has into a cost: a time, or bytes. */
   readonly cost?: (value: number, size: number) => number;
-  /** What the figure uses up, in MB. */
+  /** The resource of which the figure is a part, in MB. */
   readonly uses?: 'memory' | 'disk';
 }
 
 interface Path {
   readonly benchmark: string;
-  /** What the size counts. */
+  /** Unit of the size. */
   readonly of: string;
   readonly sizes: readonly number[];
   readonly options: (size: number) => readonly (string | number)[];

@@ -406,25 +406,8 @@ export class Server {
   #acceptors(): Acceptors | null {
     const { acceptors: count, dataDir, logLevel } = this.#config;
     if (count === 1 || !this.#answers) return null;
-    const {
-      snapshotsFolder,
-      labelsFolder,
-      transfersFolder,
-      exposureFolder,
-      listMaxAgeDays,
-      tokensFile,
-      graphStores,
-    } = this.#deps.workerFolders;
     const stores: AcceptorStores = {
-      ...{
-        snapshotsFolder,
-        labelsFolder,
-        transfersFolder,
-        exposureFolder,
-        listMaxAgeDays,
-        tokensFile,
-        graphStores,
-      },
+      ...this.#deps.workerFolders,
       accountsFolder: accountsFolderOf(dataDir),
       originMs: monotonicOriginMs(),
       snapshotEpoch: this.#snapshotEpoch.buffer,

@@ -16,7 +16,7 @@ import {
   type ServerOptions,
 } from '../server/port.ts';
 import { Outbox, type RouteBody, type ToAcceptor, type ToMain } from './messages.ts';
-import { RemoteExchange, type RequestMessage } from './remote-exchange.ts';
+import { RemoteExchange } from './remote-exchange.ts';
 import type { AcceptorData } from './thread.ts';
 
 /** How the threads are started, and what they need. */
@@ -32,9 +32,6 @@ const END_MS = 5_000;
 
 /** Memory of the counts of a thread. They are in its middle, so that no two threads write to one line of a processor's cache. */
 const COUNTS_BYTES = 256;
-
-/** Messages that belong to no request. */
-type Told = Exclude<ToMain, RequestMessage>;
 
 /** One acceptor, and the requests that it has passed on. */
 class Acceptor {
@@ -148,7 +145,7 @@ class Acceptor {
     }
   }
 
-  #handle({ id, head }: Extract<Told, { readonly kind: 'request' }>): void {
+  #handle({ id, head }: Extract<ToMain, { readonly kind: 'request' }>): void {
     const { router, fallback, log } = this.#deps;
     const exchange = new RemoteExchange(
       id,
@@ -166,12 +163,12 @@ class Acceptor {
     }
   }
 
-  #refuse({ id, request }: Extract<Told, { readonly kind: 'refused' }>): void {
+  #refuse({ id, request }: Extract<ToMain, { readonly kind: 'refused' }>): void {
     const { status, headers, body } = this.#deps.refuse(request);
     this.#outbox.send({ kind: 'reply', id, status, headers, body });
   }
 
-  async #admit({ id, request, monotonicMs }: Extract<Told, { readonly kind: 'admit' }>): Promise<void> {
+  async #admit({ id, request, monotonicMs }: Extract<ToMain, { readonly kind: 'admit' }>): Promise<void> {
     const { counting } = this.#settings;
     try {
       if (counting?.sharing == null) throw new Error('This server counts in no shared memory.');

@@ -25,7 +25,7 @@ import type { OpenHotRoutes } from './thread.ts';
 /** The operations, by their ids. Their responses are the same on every thread. */
 export const HOT_OPERATIONS: readonly Operation[] = [oracle, screenBulk];
 
-/** What a thread needs to know to answer as the main thread does. */
+/** Settings with which a thread answers as the main thread does. */
 export interface HotSettings {
   readonly publicHost: string | null;
   readonly trustedProxies: readonly string[];

@@ -18,7 +18,7 @@ export interface AcceptorData {
   readonly bodies: readonly RouteBody[];
 }
 
-/** What an acceptor answers itself. */
+/** The operations that an acceptor answers itself. */
 export interface HotRoutes {
   readonly routes: readonly RouteEntry<Handler>[];
   /** Closes what the thread writes to. Mapped stores end with the thread. */
