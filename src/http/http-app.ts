@@ -171,14 +171,16 @@ export function createHttpApp(
           : pipeline.pages(dashboardRow, (exchange) => dashboard.answer(exchange), unknown);
       const refuse = pipeline.refusal(unknownRow);
       const serverDeps: ServerDeps = { router, fallback, refuse, streams, log: deps.log };
-      server =
-        acceptors !== null && (await isUws(createServer))
-          ? createAcceptorServer(
-              options,
-              { ...acceptors, bodies, hotData: (thread) => hotData(acceptors, thread) },
-              serverDeps,
-            )
-          : createServer(options, serverDeps);
+      const isSpread = acceptors !== null && (await isUws(createServer));
+      if (acceptors !== null && !isSpread)
+        deps.log.warn({ acceptors: acceptors.count }, 'several acceptors need uWebSockets.js; there is one');
+      server = isSpread
+        ? createAcceptorServer(
+            options,
+            { ...acceptors, bodies, hotData: (thread) => hotData(acceptors, thread) },
+            serverDeps,
+          )
+        : createServer(options, serverDeps);
       const port = await server.listen();
       const host = options.host.includes(':') ? `[${options.host}]` : options.host;
       const url = `${options.tls ? 'https' : 'http'}://${host}:${port}`;

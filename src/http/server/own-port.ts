@@ -1,5 +1,6 @@
 /** Makes sure that a port belongs to one process, if several of its threads listen on it. */
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { lookup } from 'node:dns/promises';
+import { type AddressInfo, createServer, type Server, SocketAddress } from 'node:net';
 import type { AssayError } from '../../base/errors.ts';
 import { listenError } from './port.ts';
 
@@ -45,6 +46,16 @@ async function holdName(name: string): Promise<Server | null> {
   });
 }
 
+/** Returns the address on which a server of this host listens, in its usual spelling. */
+async function addressOf(host: string, port: number): Promise<string> {
+  try {
+    const { address, family } = await lookup(host);
+    return new SocketAddress({ address, family: family === 6 ? 'ipv6' : 'ipv4' }).address;
+  } catch (error) {
+    throw listenError(host, port, error);
+  }
+}
+
 /** A port of this process. */
 export interface OwnPort {
   readonly port: number;
@@ -53,15 +64,15 @@ export interface OwnPort {
 
 /**
  * Reserves a port for the threads of this process. Each of them listens with SO_REUSEPORT, with which any process of the same user could
- * share the port, so two servers that start at the same moment compete for a name first. Each host has a name of its own, because two
+ * share the port, so two servers that start at the same moment compete for a name first. Each address has a name of its own, because two
  * servers may have the same port of different addresses.
  *
  * @param port - 0 picks a free one: uWebSockets.js sets SO_REUSEPORT only if it is given a number
- * @throws LISTEN_FAILED if another process has the port, or reserves it now
+ * @throws LISTEN_FAILED if another process has the port, or reserves it now, or the host does not resolve
  */
 export async function reservePort(host: string, port: number): Promise<OwnPort> {
   const own = port === 0 ? await tryPort(host, 0) : port;
-  const holder = await holdName(`assay-port-${host}-${own}`);
+  const holder = await holdName(`assay-port-${await addressOf(host, own)}-${own}`);
   if (holder === null)
     throw listenError(host, own, Object.assign(new Error('reserved'), { code: 'EADDRINUSE' }));
   const problem = await portProblem(host, own);
