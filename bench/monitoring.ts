@@ -4,7 +4,7 @@
  * the webhook of the built program.
  * Run: node --expose-gc dist/bench/monitoring.js [--watched N] [--alerts N] [--payments N] [--no-save]
  */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -45,6 +45,8 @@ const LISTED_WALLETS = 10_000;
 const LIST_CALLS = 2_000;
 /** Calls before the measured ones, so that compilation is not measured. */
 const WARM_UP = 100;
+/** More alerts are on disk: 1.5 KB each with their indexes. */
+const ALERTS_IN_MEMORY = 1_000_000;
 const RECEIVERS = 50;
 const DELIVERIES = 5_000;
 
@@ -480,9 +482,11 @@ async function receiptRows(payments: number): Promise<BenchRow[]> {
 
 export async function runMonitoringBench(options: MonitoringBenchOptions): Promise<BenchReport> {
   const startedAt = isoTime(systemClock.now());
-  const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'assay-bench-monitoring-'));
+  const isInMemory = existsSync('/dev/shm') && options.alerts <= ALERTS_IN_MEMORY;
+  const folder = mkdtempSync(join(isInMemory ? '/dev/shm' : tmpdir(), 'assay-bench-monitoring-'));
+  const path = join(folder, 'monitoring.lmdb');
   const store = openMonitoringStore(
-    { path: join(folder, 'monitoring.lmdb') },
+    { path },
     {
       clock: systemClock,
       random: systemRandom,
@@ -493,6 +497,7 @@ export async function runMonitoringBench(options: MonitoringBenchOptions): Promi
     const rows = [
       ...matchRows(options),
       ...(await listRows(store, options)),
+      row('alerts on disk', statSync(path).size / 2 ** 20, 'MB'),
       ...(await deliveryRows(store)),
       ...(hasAnvil && options.payments > 0 ? await receiptRows(options.payments) : []),
     ];
@@ -503,7 +508,7 @@ export async function runMonitoringBench(options: MonitoringBenchOptions): Promi
       alerts: options.alerts,
       deliveries: DELIVERIES,
       payments: hasAnvil ? options.payments : 0,
-      store: folder.startsWith('/dev/shm') ? 'in memory' : 'on disk',
+      store: isInMemory ? 'in memory' : 'on disk',
     };
     return report('monitoring', startedAt, subject, rows);
   } finally {
