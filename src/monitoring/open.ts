@@ -211,14 +211,14 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
   }
 
   let starting: Promise<void> | null = null;
-  /** Waits until the store can be read, however long Redis is unavailable, or until monitoring is closed. */
+  /** Waits until the store can be read and has the present layout, however long Redis is unavailable, or until monitoring is closed. */
   async function untilReadable(sends: boolean): Promise<void> {
     const closed = new Promise<void>((resolve) => {
       stopped.signal.addEventListener('abort', () => resolve(), { once: true });
     });
     for (let isTold = false; !stopped.signal.aborted; isTold = true) {
       try {
-        await Promise.race([store.ready(), closed]);
+        await Promise.race([store.ready().then(() => store.upgrade()), closed]);
         if (!stopped.signal.aborted && !(await store.channels.opensHere()) && !sends) log.error(stranger);
         return;
       } catch (error) {

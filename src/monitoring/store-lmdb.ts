@@ -559,6 +559,10 @@ class LmdbMonitoringStore implements MonitoringStore {
     return this.#alertIndex.page(accountId, filter, page);
   }
 
+  upgrade(): Promise<void> {
+    return this.#commit(() => this.#alertIndex.upgrade());
+  }
+
   alert(accountId: string, alertId: string): Alert | null {
     this.#root.resetReadTxn();
     return this.#alertIndex.byId(accountId, alertId);

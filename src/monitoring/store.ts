@@ -131,6 +131,8 @@ export interface MonitoringStore {
   readonly pending: PendingWallets;
   /** Resolves when all existing data can be read. */
   ready(): Promise<void>;
+  /** Converts layouts of an older version of the program. */
+  upgrade(): Promise<void>;
 
   /**
    * Adds a wallet that costs nothing.
