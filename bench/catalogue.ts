@@ -21,6 +21,7 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
     script: 'http.js',
     quick: ['--count', '200000', '--addresses', '100000', '--seconds', '2', '--rounds', '1'],
   },
+  paced: { script: 'paced.js', quick: null },
   acceptors: { script: 'acceptors.js', quick: ['--count', '100000', '--seconds', '1', '--rounds', '1'] },
   screening: { script: 'screening-http.js', quick: null },
   bulk: { script: 'bulk.js', quick: ['--count', '200000', '--lines', '200000'] },

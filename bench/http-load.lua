@@ -1,5 +1,5 @@
 -- The load of the HTTP benchmark, for wrk. Arguments: file of addresses or bodies, file of keys, kind (oracle | bulk | screening | get, of which
--- the items are paths), path prefix, number of the first item, so that a later run continues after an earlier one, and optionally the query of
+-- the items are paths | post, of which the prefix is the path), path prefix, number of the first item, so that a later run continues after an earlier one, and optionally the query of
 -- the oracle, with its question mark.
 local items, keys = {}, {}
 local item, key = 0, 0
@@ -16,8 +16,8 @@ function init(args)
     between = " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
     after = "\r\n\r\n"
   elseif kind ~= "oracle" then
-    local path = kind == "bulk" and "/screen/bulk" or "/screening"
-    before = "POST /api/v1" .. path .. " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+    local path = kind == "bulk" and "/api/v1/screen/bulk" or kind == "screening" and "/api/v1/screening" or args[4]
+    before = "POST " .. path .. " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
   else
     before = "GET " .. args[4] .. "/v1/oracle/address/"
     between = (args[6] or "") .. " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "

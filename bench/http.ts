@@ -194,8 +194,8 @@ interface LoadSettings {
   readonly port: number;
   readonly items: string;
   readonly keys: string;
-  /** `get`: the items are paths. */
-  readonly kind: 'oracle' | 'bulk' | 'screening' | 'get';
+  /** `get`: the items are paths. `post`: `prefix` is the path. */
+  readonly kind: 'oracle' | 'bulk' | 'screening' | 'get' | 'post';
   readonly prefix?: string;
   /** Query of the oracle, with its question mark. */
   readonly query?: string;
@@ -293,7 +293,7 @@ export function bulkBodies(addresses: readonly Address[]): string[] {
 }
 
 /** A process that only keeps a core busy. */
-const busyLoop = (): ChildProcess => spawn(process.execPath, ['-e', 'for(;;);'], { stdio: 'ignore' });
+export const busyLoop = (): ChildProcess => spawn(process.execPath, ['-e', 'for(;;);'], { stdio: 'ignore' });
 
 /** Runs the paced client in a process of its own. */
 export const pacedClient = async (settings: PacedClientSettings): Promise<PacedClientResult> => {

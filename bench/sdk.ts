@@ -13,60 +13,13 @@ import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
 import { Assay } from '../sdk/typescript/src/index.ts';
 import { undiciTransport } from '../sdk/typescript/src/undici.ts';
-import { LOCAL_ACCOUNT } from '../src/accounts/keys.ts';
-import { openKeyStore } from '../src/accounts/keys-lmdb.ts';
-import { RATE_CLASSES } from '../src/accounts/plans.ts';
 import { isoTime, systemClock } from '../src/base/clock.ts';
-import { silentLogger } from '../src/base/log.ts';
-import { projectRoot } from '../src/base/paths.ts';
-import { systemRandom } from '../src/base/random.ts';
 import { argument, type BenchReport, median, publish, report, row } from './harness.ts';
+import { PROGRAM, type ProgramServer, startProgram } from './program-server.ts';
 
-const PROGRAM = join(projectRoot, 'dist', 'src', 'main.js');
-/** Finite, but out of reach. */
-const REQUESTS_A_MINUTE = 900_000_000;
 /** Calls in flight. */
 const PARALLEL = 64;
 const ADDRESS = '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';
-
-interface Server {
-  readonly url: string;
-  readonly key: string;
-  stop(): Promise<void>;
-}
-
-/** Starts the program over a folder, and creates a key without limits. */
-async function startServer(folder: string): Promise<Server> {
-  const dataDir = join(folder, 'store');
-  const environment = { PATH: process.env.PATH, ASSAY_DATA_DIR: dataDir, ASSAY_PORT: '0', ASSAY_SYNC: 'off' };
-  const child = spawn(process.execPath, [PROGRAM, 'serve'], {
-    env: environment,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const ended = new Promise<void>((resolve) => child.on('close', () => resolve()));
-  let out = '';
-  const url = await new Promise<string>((resolve, reject) => {
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      out += text;
-      const found = /^Assay answers on (\S+) /m.exec(out)?.[1];
-      if (found !== undefined) resolve(found);
-    });
-    void ended.then(() => reject(new Error(`serve ended: ${out}`)));
-  });
-  const parts = { clock: systemClock, random: systemRandom, log: silentLogger };
-  const keys = openKeyStore({ path: join(dataDir, 'accounts', 'keys.mdb') }, parts);
-  const rateLimits = Object.fromEntries(RATE_CLASSES.map((name) => [name, REQUESTS_A_MINUTE]));
-  const { apiKey } = await keys.create({ name: 'bench', accountId: LOCAL_ACCOUNT, rateLimits });
-  await keys.close();
-  return {
-    url,
-    key: apiKey,
-    async stop() {
-      child.kill('SIGTERM');
-      await ended;
-    },
-  };
-}
 
 /** Makes `calls` calls, some at once. Returns microseconds a call, and those of the processor in this process. */
 async function timed(calls: number, call: () => Promise<unknown>): Promise<{ wall: number; cpu: number }> {
@@ -82,7 +35,7 @@ async function timed(calls: number, call: () => Promise<unknown>): Promise<{ wal
 }
 
 /** Measures the oracle through each way. */
-async function oracleRows({ url, key }: Server, calls: number, rounds: number) {
+async function oracleRows({ url, key }: ProgramServer, calls: number, rounds: number) {
   const dispatcher = new Agent({ connections: PARALLEL });
   const target = `${url}/api/v1/oracle/address/ETH/${ADDRESS}`;
   const headers = { authorization: `Bearer ${key}` };
@@ -148,7 +101,7 @@ async function secondsOf(args: readonly string[], key: string): Promise<number> 
 }
 
 /** Measures a file of addresses to results, each way in a process of its own. */
-async function bulkRows({ url, key }: Server, folder: string, lines: number, rounds: number) {
+async function bulkRows({ url, key }: ProgramServer, folder: string, lines: number, rounds: number) {
   const input = join(folder, 'addresses.txt');
   const addresses = Array.from({ length: lines }, (_, n) =>
     n % 2 === 0 ? ADDRESS : `0x${n.toString(16).padStart(40, '0')}`,
@@ -199,7 +152,7 @@ export async function runSdkBench({ calls, rounds, lines }: SdkBenchOptions): Pr
   const startedAt = isoTime(systemClock.now());
   const folder = mkdtempSync(join(tmpdir(), 'assay-bench-sdk-'));
   try {
-    const server = await startServer(folder);
+    const server = await startProgram(folder);
     try {
       const rows = [
         ...(await oracleRows(server, calls, rounds)),
