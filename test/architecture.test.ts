@@ -128,6 +128,23 @@ describe('architecture', () => {
     expect(circles).toEqual([]);
   });
 
+  it('a command starts without the library of schemas, which has as many modules as the program', () => {
+    const byPath = new Map(src.map((file) => [file.path, file]));
+    const seen = new Set([join(projectRoot, 'src', 'program.ts')]);
+    const loading: string[] = [];
+    for (const path of seen) {
+      // Only imports that are evaluated at the start: neither of types nor by `import()`.
+      const evaluated = byPath
+        .get(path)
+        ?.text.matchAll(/^(?:import|export) (?!type )[^;]*?from '([^']+)';/gm);
+      for (const [, name = ''] of evaluated ?? [])
+        if (name.startsWith('.')) seen.add(resolve(dirname(path), name));
+        else if (name.startsWith('typebox')) loading.push(`${shown(path)} → ${name}`);
+    }
+    expect(seen.size).toBeGreaterThan(100);
+    expect(loading).toEqual([]);
+  });
+
   it('descriptors of chain families import their adapters only dynamically', () => {
     const isStatic = /^import (?!\().*\.\/adapter\.ts'/m;
     const descriptors = src.filter((file) => file.path.endsWith('/family.ts'));

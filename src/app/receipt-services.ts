@@ -8,7 +8,7 @@ import { type Retention, startRetention } from '../base/retention.ts';
 import type { Config } from '../config/config.ts';
 import type { ListFreshness } from '../labels/freshness.ts';
 import { RECEIPT_LIMITS } from '../receipts/limits.ts';
-import type { ReceiptListState } from '../receipts/receipt.ts';
+import type { ReceiptListState } from '../receipts/receipt-schema.ts';
 import { createReceipts, type ReceiptsDeps } from '../receipts/receipts.ts';
 import type { Receipts } from '../receipts/service.ts';
 import { openVerdictKeys, verdictKeyPath } from '../receipts/verdict-key.ts';

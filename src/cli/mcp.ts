@@ -11,7 +11,6 @@ import { createOutboundAgent } from '../base/outbound.ts';
 import { isUrl } from '../base/url.ts';
 import { MCP_LIMITS } from '../mcp/limits.ts';
 import type { CallOperation, OperationRequest, ToolOperation } from '../mcp/operations.ts';
-import { loadToolServer } from '../mcp/server.ts';
 import { keyOfFile } from './bulk-remote.ts';
 import { printableLine, type Terminal } from './context.ts';
 import { refusedBy, sentenceOf } from './remote-error.ts';
@@ -172,6 +171,7 @@ async function serve(options: McpOptions, settings: McpSettings, { signal, err }
   try {
     const remote = connect(agent, base, key, signal);
     await checkServer(remote, base.origin);
+    const { loadToolServer } = await import('../mcp/server.ts');
     const createToolServer = await loadToolServer({
       version: settings.version,
       operations: await settings.operations(),

@@ -4,7 +4,7 @@ import { AssayError } from '../base/errors.ts';
 import { HASH_BYTES, isIncluded, MerkleFrontier } from '../base/merkle.ts';
 import { LINE_SALT_BYTES, LINE_SECRET_BYTES, LineLeaves, lineSalt } from '../base/salted-lines.ts';
 import { RECEIPT_LIMITS } from '../receipts/limits.ts';
-import type { Receipt } from '../receipts/receipt.ts';
+import type { Receipt } from '../receipts/receipt-schema.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 

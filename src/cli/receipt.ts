@@ -5,14 +5,16 @@ import { isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { repeatedName } from '../base/json-names.ts';
 import { canonicalObject, canonicalSha256, textSha256 } from '../receipts/canonical.ts';
-import { parseJwks, type ReceiptJwks, type VerifiedReceipt, verifyJws } from '../receipts/jws.ts';
+import { parseJwks, type ReceiptJwks } from '../receipts/jws.ts';
 import { jwksOf, type SigningKey } from '../receipts/keys.ts';
 import { RECEIPT_LIMITS } from '../receipts/limits.ts';
 import { parseVkey } from '../receipts/log/note.ts';
 import { parseProof, verifyProof } from '../receipts/log/proof.ts';
-import { answerOf, type Receipt, receiptHash } from '../receipts/receipt.ts';
+import { answerOf, receiptHash } from '../receipts/receipt.ts';
+import type { Receipt } from '../receipts/receipt-schema.ts';
 import { type ReplayReport, replay } from '../receipts/replay.ts';
 import type { ReceiptContent } from '../receipts/store.ts';
+import type { VerifiedReceipt } from '../receipts/verify-jws.ts';
 import { answer, type Terminal, table } from './context.ts';
 import { answerLine, isBound, isLine, isResultOf } from './receipt-lines.ts';
 import type { Services } from './services.ts';
@@ -285,8 +287,16 @@ function loggedOf(receipt: Receipt, path: string, logKey: string): LineChecks['l
   return { origin, size, index: parseProof(text).index };
 }
 
+/** Loaded when it is called: most commands read no receipt, and its schema takes a third of the start of a command. */
+const verifyJws = async (...of: [jws: string, jwks: ReceiptJwks]): Promise<VerifiedReceipt> =>
+  (await import('../receipts/verify-jws.ts')).verifyJws(...of);
+
 /** The content that `assay receipt replay` scores: of a file, or of the store. */
-function contentOf(target: string, jwks: () => ReceiptJwks, services: () => Services): ReceiptContent {
+async function contentOf(
+  target: string,
+  jwks: () => ReceiptJwks,
+  services: () => Services,
+): Promise<ReceiptContent> {
   if (existsSync(target)) {
     const { jws, data } = readReceipt(target);
     const { evidence, policy } = data ?? {};
@@ -295,7 +305,7 @@ function contentOf(target: string, jwks: () => ReceiptJwks, services: () => Serv
         'INVALID_FILE',
         `${target}: must have \`jws\`, \`evidence\` and \`policy\`, as \`GET /receipts/{id}\` and \`assay receipt show\` return them.`,
       );
-    return { receipt: verifyJws(jws, jwks()).receipt, evidence: objectOf(evidence), policy };
+    return { receipt: (await verifyJws(jws, jwks())).receipt, evidence: objectOf(evidence), policy };
   }
   const { content } = services().receipts().one(target);
   if (content !== null) return content;
@@ -365,7 +375,7 @@ export function addReceiptCommand(
     .option('--json', 'answer as JSON')
     .action(async (file: string, options: VerifyOptions) => {
       const { jws, data } = readReceipt(file);
-      const verified = verifyJws(jws, keysOf(options));
+      const verified = await verifyJws(jws, keysOf(options));
       const checks = await lineChecks(file, verified, data, options);
       const report = reportOf(verified, data, { nowMs: terminal.clock.now(), checks });
       answer(terminal, options.json ?? false, report, verifyLines);
@@ -380,11 +390,9 @@ export function addReceiptCommand(
     .argument('<file|id>', 'a file of `receipt show`, or the id of a receipt of this installation')
     .option('--jwks <file>', 'keys of the issuer of a file (default: those of this installation)')
     .option('--json', 'answer as JSON')
-    .action((target: string, options: JwksOption) => {
-      const report = replay(
-        contentOf(target, () => keysOf(options), services),
-        version,
-      );
+    .action(async (target: string, options: JwksOption) => {
+      const content = await contentOf(target, () => keysOf(options), services);
+      const report = replay(content, version);
       answer(terminal, options.json ?? false, report, replayLines);
       if (!report.isEqual)
         throw new AssayError(

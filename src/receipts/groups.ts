@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { constants, deflateRaw, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { textOf } from './canonical.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
-import type { Receipt } from './receipt.ts';
+import type { Receipt } from './receipt-schema.ts';
 import type { ContentTexts, NewStoredReceipt, OwnFact, PartHashes, StoredReceipt } from './store.ts';
 
 /** A small receipt as it is stored with others. */

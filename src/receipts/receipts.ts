@@ -24,14 +24,8 @@ import { base64url, compactJws, type ReceiptSigner, signedPart } from './jws.ts'
 import type { SigningKeys } from './keys.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
 import type { ReceiptLog } from './log/log.ts';
-import {
-  ADDED_LATER,
-  accountIdOf,
-  type Receipt,
-  type ReceiptGraphState,
-  type ReceiptListState,
-  receiptHash,
-} from './receipt.ts';
+import { ADDED_LATER, accountIdOf, receiptHash } from './receipt.ts';
+import type { Receipt, ReceiptGraphState, ReceiptListState } from './receipt-schema.ts';
 import type {
   AnswerToAttest,
   BatchProof,

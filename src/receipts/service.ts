@@ -2,7 +2,7 @@
 import type { Evidence } from '../screening/evidence.ts';
 import type { SignedVerdict, VerdictTarget } from './eip712.ts';
 import type { SigningKeys } from './keys.ts';
-import type { ReceiptKind } from './receipt.ts';
+import type { ReceiptKind } from './kinds.ts';
 import type { ReceiptContent, StoredReceipt } from './store.ts';
 
 /** Evidence of a name screening: its matches and their reasons. A name is not matched again, because the lists are not part of it. */

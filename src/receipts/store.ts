@@ -1,6 +1,7 @@
 /** The port of the store of receipts. store-lmdb.ts implements it over live state: on one machine in LMDB, on many nodes in Redis. */
 import type { SigningKeys } from './keys.ts';
-import type { Receipt, ReceiptKind } from './receipt.ts';
+import type { ReceiptKind } from './kinds.ts';
+import type { Receipt } from './receipt-schema.ts';
 
 /** A part of evidence that many receipts share: the policy, the state of the lists, the labels of an address. */
 export type PartName = 'coverage' | 'policy' | 'labels';

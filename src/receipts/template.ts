@@ -8,7 +8,7 @@ import { canonicalJson } from './canonical.ts';
 import { commonFacts } from './groups.ts';
 import { base64url } from './jws.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
-import type { Receipt } from './receipt.ts';
+import type { Receipt } from './receipt-schema.ts';
 import { OWN_FACTS, type OwnFacts } from './store.ts';
 
 export type SharedFacts = Omit<Receipt, keyof OwnFacts>;

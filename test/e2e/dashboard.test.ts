@@ -6,8 +6,9 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { builtDashboard } from '../../src/base/paths.ts';
 import type { DashboardManifest } from '../../src/http/dashboard.ts';
-import { parseJwks, verifyJws } from '../../src/receipts/jws.ts';
+import { parseJwks } from '../../src/receipts/jws.ts';
 import { receiptHash } from '../../src/receipts/receipt.ts';
+import { verifyJws } from '../../src/receipts/verify-jws.ts';
 import { chromiumProgram, startChromium } from '../setup/chromium.ts';
 import { axeOf, COLLECT_VIOLATIONS, checkInAllForms, isTooWide, PATIENCE_MS } from './dashboard-page.ts';
 import {

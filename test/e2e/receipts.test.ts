@@ -9,7 +9,8 @@ import { verifyReceipt } from '../../sdk/typescript/src/receipts.ts';
 import { canonicalJson } from '../../src/receipts/canonical.ts';
 import { parseVkey } from '../../src/receipts/log/note.ts';
 import { verifyProof } from '../../src/receipts/log/proof.ts';
-import { parseReceipt, receiptHash } from '../../src/receipts/receipt.ts';
+import { receiptHash } from '../../src/receipts/receipt.ts';
+import { parseReceipt } from '../../src/receipts/receipt-schema.ts';
 import { newWorld, type RunningServer, until, type World } from './program.ts';
 
 const LAZARUS = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyReceipt } from '../../sdk/typescript/src/receipts.ts';
 import { type SignedVerdict, verdictSigner } from '../../src/receipts/eip712.ts';
-import { parseReceipt, receiptHash } from '../../src/receipts/receipt.ts';
+import { receiptHash } from '../../src/receipts/receipt.ts';
+import { parseReceipt } from '../../src/receipts/receipt-schema.ts';
 import { ACCOUNTS, type Anvil, hasAnvil, startAnvil } from '../setup/anvil.ts';
 import { compile, type Deployed, deploy } from '../setup/solidity.ts';
 import { newWorld, type RunningServer } from './program.ts';

@@ -2,11 +2,12 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { compactVerify, importJWK } from 'jose';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { parseJwks, type ReceiptJwk, verifyJws } from '../../src/receipts/jws.ts';
+import { parseJwks, type ReceiptJwk } from '../../src/receipts/jws.ts';
 import { thumbprintOf } from '../../src/receipts/keys.ts';
 import { RECEIPT_LIMITS } from '../../src/receipts/limits.ts';
-import type { Receipt } from '../../src/receipts/receipt.ts';
 import { receiptBytes } from '../../src/receipts/receipt.ts';
+import type { Receipt } from '../../src/receipts/receipt-schema.ts';
+import { verifyJws } from '../../src/receipts/verify-jws.ts';
 import { NOW_SECONDS, receiptWith, signedJws } from './world.ts';
 
 function newKey(more: Partial<ReceiptJwk> = {}) {

@@ -2,7 +2,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { ReceiptJwk } from '../../src/receipts/jws.ts';
 import { thumbprintOf } from '../../src/receipts/keys.ts';
-import { type Receipt, receiptHash } from '../../src/receipts/receipt.ts';
+import { receiptHash } from '../../src/receipts/receipt.ts';
+import type { Receipt } from '../../src/receipts/receipt-schema.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
 import { entriesOf, openLog } from './log/world.ts';
 import { receiptWith, signedJws } from './world.ts';

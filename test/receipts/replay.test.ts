@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
 import { canonicalSha256 } from '../../src/receipts/canonical.ts';
-import type { Receipt } from '../../src/receipts/receipt.ts';
 import { answerOf } from '../../src/receipts/receipt.ts';
+import type { Receipt } from '../../src/receipts/receipt-schema.ts';
 import { replay } from '../../src/receipts/replay.ts';
 import type { ReceiptContent } from '../../src/receipts/store.ts';
 import { loadPolicy, policyToJson } from '../../src/risk/policy.ts';

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { seededUint32 } from '../../src/base/random.ts';
 import { RECEIPT_LIMITS } from '../../src/receipts/limits.ts';
-import { type Receipt, receiptBytes } from '../../src/receipts/receipt.ts';
+import { receiptBytes } from '../../src/receipts/receipt.ts';
+import type { Receipt } from '../../src/receipts/receipt-schema.ts';
 import { ReceiptTemplate } from '../../src/receipts/template.ts';
 import { receiptWith } from './world.ts';
 

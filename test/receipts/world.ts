@@ -4,7 +4,8 @@ import { systemRandom } from '../../src/base/random.ts';
 import { canonicalJson } from '../../src/receipts/canonical.ts';
 import { commonFacts } from '../../src/receipts/groups.ts';
 import { compactJws, signedPart } from '../../src/receipts/jws.ts';
-import { type Receipt, receiptBytes } from '../../src/receipts/receipt.ts';
+import { receiptBytes } from '../../src/receipts/receipt.ts';
+import type { Receipt } from '../../src/receipts/receipt-schema.ts';
 import {
   type ContentTexts,
   OWN_FACTS,

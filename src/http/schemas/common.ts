@@ -19,7 +19,7 @@ import { CHAIN_LIMITS } from '../../chains/limits.ts';
 import { CHAINS } from '../../chains/registry.ts';
 import { EVIDENCE_CLASSES } from '../../labels/evidence-class.ts';
 import { CATEGORIES, THREAT_LEVELS } from '../../labels/taxonomy.ts';
-import { ORACLE_RECEIPT_FORMS, RECEIPT_FORMS } from '../../receipts/receipt.ts';
+import { ORACLE_RECEIPT_FORMS, RECEIPT_FORMS } from '../../receipts/kinds.ts';
 import { REASON_CODES } from '../../screening/answers.ts';
 import { LISTS } from '../../sources/lists.ts';
 

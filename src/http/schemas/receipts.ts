@@ -1,6 +1,6 @@
 /** Schemas of receipts: a stored one with its evidence, and the keys that sign them. */
 import { Type } from 'typebox';
-import { RECEIPT_KINDS } from '../../receipts/receipt.ts';
+import { RECEIPT_KINDS } from '../../receipts/kinds.ts';
 import { listOf, nullable, oneOf, text, time } from './common.ts';
 
 export const OneReceipt = Type.Object(

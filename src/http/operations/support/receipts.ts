@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { AssayError } from '../../../base/errors.ts';
 import { parseVerifier, type VerdictTarget } from '../../../receipts/eip712.ts';
-import { RECEIPT_FORMS, type ReceiptForm } from '../../../receipts/receipt.ts';
+import { RECEIPT_FORMS, type ReceiptForm } from '../../../receipts/kinds.ts';
 import type { AnswerToAttest } from '../../../receipts/service.ts';
 import { type Call, callerOf, type Services } from '../../operation.ts';
 import { queryValue } from '../../pipeline/query.ts';

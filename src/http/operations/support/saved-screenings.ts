@@ -1,5 +1,5 @@
 /** Parts of the operations of saved screenings. Every id is looked up together with the account of the client. */
-import type { ReceiptForm } from '../../../receipts/receipt.ts';
+import type { ReceiptForm } from '../../../receipts/kinds.ts';
 import { SAVED_KINDS, type SavedKind } from '../../../saved-screenings/records.ts';
 import { type Call, callerOf, type Input, type Purchase, principalOf } from '../../operation.ts';
 import { ErrorBody, idText } from '../../schemas/common.ts';
