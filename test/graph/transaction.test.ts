@@ -57,6 +57,8 @@ describe('a transaction', () => {
     for (const store of [waiting, moved]) {
       await store.ingest(Array.from({ length: 50 }, (_, index) => paid(index + 1)));
       await store.ingest([paid(7, { position: 'log:3' }), paid(7, { position: 'trace:0_1' })]);
+      await store.ingest([paid(51, { txHash: 'not of digits' })]);
+      expect(store.transaction('ETH', ['not of digits'], 10)).toMatchObject({ total: 1 });
       expect(foundIn(store, 7)).toMatchObject({
         total: 3,
         unread: 0,

@@ -46,7 +46,8 @@ function search(
     const bytes = logChunk(chunk);
     if (bytes === undefined) continue;
     const view = bytes.subarray(0, bytes.length);
-    if (!packed.some((one) => view.includes(one))) continue;
+    // Without its tag, which the length follows if the id is a text.
+    if (!packed.some((one) => view.includes(one.subarray(1)))) continue;
     for (let ordinal = Math.max(from, first); ordinal < Math.min(end, from + LOG_CHUNK_TRANSFERS); ordinal++)
       if (isOneOf(packed, transferAt({ logChunk }, ordinal)?.transaction ?? NOTHING)) found.add(ordinal);
   }
