@@ -1,13 +1,14 @@
 /**
- * The packed form of an address's neighbours in one direction: columns of value and id, followed by tails with the rest, 30 to 40 bytes per
- * edge. A single chunk is ordered by value, so that its start is the answer to a query. The chunks of a hub are ordered by id, so that an
- * update finds its place. Pure; store/ decides where chunks are stored.
+ * The packed form of an address's neighbours in one direction: a column of ids, followed by tails with the rest, about 20 bytes per edge
+ * with one transfer and 40 with more. A single chunk is ordered by value, so that its start is the answer to a query. The chunks of a hub
+ * are ordered by id, so that an update finds its place, and have a column of values, so that a scan reads only these. edge-builder.ts
+ * writes chunks. Pure; store/ decides where chunks are stored.
  */
 import { AssayError } from '../base/errors.ts';
-import { type EdgeDay, readDays, writeDays } from './edge-days.ts';
+import { type EdgeDay, readDays } from './edge-days.ts';
 import { GRAPH_LIMITS } from './limits.ts';
 import type { EdgeSums } from './row-collector.ts';
-import { ByteReader, ByteWriter } from './store/bytes.ts';
+import { ByteReader } from './store/bytes.ts';
 
 /** A transfer of an edge: its time and its number in the log. */
 export interface TransferRef {
@@ -106,11 +107,31 @@ export function assetSumOf(edge: Edge, asset: number): AssetSum {
   return made;
 }
 
-/** Header: sorted by value (0) or by id (1), 3 unused bytes, number of edges, first id of the next chunk of a hub. */
+/**
+ * The first byte of a chunk. The lowest bit is set in the chunks of a hub, which are sorted by id, the others by value. Stores of format 4
+ * and earlier have the first two, and keep them until the chunk is written again: 0 and 1.
+ */
+const FORMER_HUB = 1;
+export const SINGLE_CHUNK = 2;
+export const HUB_CHUNK = 3;
+
+/** Returns true for the chunk of an address with more than one. */
+export const isHubChunk = (bytes: Uint8Array): boolean => ((bytes[0] as number) & 1) === 1;
+
+/** Header of a hub's chunk: kind, 3 unused bytes, number of edges, first id of the next chunk, start of its times in seconds. */
 export const CHUNK_HEADER_BYTES = 16;
 const COUNT_AT = 4;
 /** Offset of the first id of the next chunk. */
 export const NEXT_AT = 8;
+const START_AT = 12;
+/** Header of a single chunk: kind, an unused byte, number of edges in 2 bytes, start of its times in seconds. */
+export const SINGLE_HEADER_BYTES = 8;
+
+/** Flags of a tail. One with a single transfer has its asset in the bits above, if it is below 32, and 0 there if the asset follows. */
+export const ONE_TRANSFER = 1;
+export const ONE_UNPRICED = 2;
+export const ONE_REF = 4;
+export const ASSET_SHIFT = 3;
 
 /**
  * The value by which edges are compared: whole cents if known, otherwise below zero, and closer to zero the more unpriced transfers the
@@ -119,11 +140,15 @@ export const NEXT_AT = 8;
 export const valueRank = (cents: number, unpriced: number): number =>
   cents > 0 ? cents : -1 / (1 + unpriced);
 
-export interface ChunkHead {
-  readonly isHub: boolean;
-  readonly count: number;
-  /** The first id of the hub's next chunk. 0 in the last one. */
-  readonly next: number;
+/** An edge as its chunk has it: what stands in columns or depends on the chunk, and the place of the bytes that do not. */
+export interface CopiedRow {
+  cents: number;
+  unpriced: number;
+  flags: number;
+  /** Time of the only transfer. Not set if there are more. */
+  seenMs: number;
+  start: number;
+  end: number;
 }
 
 /** One chunk, opened for reading. Its columns are views, valid until the bytes are reused. */
@@ -131,25 +156,71 @@ export class ChunkView {
   isHub = false;
   count = 0;
   next = 0;
-  ranks: Float64Array = new Float64Array(0);
   ids: Uint32Array = new Uint32Array(0);
   /** Positioned at the tail of the next edge. */
   readonly tail = new ByteReader();
+  /** Whether the chunk is of format 5, in which a tail begins with flags. */
+  isCompact = false;
+  /** Flags of the last tail that was begun: 0 in a former chunk. */
+  flags = 0;
+  /** Value of that edge in cents. */
+  #cents = 0;
+  #hasRanks = false;
+  #ranks: Float64Array = new Float64Array(0);
+  #startMs = 0;
+  #tailsAt = 0;
   #aligned = Buffer.alloc(0);
 
   open(given: Buffer): this {
     const bytes = given.byteOffset % 8 === 0 ? given : this.#align(given);
-    if (bytes.length < CHUNK_HEADER_BYTES) throw cutChunk();
-    this.isHub = bytes[0] === 1;
-    this.count = bytes.readUInt32LE(COUNT_AT);
-    this.next = bytes.readUInt32LE(NEXT_AT);
-    const idsAt = CHUNK_HEADER_BYTES + this.count * 8;
-    const tailsAt = idsAt + this.count * 4;
+    const kind = bytes[0] as number;
+    const isShort = kind === SINGLE_CHUNK;
+    if (bytes.length < (isShort ? SINGLE_HEADER_BYTES : CHUNK_HEADER_BYTES) || kind > HUB_CHUNK)
+      throw cutChunk();
+    this.isHub = kind === HUB_CHUNK || kind === FORMER_HUB;
+    this.isCompact = isShort || kind === HUB_CHUNK;
+    this.#hasRanks = !isShort;
+    const count = isShort ? bytes.readUInt16LE(2) : bytes.readUInt32LE(COUNT_AT);
+    this.count = count;
+    this.next = isShort ? 0 : bytes.readUInt32LE(NEXT_AT);
+    this.#startMs = this.isCompact ? bytes.readUInt32LE(isShort ? 4 : START_AT) * 1000 : 0;
+    const idsAt = isShort ? SINGLE_HEADER_BYTES : CHUNK_HEADER_BYTES + count * 8;
+    const tailsAt = idsAt + count * 4;
     if (tailsAt > bytes.length) throw cutChunk();
-    this.ranks = new Float64Array(bytes.buffer, bytes.byteOffset + CHUNK_HEADER_BYTES, this.count);
-    this.ids = new Uint32Array(bytes.buffer, bytes.byteOffset + idsAt, this.count);
+    const { buffer, byteOffset } = bytes;
+    if (!isShort) this.#ranks = new Float64Array(buffer, byteOffset + CHUNK_HEADER_BYTES, count);
+    this.ids = new Uint32Array(buffer, byteOffset + idsAt, count);
     this.tail.open(bytes, tailsAt, bytes.length);
+    this.#tailsAt = tailsAt;
     return this;
+  }
+
+  /** The values by which the edges are compared (`valueRank`). Those of a single chunk are in its tails. */
+  get ranks(): Float64Array {
+    if (this.#hasRanks) return this.#ranks;
+    const { tail, count } = this;
+    const { at } = tail;
+    const ranks = new Float64Array(count);
+    tail.at = this.#tailsAt;
+    for (let index = 0; index < count; index++) {
+      const start = tail.at;
+      ranks[index] = this.#rank(index);
+      tail.at = start;
+      this.skipTails(1);
+    }
+    tail.at = at;
+    this.#ranks = ranks;
+    this.#hasRanks = true;
+    return ranks;
+  }
+
+  #rank(index: number): number {
+    this.#begin(index);
+    if (this.#cents > 0) return this.#cents;
+    if (this.flags & ONE_TRANSFER) return valueRank(0, this.flags & ONE_UNPRICED ? 1 : 0);
+    this.tail.varint();
+    this.tail.varint();
+    return valueRank(0, this.tail.varint());
   }
 
   /** Position of an id, or -1 if the chunk does not contain it. */
@@ -159,12 +230,50 @@ export class ChunkView {
 
   /** Skips `count` tails. */
   skipTails(count: number): void {
-    for (let left = count; left > 0; left--) this.tail.skip(this.tail.varint());
+    const { tail } = this;
+    if (!this.isCompact) {
+      for (let left = count; left > 0; left--) tail.skip(tail.varint());
+      return;
+    }
+    const hasCents = !this.isHub;
+    for (let left = count; left > 0; left--) {
+      const flags = tail.byte();
+      if (hasCents && !(flags & ONE_UNPRICED)) tail.varint();
+      if (!(flags & ONE_TRANSFER)) {
+        tail.skip(tail.varint());
+        continue;
+      }
+      tail.varint();
+      if (flags >> ASSET_SHIFT === 0) tail.varint();
+      tail.skipCompact();
+      if (flags & ONE_REF) tail.varint();
+    }
+  }
+
+  /** Reads the flags and the value of the edge at `index`, which must be the next one. */
+  #begin(index: number): void {
+    const { tail } = this;
+    const flags = this.isCompact ? tail.byte() : 0;
+    this.flags = flags;
+    if (this.isCompact && !this.isHub) this.#cents = flags & ONE_UNPRICED ? 0 : tail.varint();
+    else this.#cents = Math.max(this.ranks[index] as number, 0);
   }
 
   /** Reads the tail of the edge at `index`, which must be the next one, into sums over its assets. */
   totals(index: number): EdgeTotals {
     const { tail } = this;
+    this.#begin(index);
+    const cents = this.#cents;
+    const counterparty = this.ids[index] as number;
+    const { flags } = this;
+    if (flags & ONE_TRANSFER) {
+      const seenMs = this.#startMs + tail.time();
+      if (flags >> ASSET_SHIFT === 0) tail.varint();
+      tail.skipCompact();
+      if (flags & ONE_REF) tail.varint();
+      const unpriced = flags & ONE_UNPRICED ? 1 : 0;
+      return { counterparty, cents, unpriced, transfers: 1, firstSeenMs: seenMs, lastSeenMs: seenMs };
+    }
     const length = tail.varint();
     const end = tail.at + length;
     const transfers = tail.varint();
@@ -172,15 +281,28 @@ export class ChunkView {
     const firstSeenMs = tail.time();
     const lastSeenMs = firstSeenMs + tail.time();
     tail.at = end;
-    const rank = this.ranks[index] as number;
-    const cents = Math.max(rank, 0);
-    return { counterparty: this.ids[index] as number, cents, unpriced, transfers, firstSeenMs, lastSeenMs };
+    return { counterparty, cents, unpriced, transfers, firstSeenMs, lastSeenMs };
   }
 
   /** Reads the complete tail of the edge at `index`, which must be the next one. */
   edge(index: number): Edge {
     const { tail } = this;
     const counterparty = this.ids[index] as number;
+    this.#begin(index);
+    const cents = this.#cents;
+    const { flags } = this;
+    if (flags & ONE_TRANSFER) {
+      const seenMs = this.#startMs + tail.time();
+      const asset = flags >> ASSET_SHIFT || tail.varint();
+      const amount = tail.compact();
+      const newest = flags & ONE_REF ? [{ timestampMs: seenMs, ordinal: tail.varint() }] : [];
+      const unpriced = flags & ONE_UNPRICED ? 1 : 0;
+      const seen = { firstSeenMs: seenMs, lastSeenMs: seenMs };
+      return {
+        counterparty,
+        assets: [{ asset, transfers: 1, unpriced, cents, amount, ...seen, newest, days: [] }],
+      };
+    }
     const length = tail.varint();
     const end = tail.at + length;
     const transfers = tail.varint();
@@ -192,22 +314,11 @@ export class ChunkView {
     const count = code >>> 1;
     const assets: AssetSum[] = [];
     if (count === 1) {
-      const rank = this.ranks[index] as number;
-      const cents = Math.max(rank, 0);
       const asset = tail.varint();
       const amount = tail.amount();
       const newest = hasRefs ? readRefs(tail, transfers, lastSeenMs) : [];
-      assets.push({
-        asset,
-        transfers,
-        unpriced,
-        cents,
-        amount,
-        firstSeenMs,
-        lastSeenMs,
-        newest,
-        days: [],
-      });
+      const own = { asset, transfers, unpriced, cents, amount };
+      assets.push({ ...own, firstSeenMs, lastSeenMs, newest, days: [] });
     } else
       for (let left = count; left > 0; left--) {
         const asset = tail.varint();
@@ -226,6 +337,20 @@ export class ChunkView {
   /** Adds the tail of the edge at `index`, which must be the next one, to the sums over the assets of a query. */
   weigh(index: number, sums: EdgeSums): void {
     const { tail } = this;
+    this.#begin(index);
+    const cents = this.#cents;
+    const { flags } = this;
+    sums.begin(this.ids[index] as number);
+    if (flags & ONE_TRANSFER) {
+      const seenMs = this.#startMs + tail.time();
+      const asset = flags >> ASSET_SHIFT || tail.varint();
+      if (sums.counts(asset))
+        sums.add(1, flags & ONE_UNPRICED ? 1 : 0, cents, tail.compactNumber(), seenMs, seenMs);
+      else tail.skipCompact();
+      sums.end();
+      if (flags & ONE_REF) tail.varint();
+      return;
+    }
     const length = tail.varint();
     const end = tail.at + length;
     const transfers = tail.varint();
@@ -234,29 +359,50 @@ export class ChunkView {
     const lastSeenMs = firstSeenMs + tail.time();
     const code = tail.varint();
     const count = code >>> 1;
-    sums.begin(this.ids[index] as number);
     if (count === 1) {
       const asset = tail.varint();
-      if (sums.counts(asset)) {
-        const cents = Math.max(this.ranks[index] as number, 0);
+      if (sums.counts(asset))
         sums.add(transfers, unpriced, cents, tail.amountNumber(), firstSeenMs, lastSeenMs);
-      }
     } else {
       const hasRefs = code % 2 === 1;
       for (let left = count; left > 0; left--) {
         const asset = tail.varint();
         const assetTransfers = tail.varint();
         const assetUnpriced = tail.varint();
-        const cents = tail.varint();
+        const assetCents = tail.varint();
         const first = tail.time();
         const last = first + tail.time();
         const amount = tail.amountNumber();
         if (hasRefs) skipRefs(tail, assetTransfers);
-        if (sums.counts(asset)) sums.add(assetTransfers, assetUnpriced, cents, amount, first, last);
+        if (sums.counts(asset)) sums.add(assetTransfers, assetUnpriced, assetCents, amount, first, last);
       }
     }
     sums.end();
     tail.at = end;
+  }
+
+  /** Reads the edge at `index`, which must be the next one, as a row that `ChunkBuilder.copy` writes. The chunk must be compact. */
+  row(index: number, into: CopiedRow): void {
+    const { tail } = this;
+    this.#begin(index);
+    into.cents = this.#cents;
+    into.flags = this.flags;
+    if (this.flags & ONE_TRANSFER) {
+      into.unpriced = this.flags & ONE_UNPRICED ? 1 : 0;
+      into.seenMs = this.#startMs + tail.time();
+      into.start = tail.at;
+      if (this.flags >> ASSET_SHIFT === 0) tail.varint();
+      tail.skipCompact();
+      if (this.flags & ONE_REF) tail.varint();
+    } else {
+      into.start = tail.at;
+      const length = tail.varint();
+      const end = tail.at + length;
+      tail.varint();
+      into.unpriced = tail.varint();
+      tail.at = end;
+    }
+    into.end = tail.at;
   }
 
   #align(given: Buffer): Buffer {
@@ -289,269 +435,11 @@ function skipRefs(tail: ByteReader, transfers: number): void {
   }
 }
 
-function writeRefs(out: ByteWriter, newest: readonly TransferRef[]): void {
-  let before: TransferRef | null = null;
-  for (const ref of newest) {
-    if (before === null) out.varint(ref.ordinal);
-    else {
-      out.time(before.timestampMs - ref.timestampMs);
-      out.signed(ref.ordinal - before.ordinal);
-    }
-    before = ref;
-  }
-}
-
-const tailScratch = new ByteWriter();
-
-/** Appends the tail of an edge, with its length in front. */
-function writeTail(out: ByteWriter, edge: Edge, totals: EdgeTotals): void {
-  const tail = tailScratch;
-  tail.length = 0;
-  tail.varint(totals.transfers);
-  tail.varint(totals.unpriced);
-  tail.time(totals.firstSeenMs);
-  tail.time(totals.lastSeenMs - totals.firstSeenMs);
-  const first = edge.assets[0] as AssetSum;
-  const hasRefs = first.newest.length > 0;
-  tail.varint(edge.assets.length * 2 + (hasRefs ? 1 : 0));
-  if (edge.assets.length === 1) {
-    tail.varint(first.asset);
-    tail.amount(first.amount);
-    if (hasRefs) writeRefs(tail, first.newest);
-  } else
-    for (const sum of edge.assets) {
-      tail.varint(sum.asset);
-      tail.varint(sum.transfers);
-      tail.varint(sum.unpriced);
-      tail.varint(sum.cents);
-      tail.time(sum.firstSeenMs);
-      tail.time(sum.lastSeenMs - sum.firstSeenMs);
-      tail.amount(sum.amount);
-      if (hasRefs) writeRefs(tail, sum.newest);
-    }
-  // Days come last, so that the sums can be read without them.
-  if (edge.assets.some(({ days }) => days.length > 0))
-    for (const { days, lastSeenMs } of edge.assets) writeDays(tail, days, lastSeenMs);
-  out.varint(tail.length);
-  out.copy(tail.bytes, 0, tail.length);
-}
-
 /** Returns all edges of a chunk. */
 export function edgesIn(view: ChunkView): Edge[] {
   const edges: Edge[] = [];
   for (let index = 0; index < view.count; index++) edges.push(view.edge(index));
   return edges;
-}
-
-/** The only transfer of an edge. */
-export interface SingleTransfer {
-  asset: number;
-  /** Below zero if no price is known. */
-  cents: number;
-  timestampMs: number;
-  /** Below zero in the direction that does not store it. */
-  ordinal: number;
-  /** Words of 32 bits. */
-  amountLow: number;
-  amountMiddle: number;
-  amountHigh: number;
-}
-
-/** A chunk to be stored, with the first id it is responsible for. */
-export interface PackedChunk {
-  readonly firstId: number;
-  readonly bytes: Buffer;
-}
-
-const ROW_COLUMN_BYTES = 12;
-/** Up to this many edges are sorted by insertion, which is faster for the few of most addresses. */
-const INSERTION_MAX = 24;
-
-/** Collects edges into chunks, as columns. */
-export class ChunkBuilder {
-  #count = 0;
-  #ids = new Uint32Array(256);
-  #ranks = new Float64Array(256);
-  #unpriced = new Float64Array(256);
-  /** Where the tail of each edge ends. The first starts at 0. */
-  #ends = new Uint32Array(257);
-  readonly #tails = new ByteWriter();
-  /** Edges in the order in which they are packed. */
-  #order = new Uint32Array(256);
-  /** A chunk that is being packed, also as words and doubles. */
-  #chunk = Buffer.from(new ArrayBuffer(GRAPH_LIMITS.edgeChunkBytesMax));
-  #chunkWords = new Uint32Array(this.#chunk.buffer);
-  #chunkDoubles = new Float64Array(this.#chunk.buffer);
-
-  clear(): void {
-    this.#count = 0;
-    this.#tails.length = 0;
-  }
-
-  add(edge: Edge): void {
-    const totals = totalsOf(edge);
-    writeTail(this.#tails, edge, totals);
-    this.#addRow(edge.counterparty, valueRank(totals.cents, totals.unpriced), totals.unpriced);
-  }
-
-  /** Adds an edge with one transfer of an amount below 2^96, without creating an Edge object. */
-  addSingle(counterparty: number, transfer: SingleTransfer): void {
-    const { cents, amountLow, amountMiddle, amountHigh } = transfer;
-    const isUnpriced = cents < 0 && (amountLow !== 0 || amountMiddle !== 0 || amountHigh !== 0);
-    const unpriced = isUnpriced ? 1 : 0;
-    const out = this.#tails;
-    const start = out.length;
-    // The length fits into one byte: the tail of a single transfer has fewer than 64 bytes.
-    out.byte(0);
-    out.varint(1);
-    out.varint(unpriced);
-    out.time(transfer.timestampMs);
-    out.varint(0);
-    out.varint(transfer.ordinal < 0 ? 2 : 3);
-    out.varint(transfer.asset);
-    out.amountWords(amountLow, amountMiddle, amountHigh);
-    if (transfer.ordinal >= 0) out.varint(transfer.ordinal);
-    out.bytes[start] = out.length - start - 1;
-    this.#addRow(counterparty, valueRank(Math.max(cents, 0), unpriced), unpriced);
-  }
-
-  /** Copies the edge at `index` of a view, which must be the next one. */
-  copy(view: ChunkView, index: number): void {
-    const { tail } = view;
-    const start = tail.at;
-    const length = tail.varint();
-    const end = tail.at + length;
-    tail.varint();
-    const unpriced = tail.varint();
-    tail.at = end;
-    this.#tails.copy(tail.bytes, start, end);
-    this.#addRow(view.ids[index] as number, view.ranks[index] as number, unpriced);
-  }
-
-  /** Adds the columns of the edge with the last tail. */
-  #addRow(id: number, rank: number, unpriced: number): void {
-    const at = this.#count++;
-    if (at === this.#ids.length) this.#grow();
-    this.#ids[at] = id;
-    this.#ranks[at] = rank;
-    this.#unpriced[at] = unpriced;
-    this.#order[at] = at;
-    this.#ends[at + 1] = this.#tails.length;
-  }
-
-  #grow(): void {
-    const length = this.#ids.length * 2;
-    const enlarged = <T extends Uint32Array | Float64Array>(from: T, to: T): T => {
-      to.set(from);
-      return to;
-    };
-    this.#ids = enlarged(this.#ids, new Uint32Array(length));
-    this.#ranks = enlarged(this.#ranks, new Float64Array(length));
-    this.#unpriced = enlarged(this.#unpriced, new Float64Array(length));
-    this.#order = enlarged(this.#order, new Uint32Array(length));
-    this.#ends = enlarged(this.#ends, new Uint32Array(length + 1));
-  }
-
-  /** Packs all edges of an address into one chunk ordered by value. Returns null if they do not fit into one chunk. */
-  packSingle(): PackedChunk | null {
-    const count = this.#count;
-    const bytes = CHUNK_HEADER_BYTES + count * ROW_COLUMN_BYTES + this.#tails.length;
-    if (bytes > GRAPH_LIMITS.edgeChunkBytesMax && count > 1) return null;
-    const ids = this.#ids;
-    const ranks = this.#ranks;
-    const unpriced = this.#unpriced;
-    this.#sort(
-      (a, b) =>
-        (ranks[b] as number) - (ranks[a] as number) ||
-        (unpriced[b] as number) - (unpriced[a] as number) ||
-        (ids[a] as number) - (ids[b] as number),
-    );
-    return { firstId: 0, bytes: this.#pack(0, count, bytes, false, 0) };
-  }
-
-  /**
-   * Packs a range of edges of a hub, ordered by id, into chunks. The first starts at `firstId`, and the last points to `next`. An edge that
-   * is larger than a chunk (hundreds of assets) gets a chunk of its own.
-   */
-  packHub(firstId: number, next: number): PackedChunk[] {
-    const count = this.#count;
-    const ids = this.#ids;
-    this.#sort((a, b) => (ids[a] as number) - (ids[b] as number));
-    const total = count * ROW_COLUMN_BYTES + this.#tails.length;
-    const room = GRAPH_LIMITS.edgeChunkBytesMax - CHUNK_HEADER_BYTES;
-    // Full chunks if there are many. If one chunk becomes two, both are filled by half, so that the next edge finds room.
-    const fill = total > room && total <= 2 * room ? total / 2 : room;
-    const chunks: PackedChunk[] = [];
-    let start = 0;
-    let startId = firstId;
-    let bytes = CHUNK_HEADER_BYTES;
-    for (let index = 0; index < count; index++) {
-      const row = this.#order[index] as number;
-      const more =
-        ROW_COLUMN_BYTES + (this.#ends[row + 1] as number) - (row > 0 ? (this.#ends[row] as number) : 0);
-      if (index > start && bytes + more > fill + CHUNK_HEADER_BYTES) {
-        const id = ids[row] as number;
-        chunks.push({ firstId: startId, bytes: this.#pack(start, index, bytes, true, id) });
-        start = index;
-        startId = id;
-        bytes = CHUNK_HEADER_BYTES;
-      }
-      bytes += more;
-    }
-    chunks.push({ firstId: startId, bytes: this.#pack(start, count, bytes, true, next) });
-    return chunks;
-  }
-
-  #sort(compare: (a: number, b: number) => number): void {
-    const order = this.#order;
-    const count = this.#count;
-    if (count > INSERTION_MAX) {
-      order.subarray(0, count).sort(compare);
-      return;
-    }
-    for (let at = 1; at < count; at++) {
-      const row = order[at] as number;
-      let to = at;
-      while (to > 0 && compare(order[to - 1] as number, row) > 0) {
-        order[to] = order[to - 1] as number;
-        to--;
-      }
-      order[to] = row;
-    }
-  }
-
-  /** Packs the edges `from` to `to - 1` of the order. The result is a copy. */
-  #pack(from: number, to: number, byteLength: number, isHub: boolean, next: number): Buffer {
-    if (byteLength > this.#chunk.length) {
-      this.#chunk = Buffer.from(new ArrayBuffer(Math.ceil(byteLength / 8) * 16));
-      this.#chunkWords = new Uint32Array(this.#chunk.buffer);
-      this.#chunkDoubles = new Float64Array(this.#chunk.buffer);
-    }
-    const chunk = this.#chunk;
-    const words = this.#chunkWords;
-    const doubles = this.#chunkDoubles;
-    const order = this.#order;
-    const ends = this.#ends;
-    const tails = this.#tails.bytes;
-    const count = to - from;
-    words[0] = isHub ? 1 : 0;
-    words[COUNT_AT / 4] = count;
-    words[NEXT_AT / 4] = next;
-    words[3] = 0;
-    const ranksAt = CHUNK_HEADER_BYTES / 8;
-    const idsAt = CHUNK_HEADER_BYTES / 4 + count * 2;
-    let at = CHUNK_HEADER_BYTES + count * ROW_COLUMN_BYTES;
-    for (let index = 0; index < count; index++) {
-      const row = order[from + index] as number;
-      doubles[ranksAt + index] = this.#ranks[row] as number;
-      words[idsAt + index] = this.#ids[row] as number;
-      // Tails are too short for a copy by a call.
-      const end = ends[row + 1] as number;
-      for (let byte = row > 0 ? (ends[row] as number) : 0; byte < end; byte++)
-        chunk[at++] = tails[byte] as number;
-    }
-    return Buffer.from(chunk.subarray(0, byteLength));
-  }
 }
 
 const cutChunk = (): AssayError =>

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ChunkBuilder } from '../../src/graph/edge-builder.ts';
 import { dayOf, type EdgeDay } from '../../src/graph/edge-days.ts';
 import {
   addNewest,
   byValue,
-  ChunkBuilder,
   ChunkView,
   type Edge,
   edgesIn,
@@ -146,7 +146,7 @@ describe('packed neighbours', () => {
     );
   });
 
-  it('take about 35 bytes for a single transfer', () => {
+  it('take about 20 bytes for a single transfer', () => {
     const edge = (counterparty: number): Edge => ({
       counterparty,
       assets: [
@@ -165,7 +165,7 @@ describe('packed neighbours', () => {
     });
     const one = builderOf([edge(1)]).packSingle()?.bytes.length ?? 0;
     const two = builderOf([edge(1), edge(2)]).packSingle()?.bytes.length ?? 0;
-    expect(two - one).toBeLessThanOrEqual(38);
+    expect(two - one).toBeLessThanOrEqual(20);
   });
 
   it('are rejected if the bytes end inside an edge', () => {

@@ -281,7 +281,7 @@ describe('a store of the previous format', () => {
     expect(await formatOf()).toMatchObject({ version: 2 });
     await storeAt('old').ingest([paid(3, {})]);
     await closeAll();
-    expect(await formatOf()).toMatchObject({ version: 4 });
+    expect(await formatOf()).toMatchObject({ version: 5 });
     expect(storeAt('old', true).coverage('ETH').transfers).toBe(2);
   });
 });

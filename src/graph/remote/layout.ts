@@ -8,10 +8,13 @@ import { wrongFormat } from '../../state/format-version.ts';
 import { ByteReader, ByteWriter } from '../store/bytes.ts';
 import type { State } from '../store/chain-store.ts';
 
-/** Changes when the meaning of the bytes or names below, or of the store's records, changes. Version 1 had no priced part of flows. */
-export const REMOTE_FORMAT = 2;
+/**
+ * Changes when the meaning of the bytes or names below, or of the store's records, changes. Version 1 had no priced part of flows, version 2
+ * no compact records (edges.ts).
+ */
+export const REMOTE_FORMAT = 3;
 /** Also readable. The next push writes the current format. */
-const FORMER_FORMAT = 1;
+const FORMER_FORMATS: readonly unknown[] = [1, 2];
 
 /** Assets per record. */
 export const ASSETS_PER_PAGE = 16;
@@ -43,7 +46,7 @@ export interface Head {
  */
 export function parseHead(chain: ChainId, text: string): Head {
   const head = JSON.parse(text) as Partial<Head>;
-  if (head.format !== REMOTE_FORMAT && head.format !== FORMER_FORMAT)
+  if (head.format !== REMOTE_FORMAT && !FORMER_FORMATS.includes(head.format))
     throw wrongFormat(
       `The remote graph of ${chain}`,
       head.format,

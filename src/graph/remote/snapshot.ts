@@ -1,7 +1,7 @@
 /** One commit of a chain's LMDB, as the records that a server will hold. It is held open while a push reads it. */
 import { createHash } from 'node:crypto';
 import { AssayError } from '../../base/errors.ts';
-import { NEXT_AT } from '../edges.ts';
+import { isHubChunk, NEXT_AT } from '../edges.ts';
 import { lostRecord, type StoredBlockRecord } from '../store/chain-records.ts';
 import { type ChainStore, chunkKey, packId, readState, type State } from '../store/chain-store.ts';
 import { LOG_CHUNK_TRANSFERS } from '../store/log.ts';
@@ -92,7 +92,7 @@ export class Snapshot {
     const side = (direction: 0 | 1): RemoteEdges => {
       const chunk = this.#chunk(node, direction, 0);
       if (!chunk) return { kind: NO_EDGES, chunk: undefined };
-      if (chunk[0] === 1) {
+      if (isHubChunk(chunk)) {
         const chunks = this.#hubChunks(node, direction, chunk);
         const name = NAMES.directory(node, direction);
         hubs.set(name, chunks);

@@ -2,7 +2,8 @@
  * Packs the transfers of one new address of a bulk load: from words directly into the chunks of its neighbours and its record. Pure, so
  * that a thread other than the writer can do it.
  */
-import { addNewest, ChunkBuilder, type Edge, type SingleTransfer, type TransferRef } from '../edges.ts';
+import { ChunkBuilder, type SingleTransfer } from '../edge-builder.ts';
+import { addNewest, type Edge, type TransferRef } from '../edges.ts';
 import { GRAPH_LIMITS } from '../limits.ts';
 import type { DeltaEntry } from './delta.ts';
 import { addToEdge } from './merge.ts';

@@ -8,9 +8,76 @@ const TWO_96 = 1n << 96n;
  * another value follows the amount.
  */
 const AMOUNT_BYTES_MAX = 0x7f;
+/**
+ * Decimal exponents of a compact amount by the upper half of its first byte. Amounts of people are round in decimal digits, and 18 is a
+ * whole coin of most EVM chains.
+ */
+const EXPONENTS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 18] as const;
+const LAST_EXPONENT = EXPONENTS.length - 1;
+/** Exact as doubles, so that a product with a mantissa below 2^53 is rounded once. */
+const POWERS = EXPONENTS.map((exponent) => 10 ** exponent);
+const BIG_POWERS = EXPONENTS.map((exponent) => 10n ** BigInt(exponent));
+/** The lower half of the first byte of a compact amount if the length is in the next byte. */
+const LENGTH_FOLLOWS = 15;
+const BILLION = 1e9;
+
 /** The lowest 64 bits of an amount, also accessible as words: this takes fewer steps than digits. */
 const lowWords = new BigUint64Array(1);
 const words = new Uint32Array(lowWords.buffer);
+
+/** An amount below 2^96 without trailing zeros, as words. */
+class Trimmed {
+  low = 0;
+  middle = 0;
+  high = 0;
+
+  /** Removes the trailing zeros of an amount, and returns their code in `EXPONENTS`. */
+  trim(low: number, middle: number, high: number): number {
+    this.low = low;
+    this.middle = middle;
+    this.high = high;
+    let zeros = 0;
+    // A multiple of 10^9 is one of 2^9: random amounts are nearly always told apart without a division.
+    while (zeros < 18 && (this.low & 511) === 0 && this.#divideByBillion()) zeros += 9;
+    if (this.high !== 0 || this.middle >= 0x20_0000) return Math.min(zeros, LAST_EXPONENT);
+    let rest = this.low + this.middle * 2 ** 32;
+    if (rest === 0) return 0;
+    for (; zeros < 18; zeros++) {
+      const tenth = Math.floor(rest / 10);
+      if (tenth * 10 !== rest) break;
+      rest = tenth;
+    }
+    for (; zeros > (EXPONENTS[LAST_EXPONENT - 1] as number) && zeros < 18; zeros--) rest *= 10;
+    this.low = rest >>> 0;
+    this.middle = Math.floor(rest / 2 ** 32);
+    return Math.min(zeros, LAST_EXPONENT);
+  }
+
+  /** Divides if nothing is left over. Long division with digits of 16 bits, so that every step is exact. */
+  #divideByBillion(): boolean {
+    let low = 0;
+    let middle = 0;
+    let high = 0;
+    let rest = 0;
+    if (this.high === 0 && this.middle === 0 && this.low < BILLION) return false;
+    for (let digit = this.high !== 0 ? 5 : 3; digit >= 0; digit--) {
+      const word = digit > 3 ? this.high : digit > 1 ? this.middle : this.low;
+      const dividend = rest * 0x10000 + (digit % 2 === 1 ? word >>> 16 : word & 0xffff);
+      const quotient = Math.floor(dividend / BILLION);
+      rest = dividend - quotient * BILLION;
+      if (digit > 3) high = high * 0x10000 + quotient;
+      else if (digit > 1) middle = middle * 0x10000 + quotient;
+      else low = low * 0x10000 + quotient;
+    }
+    if (rest !== 0) return false;
+    this.low = low;
+    this.middle = middle;
+    this.high = high;
+    return true;
+  }
+}
+
+const trimmed = new Trimmed();
 
 /** Writes into a buffer that grows. */
 export class ByteWriter {
@@ -99,6 +166,29 @@ export class ByteWriter {
     this.length = at;
   }
 
+  /**
+   * An amount without its trailing decimal zeros. The first byte has their number (`EXPONENTS`) and the number of bytes that follow, most
+   * significant first.
+   */
+  compact(amount: bigint): void {
+    if (amount < TWO_96) {
+      lowWords[0] = amount;
+      this.compactWords(words[0] as number, words[1] as number, amount < TWO_64 ? 0 : Number(amount >> 64n));
+      return;
+    }
+    this.byte(LENGTH_FOLLOWS);
+    this.amount(amount);
+  }
+
+  /** Same as `compact` for an amount below 2^96, given as words. */
+  compactWords(low: number, middle: number, high: number): void {
+    const code = trimmed.trim(low, middle, high);
+    const start = this.length;
+    this.amountWords(trimmed.low, trimmed.middle, trimmed.high);
+    // At most 12 bytes: the length fits beside the exponent.
+    this.bytes[start] = (this.bytes[start] as number) | (code << 4);
+  }
+
   copy(from: Uint8Array, start: number, end: number): void {
     this.reserve(end - start);
     this.bytes.set(from.subarray(start, end), this.length);
@@ -176,7 +266,12 @@ export class ByteReader {
   }
 
   amount(): bigint {
-    const length = this.byte() & AMOUNT_BYTES_MAX;
+    return this.#digits((this.bytes[this.at] as number) & AMOUNT_BYTES_MAX);
+  }
+
+  /** Skips a byte, and reads a number of `length` bytes. */
+  #digits(length: number): bigint {
+    this.skip(1);
     const start = this.at;
     this.skip(length);
     if (length === 0) return 0n;
@@ -207,6 +302,42 @@ export class ByteReader {
 
   skipAmount(): void {
     this.skip(this.byte() & AMOUNT_BYTES_MAX);
+  }
+
+  /** Reads what `ByteWriter.compact` wrote. */
+  compact(): bigint {
+    const head = this.bytes[this.at] as number;
+    if ((head & 15) === LENGTH_FOLLOWS) {
+      this.skip(1);
+      return this.amount();
+    }
+    const mantissa = this.#digits(head & 15);
+    return head < 16 ? mantissa : mantissa * (BIG_POWERS[head >> 4] as bigint);
+  }
+
+  /** Reads a compact amount as the nearest double. */
+  compactNumber(): number {
+    if (this.at >= this.end) throw cut();
+    const head = this.bytes[this.at] as number;
+    const length = head & 15;
+    if (length > 6)
+      return length === LENGTH_FOLLOWS || head >= 16 ? Number(this.compact()) : this.amountNumber();
+    this.at += length + 1;
+    if (this.at > this.end) throw cut();
+    const { bytes, at } = this;
+    let mantissa = 0;
+    // Three bytes fit into fast 32-bit arithmetic.
+    if (length <= 3) {
+      for (let byte = at - length; byte < at; byte++) mantissa = (mantissa << 8) | (bytes[byte] as number);
+    } else
+      for (let byte = at - length; byte < at; byte++) mantissa = mantissa * 0x100 + (bytes[byte] as number);
+    return head < 16 ? mantissa : mantissa * (POWERS[head >> 4] as number);
+  }
+
+  skipCompact(): void {
+    const length = this.byte() & 15;
+    if (length === LENGTH_FOLLOWS) this.skipAmount();
+    else this.skip(length);
   }
 
   skip(count: number): void {

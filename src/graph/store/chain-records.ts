@@ -5,7 +5,7 @@
 import { AssayError } from '../../base/errors.ts';
 import { ReadingValue } from '../../base/reading.ts';
 import type { ChainId } from '../../chains/registry.ts';
-import { NEXT_AT } from '../edges.ts';
+import { isHubChunk, NEXT_AT } from '../edges.ts';
 import type { Upcoming } from '../graph.ts';
 import {
   type AssetRecord,
@@ -89,7 +89,7 @@ export function recordsOf(store: ChainStore): ChainRecords {
     chunk,
     chunkFor(node, direction, id) {
       const first = chunk(node, direction, 0);
-      if (!first || first[0] === 0) return first;
+      if (!first || !isHubChunk(first)) return first;
       const next = first.readUInt32LE(NEXT_AT);
       if (next === 0 || id < next) return first;
       const start = chunkKey(node, direction, id);

@@ -10,11 +10,12 @@ import type { Direction } from '../flow.ts';
 
 /**
  * Changes when the meaning of any bytes in the databases below changes. A version is never reused. Version 1 had chunks in the order of ids
- * only, version 2 had no priced part of flows (node-record.ts), version 3 no numbers in the log behind positions (transactions.ts).
+ * only, version 2 had no priced part of flows (node-record.ts), version 3 no numbers in the log behind positions (transactions.ts), version
+ * 4 chunks with twice as many bytes per edge (edges.ts).
  */
-const FORMAT = { name: 'assay-transfers', version: 4 } as const;
+const FORMAT = { name: 'assay-transfers', version: 5 } as const;
 /** Also readable. The first writer upgrades them to the current version, so that an older program does not misread new data. */
-const FORMER_VERSIONS = [2, 3] as const;
+const FORMER_VERSIONS = [2, 3, 4] as const;
 
 /** Greatest dense id: an id and a direction share 32 bits. */
 export const NODE_ID_MAX = 0x7fff_ffff;

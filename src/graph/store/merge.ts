@@ -1,7 +1,8 @@
 /** Merges transfers of an address into its sums and edges. Runs inside a write transaction. */
 import { AssayError } from '../../base/errors.ts';
+import { ChunkBuilder } from '../edge-builder.ts';
 import { addToDays } from '../edge-days.ts';
-import { addNewest, assetSumOf, ChunkBuilder, ChunkView, type Edge } from '../edges.ts';
+import { addNewest, assetSumOf, ChunkView, type Edge, isHubChunk } from '../edges.ts';
 import { GRAPH_LIMITS } from '../limits.ts';
 import { type ChainStore, chunkKey } from './chain-store.ts';
 import type { DeltaEntry } from './delta.ts';
@@ -113,7 +114,7 @@ function mergeEdges(store: ChainStore, node: number, direction: number, groups: 
   if (groups.length === 0) return 0;
   const { edges } = store;
   const first = edges.getBinary(chunkKey(node, direction, 0)) ?? null;
-  if (first === null || first[0] === 0) {
+  if (first === null || !isHubChunk(first)) {
     const added = mergeChunk(first, groups);
     const single = builder.packSingle();
     for (const { firstId, bytes } of single ? [single] : builder.packHub(0, 0))
