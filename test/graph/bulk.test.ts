@@ -468,6 +468,32 @@ describe('a bulk load', () => {
     expect(everything(store)).toEqual(everything(whole));
   });
 
+  it('has its transfers counted once if they arrive live before it has logged them', async () => {
+    const transfers = randomTransfers(2_000, 8);
+    const path = fileOf('all.csv', csvOf(transfers));
+    const store = storeAt('store');
+    const controller = new AbortController();
+    const run = ingestFiles(
+      {
+        format: 'ndjson',
+        files: [path],
+        chain: 'ETH',
+        bulk: BULK,
+        signal: controller.signal,
+        onProgress: ({ pass }) => pass === 'transactions' && controller.abort(new Error('stop')),
+      },
+      { store },
+    );
+    await expect(run).rejects.toThrow('stop');
+    // The second position of a known transaction is new.
+    const other = { ...(transfers[0] as Transfer), position: 'log:77' };
+    expect(await store.ingest([...transfers, other])).toEqual({ stored: 1, duplicates: 2_000 });
+    expect(await load(store, path)).toMatchObject({ stored: 2_000, duplicates: 0 });
+    const whole = storeAt('whole');
+    await whole.ingest([...transfers, other]);
+    expect(everything(store)).toEqual(everything(whole));
+  });
+
   it('of another file completes an interrupted one first', async () => {
     const transfers = randomTransfers(2_000, 5);
     const first = fileOf('first.csv', csvOf(transfers.slice(0, 1_000)));

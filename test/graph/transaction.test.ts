@@ -7,7 +7,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Block } from '../../src/chains/block.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { GRAPH_LIMITS } from '../../src/graph/limits.ts';
-import { packPositions, readPositions } from '../../src/graph/store/transactions.ts';
+import {
+  Fingerprinter,
+  packTransaction,
+  positionMark,
+  transactionKey,
+} from '../../src/graph/store/fingerprint.ts';
+import { type KnownPosition, packPositions, readPositions } from '../../src/graph/store/transactions.ts';
 import { openTransferStore, type TransferStore } from '../../src/graph/store.ts';
 import { ingestUtxoBlock, revertUtxoBlock } from '../../src/graph/utxo/ingest-utxo.ts';
 import { openOutputsStore } from '../../src/graph/utxo/outputs-store.ts';
@@ -105,17 +111,22 @@ describe('a transaction', () => {
       encoding: 'binary',
       keyEncoding: 'binary',
     });
+    const places = root.openDB<Buffer, number>({ name: 'places', encoding: 'binary', keyEncoding: 'uint32' });
     root.transactionSync(() => {
       meta.putSync('format', { name: 'assay-transfers', version: 3 });
-      for (const { key, value } of [...db.getRange({})]) {
-        // As version 3 wrote them: without numbers, and with one more bit of the hash.
-        const positions = readPositions(Buffer.from(value)).map((one) => ({
-          ...one,
-          ordinal: null,
-          mark: one.mark < 2 ** 47 ? one.mark : one.mark + 2 ** 46,
-        }));
-        db.putSync(Buffer.from(key), packPositions(positions));
-      }
+      for (const key of [...places.getKeys({})]) places.removeSync(key);
+      meta.removeSync('places');
+      const fingerprinter = new Fingerprinter(meta.get('salt') as Uint8Array);
+      // As version 3 wrote them: without numbers, and with one more bit of the hash.
+      const position = (text: string, to: number) => {
+        const mark = positionMark(text, fingerprinter);
+        return { mark: mark < 2 ** 47 ? mark : mark + 2 ** 46, from: 1, to, ordinal: null };
+      };
+      const put = (index: number, positions: KnownPosition[]): void => {
+        db.putSync(transactionKey(packTransaction(hash(index)), fingerprinter), packPositions(positions));
+      };
+      put(5, [position('value', 2), position('trace:0_1', 2)]);
+      put(6, [position('value', 3)]);
     });
     await root.close();
     expect(foundIn(storeAt('old', undefined, true), 5)).toMatchObject({

@@ -25,6 +25,7 @@ import { initiationCode } from './initiation.ts';
 import { eraseTransfers, LogWriter, loggedTransfers, packTransfer } from './log.ts';
 import { mergeNode } from './merge.ts';
 import { counterpartiesIn } from './node-record.ts';
+import { PlacesWriter } from './places.ts';
 import { packPositions, readPositions } from './transactions.ts';
 
 const IN = 0;
@@ -312,14 +313,17 @@ export function revertTransfers(
   }
   eraseTransfers(store, first, count);
   fresh.begin();
+  const places = new PlacesWriter(store);
   for (const { key, marks: gone } of marks.values()) {
     fresh.remove(key, gone);
+    places.remove(key, first, first + count);
     const stored = store.transactions.getBinary(key);
     if (!stored) continue;
     const left = readPositions(stored).filter(({ mark }) => !gone.has(mark));
     if (left.length > 0) store.transactions.putSync(key, packPositions(left));
     else store.transactions.removeSync(key);
   }
+  places.finish();
   fresh.noteRemoval();
   for (const node of nodes) {
     const stored = store.deltas.getBinary(node);

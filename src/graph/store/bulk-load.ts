@@ -24,7 +24,7 @@ import { type AddressBatch, takeBatch } from './bulk-addresses.ts';
 import { storeSink, writeGroup } from './bulk-node.ts';
 import { DUPLICATE, NEW_FOR_RECEIVER, NEW_FOR_SENDER, type PackContext } from './bulk-pack.ts';
 import { AddressPackers, partsOf } from './bulk-packers.ts';
-import { BulkRun, compareMarks, runFile } from './bulk-run.ts';
+import { BulkRun, compareMarks } from './bulk-run.ts';
 import { recordsOf } from './chain-records.ts';
 import {
   type ChainStore,
@@ -34,11 +34,13 @@ import {
   readState,
   writeState,
 } from './chain-store.ts';
-import { FINGERPRINT_BYTES } from './fingerprint.ts';
+import { FINGERPRINT_BYTES, Fingerprinter } from './fingerprint.ts';
+import { formerPositions, hasFormerTransactions, positionsAt } from './known-positions.ts';
 import { LOG_CHUNK_TRANSFERS, LogWriter, readTransfer } from './log.ts';
+import { PlacesWriter } from './places.ts';
 import type { FilledRun, RunColumns } from './run-columns.ts';
-import { MARK_WORDS, openRuns, type RunReader } from './runs.ts';
-import { currentMark, type KnownPosition, packPositions, readPositions } from './transactions.ts';
+import { MARK_WORDS, openRuns, type RunReader, runFile } from './runs.ts';
+import { currentMark, type KnownPosition } from './transactions.ts';
 
 /** Identifies a file, so that a later run can resume its load. */
 export interface LoadSource {
@@ -258,8 +260,12 @@ export class BulkLoad {
     marks: Uint8Array,
     step: (pass: 'transactions', done: number) => Promise<void>,
   ): Promise<void> {
-    const { transactions, root } = this.#store;
+    const store = this.#store;
+    const { root } = store;
     const { firstOrdinal } = this.#state;
+    const fingerprint = new Fingerprinter(store.salt);
+    const hasFormer = hasFormerTransactions(store);
+    const end = firstOrdinal + this.#state.transfers;
     const merge = new MarkMerge(openRuns(this.#paths('marks'), MARK_WORDS));
     const key = Buffer.alloc(FINGERPRINT_BYTES);
     const from = Buffer.from(String(this.#state.next), 'hex');
@@ -267,21 +273,27 @@ export class BulkLoad {
     let read = 0;
     while (!merge.isAtEnd) {
       const next = root.transactionSync(() => {
-        const append = isAppendable(transactions, merge.keyInto(key));
+        const places = new PlacesWriter(store);
+        places.reserve(this.#state.transfers - read);
         for (let entries = 0; entries < COMMIT_TRANSACTIONS && !merge.isAtEnd; entries++) {
           merge.keyInto(key);
           const isSkipped = isDone();
-          const positions = append || isSkipped ? [] : readPositions(transactions.getBinaryFast(key));
+          const positions = hasFormer && !isSkipped ? formerPositions(store, key) : [];
+          // A transaction of this load is read as a whole: those that it stored before are others of equal bits.
+          const ordinals = isSkipped
+            ? []
+            : places.find(key).filter((ordinal) => ordinal < firstOrdinal || ordinal >= end);
+          if (ordinals.length > 0) positions.push(...positionsAt(store, fingerprint, key, ordinals));
           const before = positions.length;
           do {
             if (!isSkipped) markPosition(merge.first, positions, marks, firstOrdinal);
             read++;
             merge.next();
           } while (merge.isOf(key));
-          if (positions.length === before) continue;
-          if (append) transactions.putSync(key, packPositions(positions), APPEND);
-          else transactions.putSync(key, packPositions(positions));
+          for (let at = before; at < positions.length; at++)
+            places.add(key, (positions[at] as { readonly ordinal: number }).ordinal);
         }
+        places.finish();
         // The marks are durable before the entries they refer to. If a crash repeats this work, the marks are the same.
         this.#writeMarks(marks);
         const following = !merge.isAtEnd ? merge.keyInto(key).toString('hex') : '';

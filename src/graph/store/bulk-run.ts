@@ -33,6 +33,7 @@ import {
   HALF_WORDS,
   MARK_WORDS,
   radixOrder,
+  runFile,
   writeRun,
 } from './runs.ts';
 
@@ -72,10 +73,6 @@ const createMemory = (capacity: number): RunMemory => ({
   lows: new Uint32Array(capacity),
   orders: { order: new Uint32Array(capacity * 2), spare: new Uint32Array(capacity * 2) },
 });
-
-/** Returns the path of a file of one run. */
-export const runFile = (folder: string, run: number, kind: 'halves' | 'marks' | 'log'): string =>
-  `${folder}/${run}.${kind}`;
 
 /** Writes the runs of one load. */
 export class BulkRun {

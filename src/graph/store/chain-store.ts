@@ -11,7 +11,7 @@ import type { Direction } from '../flow.ts';
 /**
  * Changes when the meaning of any bytes in the databases below changes. A version is never reused. Version 1 had chunks in the order of ids
  * only, version 2 had no priced part of flows (node-record.ts), version 3 no numbers in the log behind positions (transactions.ts), version
- * 4 chunks with twice as many bytes per edge (edges.ts).
+ * 4 chunks with twice as many bytes per edge (edges.ts), and no places (places.ts).
  */
 const FORMAT = { name: 'assay-transfers', version: 5 } as const;
 /** Also readable. The first writer upgrades them to the current version, so that an older program does not misread new data. */
@@ -97,7 +97,9 @@ export interface ChainStore {
   readonly edges: Database<Buffer, Uint8Array>;
   /** Dense id → transfers that are not merged into nodes and edges yet (delta.ts). */
   readonly deltas: Database<Buffer, number>;
-  /** Fingerprint of a transaction → its positions, their parties and numbers in the log (transactions.ts). */
+  /** Bits of fingerprints → numbers in the log (places.ts). Null in a store of an earlier version that is only read. */
+  readonly places: Database<Buffer, number> | null;
+  /** The same as earlier versions stored it: fingerprint → positions, their parties and numbers in the log (transactions.ts). */
   readonly transactions: Database<Buffer, Uint8Array>;
   /** Number of a chunk → transfers in the order of arrival (log.ts). */
   readonly log: Database<Buffer, number>;
@@ -154,6 +156,9 @@ export function openChainStore(path: string, chain: ChainId, readOnly: boolean):
     void root.close();
     return null;
   }
+  const openPlaces = (): Database<Buffer, number> | undefined => db('places', 'binary', 'uint32');
+  // A reader of an earlier version's store finds them once a writer has created them.
+  let places = openPlaces();
   if (isFormer && !readOnly) root.transactionSync(() => meta.putSync('format', { ...FORMAT, chain }));
   if (isFresh)
     root.transactionSync(() => {
@@ -165,6 +170,10 @@ export function openChainStore(path: string, chain: ChainId, readOnly: boolean):
     path,
     root,
     ...databases,
+    get places() {
+      places ??= openPlaces();
+      return places ?? null;
+    },
     salt: Uint8Array.from(meta.get('salt') as Uint8Array),
   };
 }

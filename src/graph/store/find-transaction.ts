@@ -1,5 +1,5 @@
 /**
- * The transfers of one transaction, by its id. `transactions` has their numbers in the log. Transactions that still wait in the writer's
+ * The transfers of one transaction, by its id. `places` has their numbers in the log. Transactions that still wait in the writer's
  * memory (fresh-transactions.ts), and those that an earlier version stored without numbers, are found in the log itself.
  */
 import { GRAPH_LIMITS } from '../limits.ts';
@@ -8,6 +8,7 @@ import { type ChainStore, isLoading, readState } from './chain-store.ts';
 import { Fingerprinter, packTransaction, positionMark, transactionKey } from './fingerprint.ts';
 import type { FreshState } from './fresh-transactions.ts';
 import { LOG_CHUNK_TRANSFERS, type LoggedTransfer, transferAt } from './log.ts';
+import { placesOf, readPlacesState } from './places.ts';
 import { readPositions } from './transactions.ts';
 
 const NOTHING = new Uint8Array(0);
@@ -54,7 +55,7 @@ function search(
 }
 
 /**
- * Finds the transfers of a transaction as of the newest commit. Reads one record of `transactions`, the waiting part of the log, and, only
+ * Finds the transfers of a transaction as of the newest commit. Reads one record of `places`, the waiting part of the log, and, only
  * for a transaction that an earlier version stored, the newest `transactionScanMax` transfers.
  *
  * @param txHashes - the spellings that the stored transfers may have
@@ -72,6 +73,11 @@ export function findTransaction(
   );
   const found = new Set(positions.flatMap(({ ordinal }) => (ordinal === null ? [] : [ordinal])));
   const records = recordsOf(store);
+  const placed = readPlacesState(store);
+  // Others have a transaction of equal bits, or are not in the log yet: a bulk load stores their places first.
+  for (const one of packed)
+    for (const ordinal of placesOf(store, placed, transactionKey(one, fingerprinter)))
+      if (isOneOf(packed, transferAt(records, ordinal)?.transaction ?? NOTHING)) found.add(ordinal);
   const waiting = store.meta.get('fresh') as FreshState | undefined;
   const inWaiting = new Set<number>();
   if (waiting !== undefined)
@@ -81,14 +87,15 @@ export function findTransaction(
       { first: waiting.from, end: waiting.to, wanted: Number.POSITIVE_INFINITY },
       inWaiting,
     );
-  // A position that an earlier version began to move has no number, although its transfer still waits.
-  const marksInWaiting = new Set<number>();
-  for (const ordinal of inWaiting) {
-    found.add(ordinal);
+  for (const ordinal of inWaiting) found.add(ordinal);
+  // A position that an earlier version stored without its number has one if its transfer waits, or waited until a later version stored it.
+  const unnumbered = positions.filter(({ ordinal }) => ordinal === null);
+  const numbered = new Set<number>();
+  for (const ordinal of unnumbered.length > 0 ? found : []) {
     const logged = transferAt(records, ordinal);
-    if (logged !== null) marksInWaiting.add(positionMark(logged.position, fingerprinter));
+    if (logged !== null) numbered.add(positionMark(logged.position, fingerprinter));
   }
-  const old = positions.filter(({ ordinal, mark }) => ordinal === null && !marksInWaiting.has(mark)).length;
+  const old = unnumbered.filter(({ mark }) => !numbered.has(mark)).length;
   const wanted = found.size + old;
   if (old > 0) {
     const end = readState(store).nextOrdinal;

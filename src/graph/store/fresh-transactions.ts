@@ -1,21 +1,28 @@
 /**
- * Recent transactions, in memory. Their fingerprints are random, and writing one page of `transactions` for each would be most of the cost
+ * Recent transactions, in memory. Their fingerprints are random, and writing one page of `places` for each would be most of the cost
  * of a live transfer. The log holds the same transfers, so nothing is lost with the memory: it is rebuilt from the log. Transactions are
- * written to `transactions` many at a time, in key order.
+ * written to `places` many at a time, in key order.
  */
 
 import { GRAPH_LIMITS } from '../limits.ts';
 import type { ChainStore } from './chain-store.ts';
 import { FINGERPRINT_BYTES, Fingerprinter, positionMark, transactionKey } from './fingerprint.ts';
+import { formerPositions, hasFormerTransactions, positionsAt } from './known-positions.ts';
 import { loggedTransfers } from './log.ts';
-import { type KnownPosition, packPositions, readPositions } from './transactions.ts';
+import { type PlacesState, PlacesWriter, placesOf, readPlacesState } from './places.ts';
+import type { KnownPosition } from './transactions.ts';
 
-/** The transfers of the log that are not in `transactions` yet. Written with every change. */
+/** The transfers of the log that are not in `places` yet. Written with every change. */
 export interface FreshState {
   readonly from: number;
   readonly to: number;
   /** Counts changes other than appends: after such a change by another writer, the memory is not trusted. */
   readonly turn: number;
+}
+
+/** A position, and whether the store has it apart from the log. */
+interface HeldPosition extends KnownPosition {
+  readonly isStored: boolean;
 }
 
 const NONE: FreshState = { from: 0, to: 0, turn: 0 };
@@ -61,8 +68,12 @@ export class FreshTransactions {
   #ordinals = new Float64Array(FIRST_CAPACITY);
   /** Sender, receiver, and the next position of the same transaction plus one. */
   #parties = new Uint32Array(FIRST_CAPACITY * 3);
+  /** 1 for a position that the store has. */
+  #stored = new Uint8Array(FIRST_CAPACITY);
   #positions = 0;
-  /** Transactions that are being moved to `transactions`, in key order. They cover the log up to `until`. */
+  #places: PlacesState | null = null;
+  #hasFormer: boolean | null = null;
+  /** Transactions that are being moved to `places`, in key order. They cover the log up to `until`. */
   #leaving: { readonly order: Uint32Array; at: number; readonly until: number } | null = null;
 
   constructor(store: ChainStore, limits = FRESH_LIMITS) {
@@ -85,6 +96,8 @@ export class FreshTransactions {
   /** Synchronizes the memory with the store, which another process may have changed. */
   begin(): void {
     this.#isOpen = true;
+    this.#places = readPlacesState(this.#store);
+    this.#hasFormer ??= hasFormerTransactions(this.#store);
     const stored = (this.#store.meta.get('fresh') as FreshState | undefined) ?? NONE;
     const own = this.#state;
     if (own && own.from === stored.from && own.to === stored.to && own.turn === stored.turn) return;
@@ -94,7 +107,7 @@ export class FreshTransactions {
       const key = transactionKey(logged.transaction, this.#fingerprint);
       const transaction = this.#slotOf(key);
       const mark = positionMark(logged.position, this.#fingerprint);
-      this.#push(transaction, { ...logged, mark });
+      this.#push(transaction, { ...logged, mark, isStored: false });
       this.#flags[transaction] = (this.#flags[transaction] as number) | CHANGED;
     }
   }
@@ -102,14 +115,13 @@ export class FreshTransactions {
   /** Returns the number of a transaction, for the calls below. Reads its stored positions if they were not read yet. */
   open(key: Buffer): number {
     const transaction = this.#slotOf(key);
-    if (((this.#flags[transaction] as number) & READ) === 0) this.#read(transaction, key);
+    if (((this.#flags[transaction] as number) & READ) === 0)
+      this.#read(transaction, key, placesOf(this.#store, this.#places as PlacesState, key));
     return transaction;
   }
 
   has(transaction: number, mark: number): boolean {
-    for (let at = this.#heads[transaction] as number; at !== 0; at = this.#parties[at * 3 - 1] as number)
-      if (this.#marks[at - 1] === mark) return true;
-    return false;
+    return this.#positionOf(transaction, mark) !== 0;
   }
 
   /** Returns true if an address is a party of the transaction. */
@@ -121,7 +133,7 @@ export class FreshTransactions {
   }
 
   add(transaction: number, position: KnownPosition): void {
-    this.#push(transaction, position);
+    this.#push(transaction, { ...position, isStored: false });
     this.#flags[transaction] = (this.#flags[transaction] as number) | CHANGED;
   }
 
@@ -162,7 +174,10 @@ export class FreshTransactions {
     this.#leaving ??= { order: this.#changedInOrder(), at: 0, until: state.to };
     const { order, until } = this.#leaving;
     const end = Math.min(order.length, this.#leaving.at + limit);
-    for (; this.#leaving.at < end; this.#leaving.at++) this.#write(order[this.#leaving.at] as number);
+    const places = new PlacesWriter(this.#store);
+    places.reserve(end - this.#leaving.at);
+    for (; this.#leaving.at < end; this.#leaving.at++) this.#write(order[this.#leaving.at] as number, places);
+    this.#places = places.finish();
     if (end < order.length) return false;
     this.#leaving = null;
     this.#compact();
@@ -186,29 +201,41 @@ export class FreshTransactions {
       );
   }
 
-  #write(transaction: number): void {
-    const { transactions } = this.#store;
+  #write(transaction: number, places: PlacesWriter): void {
     const key = Buffer.allocUnsafe(FINGERPRINT_BYTES);
     for (let word = 0; word < 3; word++)
       key.writeUInt32BE(this.#keys[transaction * 3 + word] as number, word * 4);
-    if (((this.#flags[transaction] as number) & READ) === 0) this.#read(transaction, key);
-    const positions = this.#positionsOf(transaction);
-    if (positions.length > 0) transactions.putSync(key, packPositions(positions));
+    if (((this.#flags[transaction] as number) & READ) === 0) this.#read(transaction, key, places.find(key));
+    for (const { ordinal, isStored } of this.#positionsOf(transaction))
+      if (!isStored && ordinal !== null) places.add(key, ordinal);
+    for (let at = this.#heads[transaction] as number; at !== 0; at = this.#parties[at * 3 - 1] as number)
+      this.#stored[at - 1] = 1;
     this.#flags[transaction] = READ;
   }
 
-  /** Adds the stored positions of a transaction to those in memory. */
-  #read(transaction: number, key: Buffer): void {
+  /** Adds the stored positions of a transaction to those in memory. `ordinals`: those that `places` has. */
+  #read(transaction: number, key: Buffer, ordinals: readonly number[]): void {
     this.#flags[transaction] = (this.#flags[transaction] as number) | READ;
-    const stored = this.#store.transactions.getBinaryFast(key);
-    if (!stored) return;
-    for (const position of readPositions(stored))
-      if (!this.has(transaction, position.mark)) this.#push(transaction, position);
+    const stored = this.#hasFormer === true ? formerPositions(this.#store, key) : [];
+    if (ordinals.length > 0) stored.push(...positionsAt(this.#store, this.#fingerprint, key, ordinals));
+    for (const position of stored) {
+      const held = this.#positionOf(transaction, position.mark);
+      if (held === 0) this.#push(transaction, { ...position, isStored: true });
+      // A position without a number is stored again, with it.
+      else if (position.ordinal !== null) this.#stored[held - 1] = 1;
+    }
+  }
+
+  /** Returns the place of a position in the columns, plus one. 0 if it is not in memory. */
+  #positionOf(transaction: number, mark: number): number {
+    for (let at = this.#heads[transaction] as number; at !== 0; at = this.#parties[at * 3 - 1] as number)
+      if (this.#marks[at - 1] === mark) return at;
+    return 0;
   }
 
   /** Oldest first. */
-  #positionsOf(transaction: number): KnownPosition[] {
-    const found: KnownPosition[] = [];
+  #positionsOf(transaction: number): HeldPosition[] {
+    const found: HeldPosition[] = [];
     const parties = this.#parties;
     for (let at = this.#heads[transaction] as number; at !== 0; at = parties[at * 3 - 1] as number) {
       const number = this.#ordinals[at - 1] as number;
@@ -217,6 +244,7 @@ export class FreshTransactions {
         from: parties[at * 3 - 3] as number,
         to: parties[at * 3 - 2] as number,
         ordinal: number === 0 ? null : number - 1,
+        isStored: this.#stored[at - 1] === 1,
       });
     }
     return found.reverse();
@@ -224,7 +252,7 @@ export class FreshTransactions {
 
   /** Keeps only the transactions that are not stored yet. */
   #compact(): void {
-    const kept: { key: Uint32Array; flags: number; positions: KnownPosition[] }[] = [];
+    const kept: { key: Uint32Array; flags: number; positions: HeldPosition[] }[] = [];
     for (let transaction = 0; transaction < this.#count; transaction++) {
       const flags = this.#flags[transaction] as number;
       if (flags & CHANGED)
@@ -251,6 +279,7 @@ export class FreshTransactions {
     this.#marks = new Float64Array(FIRST_CAPACITY);
     this.#ordinals = new Float64Array(FIRST_CAPACITY);
     this.#parties = new Uint32Array(FIRST_CAPACITY * 3);
+    this.#stored = new Uint8Array(FIRST_CAPACITY);
     this.#count = 0;
     this.#positions = 0;
   }
@@ -299,14 +328,16 @@ export class FreshTransactions {
     this.#slots = slots;
   }
 
-  #push(transaction: number, { mark, from, to, ordinal }: KnownPosition): void {
+  #push(transaction: number, { mark, from, to, ordinal, isStored }: HeldPosition): void {
     const position = this.#positions++;
     if (position === this.#marks.length) {
       this.#marks = grown(this.#marks, new Float64Array(position * 2));
       this.#ordinals = grown(this.#ordinals, new Float64Array(position * 2));
       this.#parties = grown(this.#parties, new Uint32Array(position * 6));
+      this.#stored = grown(this.#stored, new Uint8Array(position * 2));
     }
     this.#marks[position] = mark;
+    this.#stored[position] = isStored ? 1 : 0;
     this.#ordinals[position] = ordinal === null ? 0 : ordinal + 1;
     this.#parties[position * 3] = from;
     this.#parties[position * 3 + 1] = to;
