@@ -1,6 +1,7 @@
 /** A push of the changes since the last push. */
 import { AssayError } from '../../base/errors.ts';
 import { EMPTY_RECORD, LOG_CHUNK_TRANSFERS, partiesOf, recordsIn } from '../store/log.ts';
+import { packChunk } from '../store/log-chunk.ts';
 import type { BucketWriter } from './bucket-writer.ts';
 import {
   Checksum,
@@ -159,7 +160,7 @@ async function pushNewLog(
         if (states.every((state) => state.equals(now))) continue;
         for (const state of states) for (const party of partiesOf(state)) mark(party);
       }
-      putNext(next, { bucket, name, value: Buffer.concat(joined) }, bytes);
+      putNext(next, { bucket, name, value: Buffer.from(packChunk(Buffer.concat(joined))) }, bytes);
     }
     if (writer.isFull) await writer.flush();
     await session.renew();

@@ -4,11 +4,11 @@
  */
 import { ChunkView } from '../edges.ts';
 import { GRAPH_LIMITS } from '../limits.ts';
-import { ByteReader } from './bytes.ts';
 import { type ChainRecords, lostRecord } from './chain-records.ts';
 import { forEachHead } from './delta.ts';
 import { LOG_CHUNK_TRANSFERS } from './log.ts';
-import { addRecord, createColumns, type LogColumns } from './log-scan.ts';
+import { LogCursor } from './log-chunk.ts';
+import { addTransfer, createColumns, type LogColumns } from './log-scan.ts';
 import { counterpartiesIn, forEachNewest } from './node-record.ts';
 
 const OUT = 1;
@@ -18,7 +18,7 @@ const KEPT = GRAPH_LIMITS.recentTransfersPerAddress;
 export class AccountScan {
   readonly #records: ChainRecords;
   readonly #columns: LogColumns = createColumns(KEPT);
-  readonly #reader = new ByteReader();
+  readonly #read = new LogCursor();
   readonly #view = new ChunkView();
   /** The newest transfers, newest first: time and number in the log. */
   readonly #times = new Float64Array(KEPT + 1);
@@ -73,12 +73,7 @@ export class AccountScan {
   #addTransfer(columns: LogColumns, ordinal: number): void {
     const bytes = this.#records.logChunk(Math.floor(ordinal / LOG_CHUNK_TRANSFERS));
     if (!bytes) return;
-    let at = 0;
-    for (let skip = ordinal % LOG_CHUNK_TRANSFERS; skip > 0 && at + 2 <= bytes.length; skip--)
-      at += 2 + bytes.readUInt16LE(at);
-    if (at + 2 >= bytes.length) return;
-    const length = bytes.readUInt16LE(at);
-    if (length > 0) addRecord(columns, this.#reader.open(bytes, at + 2, at + 2 + length), ordinal);
+    if (this.#read.open(bytes).seek(ordinal % LOG_CHUNK_TRANSFERS)) addTransfer(columns, this.#read, ordinal);
   }
 
   /**

@@ -37,6 +37,7 @@ import {
 import { FINGERPRINT_BYTES, Fingerprinter } from './fingerprint.ts';
 import { formerPositions, hasFormerTransactions, positionsAt } from './known-positions.ts';
 import { LOG_CHUNK_TRANSFERS, LogWriter, readTransfer } from './log.ts';
+import { packChunk } from './log-chunk.ts';
 import { PlacesWriter } from './places.ts';
 import type { FilledRun, RunColumns } from './run-columns.ts';
 import { MARK_WORDS, openRuns, type RunReader, runFile } from './runs.ts';
@@ -341,9 +342,8 @@ export class BulkLoad {
 
   /** Writes the records of one chunk. `ordinal` is the number of the first record. `append`: no chunk with a greater number is stored. */
   #putLogChunk(ordinal: number, records: Buffer, marks: Uint8Array, append: boolean): void {
-    // The records of a run have the same format as those of a chunk.
     if (append && marks.length === LOG_CHUNK_TRANSFERS && !marks.some((mark) => mark & DUPLICATE)) {
-      this.#store.log.putSync(ordinal / LOG_CHUNK_TRANSFERS, records, APPEND);
+      this.#store.log.putSync(ordinal / LOG_CHUNK_TRANSFERS, packChunk(records), APPEND);
       return;
     }
     const writer = new LogWriter(this.#store);

@@ -1,12 +1,13 @@
 /**
- * The log: every stored transfer by its arrival number, in chunks of eight, so that three or four chunks fit on a page. Edges and addresses
+ * The log: every stored transfer by its arrival number, in chunks of eight (log-chunk.ts), so that nine or ten chunks fit on a page. Edges and addresses
  * refer to their newest transfers by these numbers.
  */
-import { ByteReader, ByteWriter } from './bytes.ts';
+import { ByteWriter } from './bytes.ts';
 import { type ChainRecords, lostRecord } from './chain-records.ts';
 import type { ChainStore } from './chain-store.ts';
 import { packedLength, positionCode, positionText } from './fingerprint.ts';
 import { UNKNOWN_INITIATION } from './initiation.ts';
+import { LogCursor, packChunk } from './log-chunk.ts';
 
 export const LOG_CHUNK_TRANSFERS = 8;
 
@@ -28,7 +29,7 @@ export interface LoggedTransfer {
 
 const scratch = new ByteWriter();
 
-/** Packs a record with its length in front. The result is a copy. */
+/** Packs a transfer as a record with its length in front, for `LogWriter`. The result is a copy. */
 export function packTransfer(transfer: LoggedTransfer): Buffer {
   const out = scratch;
   out.length = 0;
@@ -59,35 +60,21 @@ export function packTransfer(transfer: LoggedTransfer): Buffer {
   return record;
 }
 
-function unpackTransfer(reader: ByteReader): LoggedTransfer {
-  const { bytes } = reader;
-  const tag = reader.byte();
-  const length = packedLength(tag) ?? reader.byte() + 1;
-  const transaction = Buffer.alloc(length);
-  transaction[0] = tag;
-  bytes.copy(transaction, 1, reader.at, reader.at + length - 1);
-  reader.skip(length - 1);
-  const code = reader.varint();
-  const position = code === 0 ? reader.text(reader.byte()) : positionText(code);
-  const blockNumber = reader.varint();
-  const timestampMs = reader.time();
-  const from = reader.varint();
-  const to = reader.varint();
-  const asset = reader.varint();
-  const cents = reader.varint();
-  const amount = reader.amount();
-  const initiation = reader.isAtEnd ? UNKNOWN_INITIATION : reader.byte();
+const cursor = new LogCursor();
+
+/** Returns the transfer that a cursor is at. */
+function transferOf(read: LogCursor): LoggedTransfer {
   return {
-    transaction,
-    position,
-    blockNumber,
-    timestampMs,
-    from,
-    to,
-    asset,
-    amount,
-    cents: cents === 0 ? null : cents - 1,
-    initiation,
+    transaction: read.transaction(),
+    position: read.position === 0 ? read.positionText() : positionText(read.position),
+    blockNumber: read.blockNumber,
+    timestampMs: read.timestampMs,
+    from: read.from,
+    to: read.to,
+    asset: read.asset,
+    amount: read.amount(),
+    cents: read.cents < 0 ? null : read.cents,
+    initiation: read.initiation,
   };
 }
 
@@ -117,24 +104,19 @@ export class LogWriter {
   }
 
   flush(): void {
-    if (this.#chunk >= 0) this.#store.log.putSync(this.#chunk, Buffer.concat(this.#parts));
+    if (this.#chunk >= 0) this.#store.log.putSync(this.#chunk, packChunk(Buffer.concat(this.#parts)));
     this.#chunk = -1;
   }
 }
 
-/** The records of a chunk, each with its length in front. A record of two bytes is empty. */
+/** The records of a chunk, each as from `packTransfer`. A record of two bytes is empty. */
 export function recordsIn(bytes: Buffer | undefined): Buffer[] {
   const records: Buffer[] = [];
   if (!bytes) return records;
-  for (let at = 0; at < bytes.length; ) {
-    const end = at + 2 + bytes.readUInt16LE(at);
-    records.push(bytes.subarray(at, end));
-    at = end;
-  }
+  const read = new LogCursor().open(bytes);
+  while (read.next()) records.push(read.isEmpty ? EMPTY_RECORD : packTransfer(transferOf(read)));
   return records;
 }
-
-const reader = new ByteReader();
 
 /** A transfer with its number in the log. */
 export interface NumberedTransfer extends LoggedTransfer {
@@ -143,19 +125,20 @@ export interface NumberedTransfer extends LoggedTransfer {
 
 /** The transfers with the numbers from `first` to `end - 1`, without reverted ones. */
 export function* loggedTransfers(store: ChainStore, first: number, end: number): Generator<NumberedTransfer> {
-  for (let chunk = Math.floor(first / LOG_CHUNK_TRANSFERS); chunk * LOG_CHUNK_TRANSFERS < end; chunk++)
-    for (const [slot, record] of recordsIn(store.log.getBinary(chunk)).entries()) {
-      const ordinal = chunk * LOG_CHUNK_TRANSFERS + slot;
-      if (ordinal >= first && ordinal < end && record.length > EMPTY_RECORD.length)
-        yield Object.assign(unpackTransfer(reader.open(record, EMPTY_RECORD.length)), { ordinal });
-    }
+  const read = new LogCursor();
+  for (let chunk = Math.floor(first / LOG_CHUNK_TRANSFERS); chunk * LOG_CHUNK_TRANSFERS < end; chunk++) {
+    const bytes = store.log.getBinary(chunk);
+    if (bytes === undefined) continue;
+    read.open(bytes);
+    for (let ordinal = chunk * LOG_CHUNK_TRANSFERS; read.next(); ordinal++)
+      if (ordinal >= first && ordinal < end && !read.isEmpty)
+        yield Object.assign(transferOf(read), { ordinal });
+  }
 }
 
 /** Sender and receiver of a record from `recordsIn`. 0 if absent. */
 export function partiesOf(record: Buffer): readonly [from: number, to: number] {
-  if (record.length <= EMPTY_RECORD.length) return [0, 0];
-  const { from, to } = unpackTransfer(reader.open(record, EMPTY_RECORD.length));
-  return [from, to];
+  return cursor.open(record).seek(0) ? [cursor.from, cursor.to] : [0, 0];
 }
 
 /** Replaces reverted transfers by empty records. */
@@ -175,20 +158,12 @@ export function readTransfer(records: ChainRecords, ordinal: number): LoggedTran
 /** Reads one transfer. Returns null if no transfer has the number. */
 export function transferAt(records: Pick<ChainRecords, 'logChunk'>, ordinal: number): LoggedTransfer | null {
   const bytes = records.logChunk(Math.floor(ordinal / LOG_CHUNK_TRANSFERS));
-  let at = 0;
-  for (let skip = ordinal % LOG_CHUNK_TRANSFERS; bytes && skip > 0 && at + 2 <= bytes.length; skip--)
-    at += 2 + bytes.readUInt16LE(at);
-  if (!bytes || at + 2 >= bytes.length) return null;
-  const length = bytes.readUInt16LE(at);
-  if (length === 0) return null;
-  return unpackTransfer(reader.open(bytes, at + 2, at + 2 + length));
+  if (bytes === undefined || !cursor.open(bytes).seek(ordinal % LOG_CHUNK_TRANSFERS)) return null;
+  return transferOf(cursor);
 }
 
 /** Returns whether a transfer has the number: false for a reverted one. */
 export function hasTransfer(records: Pick<ChainRecords, 'logChunk'>, ordinal: number): boolean {
   const bytes = records.logChunk(Math.floor(ordinal / LOG_CHUNK_TRANSFERS));
-  let at = 0;
-  for (let skip = ordinal % LOG_CHUNK_TRANSFERS; bytes && skip > 0 && at + 2 <= bytes.length; skip--)
-    at += 2 + bytes.readUInt16LE(at);
-  return bytes !== undefined && at + 2 < bytes.length && bytes.readUInt16LE(at) > 0;
+  return bytes !== undefined && cursor.open(bytes).seek(ordinal % LOG_CHUNK_TRANSFERS);
 }
