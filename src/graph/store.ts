@@ -27,6 +27,7 @@ import {
 } from './store/chain-store.ts';
 import { findTransaction } from './store/find-transaction.ts';
 import { type FreshLimits, FreshTransactions } from './store/fresh-transactions.ts';
+import { KeyCache } from './store/key-cache.ts';
 import { hasTransfer, type LoggedTransfer, loggedTransfers, transferAt } from './store/log.ts';
 import { type LogColumns, scanLog } from './store/log-scan.ts';
 import { type ChainReader, createChainReader, transferOf } from './store/reader.ts';
@@ -316,10 +317,11 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
     const store = openChainStore(path, chain, options.readOnly);
     // Not cached: another process may create it at any moment.
     if (store === null) return null;
+    const records = recordsOf(store);
     const opened = {
       name: createHash('sha256').update('store ').update(store.salt).digest('hex').slice(0, 16),
       store,
-      reader: createChainReader(recordsOf(store)),
+      reader: createChainReader(records, new KeyCache(records)),
       cache: new IdCache(),
       fresh: new FreshTransactions(store, options.fresh),
     };

@@ -127,13 +127,18 @@ export interface TransferCoverage {
 /** What a transfer moved. */
 export type MovedValue = Pick<RecentTransfer, 'asset' | 'amount' | 'valueUsd'>;
 
+/** Which counterparties of an address are read. */
+export interface CounterpartyChoice {
+  readonly direction: Direction;
+  /** Capped by `counterpartiesMax`. */
+  readonly limit: number;
+  /** Returns false for counterparties to leave out. They count towards `limit`. Their transfers are not read. */
+  readonly isWanted?: (key: AddressKey) => boolean;
+}
+
 export interface TransferReader {
-  /** Greatest known USD value first, then most unpriced transfers. `limit` is capped by `counterpartiesMax`. */
-  counterparties(
-    chain: ChainId,
-    key: AddressKey,
-    options: { readonly direction: Direction; readonly limit: number },
-  ): readonly Counterparty[];
+  /** Greatest known USD value first, then most unpriced transfers. */
+  counterparties(chain: ChainId, key: AddressKey, options: CounterpartyChoice): readonly Counterparty[];
   /** The number of counterparties of the address in one direction. */
   counterpartyCount(chain: ChainId, key: AddressKey, direction: Direction): number;
   /** Null if no transfer of the address is known. */
@@ -149,7 +154,7 @@ export interface TransferReader {
     chain: ChainId,
     key: AddressKey,
     limit: number,
-    isWanted?: (moved: MovedValue) => boolean,
+    isWanted?: (moved: MovedValue, counterparty: () => AddressKey | null) => boolean,
   ): readonly AddressTransfer[];
   /**
    * The stored transfers of a transaction.

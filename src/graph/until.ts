@@ -363,7 +363,7 @@ export function transfersUntil(transfers: TransferReader, untilMs: number): Tran
         .recent(chain, key, GRAPH_LIMITS.recentTransfersPerAddress)
         .filter(({ timestampMs }) => timestampMs <= untilMs)
         .slice(0, limit)
-        .filter(isWanted),
+        .filter((transfer) => isWanted(transfer, () => transfer.counterparty?.key ?? null)),
     transaction(chain, txHashes, limit) {
       const found = transfers.transaction(chain, txHashes, limit);
       if (found === null) return null;

@@ -309,6 +309,37 @@ describe('a hub', () => {
     ]);
   });
 
+  it('leaves out counterparties and transfers that are not wanted, which count towards the limit', async () => {
+    await store.ingest([
+      transfer({ txHash: hash(1), valueUsd: 30 }),
+      transfer({ txHash: hash(2), to: address(3), valueUsd: 20 }),
+      transfer({ txHash: hash(3), to: null, valueUsd: 10 }),
+      transfer({ txHash: hash(4), from: address(4), to: address(1), valueUsd: 5 }),
+    ]);
+    const isThird = (other: Uint8Array | null): boolean => other !== null && other.at(-1) === 3;
+    const wanted = (limit: number) =>
+      store
+        .counterparties('ETH', key(1), { direction: 'out', limit, isWanted: isThird })
+        .map(({ address: other, valueUsd, assets }) => [other, valueUsd, assets.length]);
+    expect(wanted(2)).toEqual([[parseAddress('ETH', address(3)).canonical, 20, 1]]);
+    expect(wanted(1)).toEqual([]);
+    const seen: unknown[] = [];
+    const found = store.recent('ETH', key(1), 64, ({ valueUsd }, other) => {
+      seen.push([valueUsd, other()?.at(-1) ?? null]);
+      return isThird(other());
+    });
+    expect(seen).toHaveLength(4);
+    expect(seen).toEqual(
+      expect.arrayContaining([
+        [30, 2],
+        [20, 3],
+        [10, null],
+        [5, 4],
+      ]),
+    );
+    expect(found.map(({ txHash, direction }) => [txHash, direction])).toEqual([[hash(2), 'out']]);
+  });
+
   it('keeps a thousand assets of one edge', async () => {
     const assets = Array.from(
       { length: 1_000 },

@@ -1,6 +1,7 @@
 /** Reads transfers from one chain's store: the reader's port, and the graph that kernels walk. */
 import { isoTime } from '../../base/clock.ts';
 import { ReadingValue } from '../../base/reading.ts';
+import type { AddressKey } from '../../chains/address/address.ts';
 import { formatAddressKey } from '../../chains/address/parse.ts';
 import { dailyFlows } from '../daily.ts';
 import { type AssetSum, type Edge, type TransferRef, totalsOf } from '../edges.ts';
@@ -11,6 +12,7 @@ import type {
   AddressTotals,
   AddressTransfer,
   Counterparty,
+  CounterpartyChoice,
   DailyFlows,
   Flow,
   MovedValue,
@@ -69,8 +71,7 @@ function flowOf(records: ChainRecords, record: NodeRecord, direction: Direction)
   };
 }
 
-function counterpartyOf(records: ChainRecords, edge: Edge, direction: Direction): Counterparty {
-  const key = records.keyOf(edge.counterparty);
+function counterpartyOf(records: ChainRecords, key: Buffer, edge: Edge, direction: Direction): Counterparty {
   const totals = totalsOf(edge);
   return {
     key,
@@ -112,17 +113,14 @@ const newestTransfers = (a: RecentTransfer, b: RecentTransfer): number =>
 
 /** Read queries on one chain. Each call sees one commit: the newest. */
 export interface ChainReader {
-  counterparties(
-    key: Uint8Array,
-    options: { readonly direction: Direction; readonly limit: number },
-  ): readonly Counterparty[];
+  counterparties(key: Uint8Array, options: CounterpartyChoice): readonly Counterparty[];
   counterpartyCount(key: Uint8Array, direction: Direction): number;
   totals(key: Uint8Array): AddressTotals | null;
   newest(from: Uint8Array, to: Uint8Array, limit: number): readonly RecentTransfer[];
   recent(
     key: Uint8Array,
     limit: number,
-    isWanted?: (moved: MovedValue) => boolean,
+    isWanted?: (moved: MovedValue, counterparty: () => AddressKey | null) => boolean,
   ): readonly AddressTransfer[];
   daily(key: Uint8Array, limitDays: number): DailyFlows;
   graph(): TransferGraph | null;
@@ -130,8 +128,15 @@ export interface ChainReader {
   coverage(): TransferCoverage;
 }
 
-/** Creates a reader of one chain's records. */
-export function createChainReader(records: ChainRecords): ChainReader {
+/**
+ * Creates a reader of one chain's records.
+ *
+ * @param keys - reads the keys of addresses; default: from the records
+ */
+export function createChainReader(
+  records: ChainRecords,
+  keys: Pick<ChainRecords, 'keyOf'> = records,
+): ChainReader {
   const adjacency = new Adjacency(records);
 
   const readLogged = (refs: readonly TransferRef[]): LoggedTransfer[] => {
@@ -151,25 +156,33 @@ export function createChainReader(records: ChainRecords): ChainReader {
     return logs;
   };
 
+  /** A screening names the state of the chain several times. */
+  const coverage = new ReadingValue<TransferCoverage>();
+
   const recent = (
     key: Uint8Array,
     limit: number,
-    isWanted: (moved: MovedValue) => boolean = () => true,
+    isWanted: (moved: MovedValue, counterparty: () => AddressKey | null) => boolean = () => true,
   ): AddressTransfer[] => {
     const node = records.idOf(key);
     if (node === null) return [];
+    const otherOf = ({ from, to }: LoggedTransfer): number => (from === node ? to : from);
+    const otherKeyOf = (logged: LoggedTransfer): Buffer | null => {
+      const other = otherOf(logged);
+      return other === NOBODY ? null : keys.keyOf(other);
+    };
     const logs = newestOf(node)
       .slice(0, Math.max(0, limit))
-      .filter(({ asset, amount, cents }) =>
-        isWanted({ asset: records.assetOf(asset).asset, amount, valueUsd: usdOfCents(cents) }),
-      );
-    if (logs.length > 0)
-      records.prefetch?.({ nodes: logs.map(({ from, to }) => (from === node ? to : from)) });
+      .filter((logged) => {
+        const { asset, amount, cents } = logged;
+        const moved = { asset: records.assetOf(asset).asset, amount, valueUsd: usdOfCents(cents) };
+        return isWanted(moved, () => otherKeyOf(logged));
+      });
+    if (logs.length > 0) records.prefetch?.({ nodes: logs.map(otherOf) });
     return logs
       .map((logged): AddressTransfer => {
         const direction = logged.from === node ? 'out' : 'in';
-        const other = direction === 'out' ? logged.to : logged.from;
-        const otherKey = other === NOBODY ? null : records.keyOf(other);
+        const otherKey = otherKeyOf(logged);
         return {
           ...transferOf(records, logged),
           direction,
@@ -185,15 +198,19 @@ export function createChainReader(records: ChainRecords): ChainReader {
   };
 
   return {
-    counterparties(key, { direction, limit }) {
+    counterparties(key, { direction, limit, isWanted = () => true }) {
       const node = records.idOf(key);
       if (node === null) return [];
       const best = adjacency.open(node, DIRECTION_CODE[direction]).best(cappedCounterparties(limit));
-      const edges = adjacency.edges(new Set(best.map((one) => one.counterparty)));
       records.prefetch?.({ nodes: best.map(({ counterparty }) => counterparty) });
-      return best.flatMap(({ counterparty }) => {
-        const edge = edges.get(counterparty);
-        return edge ? [counterpartyOf(records, edge, direction)] : [];
+      const wanted = best
+        .map(({ counterparty }) => ({ counterparty, key: keys.keyOf(counterparty) }))
+        .filter((one) => isWanted(one.key));
+      if (wanted.length === 0) return [];
+      const edges = adjacency.edges(new Set(wanted.map((one) => one.counterparty)));
+      return wanted.flatMap((one) => {
+        const edge = edges.get(one.counterparty);
+        return edge ? [counterpartyOf(records, one.key, edge, direction)] : [];
       });
     },
 
@@ -250,7 +267,7 @@ export function createChainReader(records: ChainRecords): ChainReader {
       });
     },
 
-    graph: () => (records.state().transfers > 0 ? createGraph(records, adjacency) : null),
+    graph: () => (records.state().transfers > 0 ? createGraph(records, { adjacency, keys }) : null),
 
     blocks() {
       const found: StoredBlock[] = [];
@@ -260,28 +277,36 @@ export function createChainReader(records: ChainRecords): ChainReader {
     },
 
     coverage() {
-      const { transfers, settled } = records.state();
-      let covered: Coverage = settled;
-      for (const block of records.blocks()) covered = joinCoverage(covered, block.coverage);
-      const { firstBlock, lastBlock, newestMs } = covered;
-      return { transfers, firstBlock, lastBlock, asOf: newestMs === null ? null : isoTime(newestMs) };
+      coverage.value ??= readCoverage(records);
+      return coverage.value as TransferCoverage;
     },
   };
+}
+
+function readCoverage(records: ChainRecords): TransferCoverage {
+  const { transfers, settled } = records.state();
+  let covered: Coverage = settled;
+  for (const block of records.blocks()) covered = joinCoverage(covered, block.coverage);
+  const { firstBlock, lastBlock, newestMs } = covered;
+  return { transfers, firstBlock, lastBlock, asOf: newestMs === null ? null : isoTime(newestMs) };
 }
 
 const byTransfers = (a: AssetSum, b: AssetSum): number => b.transfers - a.transfers || a.asset - b.asset;
 
 /** The chain as kernels read it, as of the commit that is newest when the kernel starts. */
-function createGraph(records: ChainRecords, adjacency: Adjacency): TransferGraph {
+function createGraph(
+  records: ChainRecords,
+  { adjacency, keys }: { readonly adjacency: Adjacency; readonly keys: Pick<ChainRecords, 'keyOf'> },
+): TransferGraph {
   const { nextAddress, nextOrdinal } = records.state();
   return {
     chain: records.chain,
     nodeCount: nextAddress - 1,
     version: String(nextOrdinal),
     idOf: (key) => records.idOf(key),
-    keyOf: (node) => records.keyOf(node),
+    keyOf: (node) => keys.keyOf(node),
     ...(records.prefetch && { prefetch: (next) => records.prefetch?.(next) }),
-    addressOf: (node) => formatAddressKey(records.keyOf(node), records.chain),
+    addressOf: (node) => formatAddressKey(keys.keyOf(node), records.chain),
     degree: (node, direction) => adjacency.open(node, DIRECTION_CODE[direction]).degree(),
     neighbours: (node, direction, limit, into) =>
       adjacency.open(node, DIRECTION_CODE[direction]).neighbours(limit, into),

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { KeyCache } from '../../../src/graph/store/key-cache.ts';
+
+/** Keys of `length` bytes that begin with the node, and a count of the reads. */
+function stored(length: (node: number) => number) {
+  const reads: number[] = [];
+  const keyOf = (node: number): Buffer => {
+    reads.push(node);
+    const key = Buffer.alloc(length(node), node & 0xff);
+    key.writeUInt32BE(node, 0);
+    return key;
+  };
+  return { cache: new KeyCache({ keyOf }), reads, keyOf };
+}
+
+describe('the cache of keys', () => {
+  it('reads a key once, and returns bytes that later keys do not overwrite', () => {
+    const { cache, reads, keyOf } = stored((node) => 22 + (node % 11));
+    const nodes = [1, 2, 2 ** 17 + 1, 2 ** 32 - 1];
+    const first = nodes.map((node) => [cache.keyOf(node), cache.keyOf(node)]);
+    expect(reads).toEqual(nodes);
+    for (const [at, node] of nodes.entries()) expect(first[at]).toEqual([keyOf(node), keyOf(node)]);
+    reads.length = 0;
+    // Another node took its slot.
+    expect(cache.keyOf(1).readUInt32BE(0)).toBe(1);
+    expect(reads).toEqual([1]);
+    cache.keyOf(1).fill(0);
+    expect(cache.keyOf(1).readUInt32BE(0)).toBe(1);
+  });
+
+  it('reads a key longer than a slot each time, and passes on the error of a node without one', () => {
+    const { cache, reads } = stored((node) => (node === 1 ? 33 : 32));
+    for (let round = 0; round < 2; round++) {
+      expect(cache.keyOf(1)).toHaveLength(33);
+      expect(cache.keyOf(2)).toHaveLength(32);
+    }
+    expect(reads).toEqual([1, 2, 1]);
+    const failing = new KeyCache({
+      keyOf: () => {
+        throw new Error('lost');
+      },
+    });
+    expect(() => failing.keyOf(0)).toThrow('lost');
+    expect(() => failing.keyOf(0)).toThrow('lost');
+  });
+});
