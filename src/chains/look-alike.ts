@@ -31,3 +31,18 @@ export function lookAlikeKey(chain: ChainId, address: string): string | null {
   const key = `${address.slice(start, start + FIRST)}…${address.slice(-LAST)}`;
   return isEvm(chain) ? key.toLowerCase() : key;
 }
+
+/**
+ * Returns the digits that look-alike EVM addresses share (`lookAlikeKey`) as a number, without formatting the address.
+ *
+ * @param key - key of the address, which ends with its 20 bytes
+ */
+export function evmLookAlike(key: Uint8Array): number {
+  const from = key.length - 20;
+  const first = ((key[from] as number) << 4) | ((key[from + 1] as number) >> 4);
+  return (first << 16) | ((key[from + 18] as number) << 8) | (key[from + 19] as number);
+}
+
+/** Returns the same number of an address as text. */
+export const evmLookAlikeOfText = (address: string): number =>
+  Number.parseInt(address.slice(2, 2 + FIRST) + address.slice(-LAST), 16);

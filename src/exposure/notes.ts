@@ -4,7 +4,7 @@
  * counterparty is a risk. A look-alike address needs a worthless transfer (a token, or dust), and another counterparty that it
  * resembles.
  */
-import { lookAlikeKey } from '../chains/look-alike.ts';
+import { evmLookAlike, lookAlikeKey } from '../chains/look-alike.ts';
 import { chainOf, isEvm } from '../chains/registry.ts';
 import type { Direction } from '../graph/flow.ts';
 import {
@@ -38,14 +38,7 @@ function hashOf(text: string): number {
 /** Returns a number that look-alike addresses share (`lookAlikeKey`) and other addresses rarely do; SHAPELESS, or a larger number. */
 function shapeOf(graph: TransferGraph, node: NodeId): number {
   const { chain } = graph;
-  if (isEvm(chain)) {
-    // Compute the same digits without formatting the address: the first three and the last four of 40.
-    const key = graph.keyOf(node);
-    const from = key.length - 20;
-    const first = ((key[from] as number) << 4) | ((key[from + 1] as number) >> 4);
-    const last = ((key[from + 18] as number) << 8) | (key[from + 19] as number);
-    return 2 + (first << 16) + last;
-  }
+  if (isEvm(chain)) return 2 + evmLookAlike(graph.keyOf(node));
   const shape = lookAlikeKey(chain, graph.addressOf(node));
   return shape === null ? SHAPELESS : Math.max(2, hashOf(shape));
 }

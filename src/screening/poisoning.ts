@@ -4,8 +4,8 @@
  */
 import type { AddressKey } from '../chains/address/address.ts';
 import type { AssetFacts } from '../chains/assets.ts';
-import { hasLookAlikes, lookAlikeKey } from '../chains/look-alike.ts';
-import { type ChainId, chainOf } from '../chains/registry.ts';
+import { evmLookAlike, evmLookAlikeOfText, hasLookAlikes, lookAlikeKey } from '../chains/look-alike.ts';
+import { type ChainId, chainOf, isEvm } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { Counterparty, TransferReader } from '../graph/transfers.ts';
@@ -46,11 +46,28 @@ type Party = Pick<Counterparty, 'key' | 'address'>;
 const NONE: RealCounterparties = { imitatedBy: () => null };
 
 /**
+ * Returns a filter of counterparties: true for those that look like one of the addresses, or for all if these are not known. Hundreds of
+ * counterparties are compared, so the shape of a key is a number if the chain allows it.
+ */
+function createLookFilter(
+  chain: ChainId,
+  addresses: readonly string[] | undefined,
+): (key: AddressKey) => boolean {
+  if (addresses === undefined) return () => true;
+  const shapes = new Set(addresses.map((address) => lookAlikeKey(chain, address)));
+  if (!isEvm(chain)) return (key) => shapes.has(lookAlikeKey(chain, shownKey(chain, key)));
+  const numbers = new Set(addresses.map(evmLookAlikeOfText));
+  return (key) => numbers.has(evmLookAlike(key));
+}
+
+/**
  * Returns the counterparties with which value of known assets moved: the greatest of each direction, and those of the newest
  * transfers.
  *
  * @param subject.key - the address that the history belongs to
- * @param dustUsd - a counterparty with less value is not a real one: a poisoner may send dust as well
+ * @param deps.dustUsd - a counterparty with less value is not a real one: a poisoner may send dust as well
+ * @param addresses - those that `imitatedBy` will be asked about, if they are known: counterparties that look like none of them are then not
+ * read
  */
 export function realCounterparties(
   subject: { readonly chain: ChainId; readonly key: AddressKey },
@@ -59,11 +76,13 @@ export function realCounterparties(
     readonly assets: Pick<AssetFacts, 'isKnown'>;
     readonly dustUsd: number;
   },
+  addresses?: readonly string[],
 ): RealCounterparties {
   const { chain, key } = subject;
   const { transfers, assets, dustUsd } = deps;
   // Before hundreds of counterparties are read.
   if (!hasLookAlikes(chain)) return NONE;
+  const looksWanted = createLookFilter(chain, addresses);
   const byShape = new Map<string, Party>();
   const real = new Set<string>();
   const add = (party: Party): void => {
@@ -80,12 +99,18 @@ export function realCounterparties(
     for (const party of transfers.counterparties(chain, key, {
       direction,
       limit: SCREENING_LIMITS.realCounterpartiesRead,
+      isWanted: looksWanted,
     }))
       if (party.assets.some(({ asset, amount, valueUsd }) => isWorth(asset, amount, valueUsd))) add(party);
   for (const { counterparty, asset, amount, valueUsd } of transfers.recent(
     chain,
     key,
     GRAPH_LIMITS.recentTransfersPerAddress,
+    ({ asset, amount, valueUsd }, other) => {
+      if (!isWorth(asset, amount, valueUsd)) return false;
+      const otherKey = other();
+      return otherKey !== null && looksWanted(otherKey);
+    },
   ))
     if (counterparty !== null && isWorth(asset, amount, valueUsd)) add(counterparty);
   if (real.size === 0) return NONE;

@@ -23,7 +23,7 @@ import type { Reason, SpoofableTransfer } from './answers.ts';
 import type { Place } from './assess.ts';
 import { type Attribution, UNATTRIBUTED } from './attribution.ts';
 import { SCREENING_LIMITS } from './limits.ts';
-import { type RealCounterparties, realCounterparties, spoofKindOf } from './poisoning.ts';
+import { realCounterparties, spoofKindOf } from './poisoning.ts';
 import { type Subject, shownAddress, shownAsset, shownKey } from './subject.ts';
 
 export interface SpoofingOptions {
@@ -201,18 +201,20 @@ export function spoofingOf(options: SpoofingOptions, deps: SpoofingDeps): Spoofi
     GRAPH_LIMITS.recentTransfersPerAddress,
     (moved) => kindOf(moved, chain, deps) !== null,
   );
-  let real: RealCounterparties | null = null;
-  const imitatedBy = (address: string): string | null => {
-    real ??= realCounterparties(subject, { ...deps, dustUsd: policy.dustUsd });
-    return real.imitatedBy(address);
-  };
+  const seen = seenTransfers({ ...options, place }, recent, deps);
+  if (seen.length === 0) return NOTHING;
+  const real = realCounterparties(
+    subject,
+    { ...deps, dustUsd: policy.dustUsd },
+    seen.map(({ shown }) => shown),
+  );
   const risky: Seen[] = [];
-  const rows = seenTransfers({ ...options, place }, recent, deps).flatMap((seen): SpoofableTransfer[] => {
-    const { transfer, direction, shown, attribution, kind } = seen;
-    const imitates = imitatedBy(shown);
+  const rows = seen.flatMap((one): SpoofableTransfer[] => {
+    const { transfer, direction, shown, attribution, kind } = one;
+    const imitates = real.imitatedBy(shown);
     const isForgeable = kind !== 'DUST';
     if (imitates === null && !(isForgeable && attribution !== UNATTRIBUTED)) return [];
-    if (isForgeable && attribution.isRisky) risky.push(seen);
+    if (isForgeable && attribution.isRisky) risky.push(one);
     return [
       {
         hash: transfer.txHash,
@@ -226,7 +228,7 @@ export function spoofingOf(options: SpoofingOptions, deps: SpoofingDeps): Spoofi
         decimals: transfer.decimals,
         kind,
         imitates: imitates && shownAddress({ chain, canonical: imitates }),
-        holderSent: holderSent(seen),
+        holderSent: holderSent(one),
         callsAsset: transfer.initiation?.callsAsset ?? null,
         decodes: transfer.initiation?.decodes ?? null,
       },

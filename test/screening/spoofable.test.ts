@@ -1,11 +1,12 @@
 /** Transfers that anyone can add to the history of an address are shown and named, but are not evidence. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseAddress } from '../../src/chains/address/parse.ts';
-import { lookAlikeKey } from '../../src/chains/look-alike.ts';
+import { evmLookAlike, evmLookAlikeOfText, lookAlikeKey } from '../../src/chains/look-alike.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import type { ScreeningAnswer } from '../../src/screening/answers.ts';
 import { createAssessor } from '../../src/screening/assess.ts';
 import { createKyt } from '../../src/screening/kyt.ts';
+import { realCounterparties } from '../../src/screening/poisoning.ts';
 import { createScreening } from '../../src/screening/screen.ts';
 import { createWorld, sent, WALLETS, type World } from './world.ts';
 
@@ -190,5 +191,52 @@ describe('addresses that look alike', () => {
     expect(lookAlikeKey('ETH', FRIEND)).not.toBe(lookAlikeKey('ETH', FRIEND.replace('abc', 'abd')));
     expect(lookAlikeKey('TRON', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t')).toBe('R7N…Lj6t');
     expect(lookAlikeKey('BTC', '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa')).toBeNull();
+  });
+
+  it('share a number on EVM chains, from the key as from the text', () => {
+    const numberOf = (address: string): number => evmLookAlike(parseAddress('ETH', address).key);
+    expect(numberOf(FRIEND)).toBe(0xabc5678);
+    expect(numberOf(LOOK_ALIKE)).toBe(0xabc5678);
+    expect(evmLookAlikeOfText(LOOK_ALIKE)).toBe(0xabc5678);
+    expect(evmLookAlikeOfText(canonical(FRIEND))).toBe(0xabc5678);
+    expect(numberOf(ATTACKER)).toBe(0x2222222);
+    expect(numberOf(FRIEND.replace('abc', 'fff'))).toBe(0xfff5678);
+  });
+});
+
+describe('the counterparties that addresses may imitate', () => {
+  it.each(['ETH', 'TRON'] as const)('are found on %s as if all were read', async (chain) => {
+    const real = chain === 'ETH' ? canonical(FRIEND) : 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t';
+    const holder = chain === 'ETH' ? canonical(HOLDER) : 'TNPeeaaFB7K9cmo4uQpcU32zGK8G1NYqeL';
+    const others = chain === 'ETH' ? [canonical(ATTACKER)] : ['TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7'];
+    const asset = chain === 'ETH' ? 'ETH' : 'TRX';
+    const paidTo = [real, ...others].map((to, at) => sent(60 + at, holder, to, { chain, asset }));
+    world = await createWorld(paidTo);
+    const { key } = parseAddress(chain, holder);
+    const reads: string[] = [];
+    const { transfers } = world;
+    const deps = {
+      ...world.deps,
+      dustUsd: 10,
+      transfers: {
+        recent: transfers.recent,
+        counterparties: (...[of, subject, choice]: Parameters<typeof transfers.counterparties>) => {
+          const found = transfers.counterparties(of, subject, choice);
+          reads.push(...found.map(({ address }) => address));
+          return found;
+        },
+      },
+    };
+    const asked = chain === 'ETH' ? [LOOK_ALIKE, FRIEND] : [`TR7N${'x'.repeat(26)}Lj6t`, real];
+    const all = realCounterparties({ chain, key }, deps);
+    expect(new Set(reads)).toEqual(new Set([real, ...others]));
+    reads.length = 0;
+    const some = realCounterparties({ chain, key }, deps, asked);
+    expect(reads).toEqual([real]);
+    expect(asked.map((address) => some.imitatedBy(address))).toEqual(
+      asked.map((address) => all.imitatedBy(address)),
+    );
+    expect(some.imitatedBy(asked[0]!)).toBe(real);
+    expect(some.imitatedBy(asked[1]!)).toBeNull();
   });
 });
