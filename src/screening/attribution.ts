@@ -462,6 +462,38 @@ class Interned {
   }
 }
 
+/**
+ * The addresses of one chain that are known to have no label, a bit each. A walk asks for thousands of addresses and nearly all have none; the bits
+ * of a chain fit the processor's cache, and the slots do not.
+ */
+class WithoutLabel {
+  #bits = new Uint8Array(0);
+
+  /** Makes room for the nodes of a graph, at most `unlabelledNodesKept`. */
+  reserve(nodeCount: number): void {
+    const bytes = (Math.min(nodeCount, SCREENING_LIMITS.unlabelledNodesKept) >> 3) + 1;
+    if (bytes <= this.#bits.length) return;
+    // With room for new addresses, so that a chain that is followed live copies seldom.
+    const grown = new Uint8Array(bytes + (bytes >> 3));
+    grown.set(this.#bits);
+    this.#bits = grown;
+  }
+
+  has(node: NodeId): boolean {
+    // Beyond the end, the byte is undefined, which counts as 0.
+    return (((this.#bits[node >>> 3] as number) >> (node & 7)) & 1) === 1;
+  }
+
+  add(node: NodeId): void {
+    const at = node >>> 3;
+    if (at < this.#bits.length) this.#bits[at] = (this.#bits[at] as number) | (1 << (node & 7));
+  }
+
+  clear(): void {
+    this.#bits.fill(0);
+  }
+}
+
 const SLOTS = SCREENING_LIMITS.attributedNodesKept;
 /** Bits of a slot that hold the number of the chain; the bits above hold the number of the attribution. */
 const CHAIN_BITS = 8;
@@ -484,12 +516,24 @@ export function createAttributions({
   let interned = new Interned();
   let heldBy: LabelReader | null = null;
   const chainNumbers = new Map<ChainId, number>();
+  const withoutLabel = new Map<ChainId, WithoutLabel>();
 
   function startAnew(reader: LabelReader): void {
     if (slots.length === 0) slots = new Uint32Array(2 * SLOTS);
     else slots.fill(0);
     interned = new Interned();
     heldBy = reader;
+    for (const nodes of withoutLabel.values()) nodes.clear();
+  }
+
+  function withoutLabelOf({ chain, nodeCount }: TransferGraph): WithoutLabel {
+    let nodes = withoutLabel.get(chain);
+    if (nodes === undefined) {
+      nodes = new WithoutLabel();
+      withoutLabel.set(chain, nodes);
+    }
+    nodes.reserve(nodeCount);
+    return nodes;
   }
 
   /** Counts from 1: a slot of 0 is empty. */
@@ -521,12 +565,18 @@ export function createAttributions({
     if (heldBy !== reader || interned.isFull) startAnew(reader);
     const mark = numberOfChain(chain);
     const shared = interned;
+    const unlabelled = withoutLabelOf(graph);
     return {
       of(node) {
+        if (unlabelled.has(node)) return UNATTRIBUTED;
         const slot = 2 * ((node + mark * CHAIN_STEP) & (SLOTS - 1));
         const held = slots[slot + 1] as number;
         if (slots[slot] === node && (held & CHAIN_MASK) === mark) return shared.at(held >>> CHAIN_BITS);
         const number = shared.numberOf(read(node));
+        if (number === 0) {
+          unlabelled.add(node);
+          if (unlabelled.has(node)) return UNATTRIBUTED;
+        }
         slots[slot] = node;
         slots[slot + 1] = (number << CHAIN_BITS) | mark;
         return shared.at(number);

@@ -475,26 +475,27 @@ function indirectEvidenceOf(
   // Without a basis there is no value to divide. Assets without a price are judged one by one.
   if (value === 0) return [];
   const measured = { ...basis, total: value };
-  const evidence = rows.flatMap(({ attribution, type, shareByHop }): ExposureEvidence[] => {
-    if (type === 'DIRECT') return [];
+  const evidence: ExposureEvidence[] = [];
+  // Hundreds of rows with a few hops each: loops, because an array for each row and hop would cost more than the evidence.
+  for (const { attribution, type, shareByHop } of rows) {
+    if (type === 'DIRECT') continue;
     const { category, confidence, entity } = attribution;
-    return shareByHop.flatMap((share, at): ExposureEvidence[] =>
-      share > 0
-        ? [
-            {
-              category,
-              direction,
-              hops: at + 1,
-              ...measureOf(measured, share),
-              confidence,
-              class: attribution.class,
-              entity: entity?.name ?? null,
-              isOwn: isOwnDealing(attribution, own),
-            },
-          ]
-        : [],
-    );
-  });
+    const isOwn = isOwnDealing(attribution, own);
+    for (let at = 0; at < shareByHop.length; at++) {
+      const share = shareByHop[at] as number;
+      if (!(share > 0)) continue;
+      evidence.push({
+        category,
+        direction,
+        hops: at + 1,
+        ...measureOf(measured, share),
+        confidence,
+        class: attribution.class,
+        entity: entity?.name ?? null,
+        isOwn,
+      });
+    }
+  }
   if (unknownShare <= SHARE_MIN) return evidence;
   const unknown = { category: 'UNKNOWN', confidence: 1, class: 'published', entity: null } as const;
   return [...evidence, { ...unknown, direction, hops: 1, ...measureOf(measured, unknownShare) }];

@@ -60,6 +60,8 @@ export const SCREENING_LIMITS = {
   crossingNodesMax: 500,
   /** Graph nodes with labels that a thread caches: a power of two, 8 bytes each, 32 MB; further nodes replace others in the slots. */
   attributedNodesKept: 2 ** 22,
+  /** Addresses of a chain of which a thread remembers that they have no label: a bit each, 8 MB. Beyond, they take slots of the others. */
+  unlabelledNodesKept: 2 ** 26,
   /** Degrees of addresses that a thread caches: a power of two, 13 bytes each, 13 MB. */
   rememberedDegrees: 2 ** 20,
   /**
@@ -67,6 +69,8 @@ export const SCREENING_LIMITS = {
    * ones replace the oldest.
    */
   rememberedRows: { rows: 2 ** 19, edges: 2 ** 21 },
+  /** Labels behind exposures that a thread caches, about 400 bytes each, 8 MB: the services that most answers meet are thousands. */
+  shownLabelsKept: 20_000,
   /** Bytes of answers to screenings that a thread keeps: about 1,600 answers of 39 KB. */
   keptAnswerBytes: 64 * 1024 * 1024,
   /** Distinct attributions cached for one snapshot: an entity and a category each, about 1 KB, 100 MB. */

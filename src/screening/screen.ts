@@ -9,7 +9,7 @@ import { labelToJson } from '../labels/label-json.ts';
 import { geographicRisk } from '../risk/geography.ts';
 import type { CoverageEntry, ExposureLabel, ScreeningAnswer } from './answers.ts';
 import type { Assessment, Assessor } from './assess.ts';
-import { type Attribution, countedLabelOf, summaryOf } from './attribution.ts';
+import { type Attribution, summaryOf } from './attribution.ts';
 import { type BalanceReport, balanceCoverage, balanceSections } from './balances.ts';
 import { EXPOSURE_HOPS, TAINT_CHOICES, TAINT_DEFAULT } from './choices.ts';
 import {
@@ -32,13 +32,14 @@ import {
 } from './exposures.ts';
 import { flowTotal, netTotal } from './flow-totals.ts';
 import { labelConflicts } from './label-conflicts.ts';
-import { interpretLaw } from './legal.ts';
+import { createLegalReading } from './legal.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 import { readAsOf, readJurisdiction, readWhole, readWord } from './options.ts';
 import { weakestPrice } from './price-shown.ts';
 import type { SectionChoice } from './sections.ts';
+import { createShownLabels, type ShownLabelOf } from './shown-labels.ts';
 import { type Spoofing, spoofingOf } from './spoofable.ts';
-import { hasChecksum, parseSubject, shownAsset, shownNode } from './subject.ts';
+import { hasChecksum, parseSubject, shownAsset } from './subject.ts';
 import { taintMethods, taintSection } from './taint.ts';
 
 export interface ScreeningRequest extends SectionChoice {
@@ -105,9 +106,12 @@ function transferSections(
   {
     transfers,
     assets,
-    policy,
+    shownLabelOf,
     asOf,
-  }: Pick<ScreeningDeps, 'transfers' | 'assets' | 'policy'> & { readonly asOf: string | null },
+  }: Pick<ScreeningDeps, 'transfers' | 'assets'> & {
+    readonly shownLabelOf: ShownLabelOf;
+    readonly asOf: string | null;
+  },
 ): Pick<
   ScreeningAnswer,
   | 'flaggedTransactions'
@@ -129,16 +133,8 @@ function transferSections(
     const read = sides[at];
     return read === undefined ? side : withDustShown(side, read, derived);
   });
-  const labelOf = (node: NodeId, attribution: Attribution): ExposureLabel | null => {
-    if (place === null) return null;
-    const label = countedLabelOf(reader.lookup(place.graph.keyOf(node), chain), attribution, {
-      policy,
-      asOf,
-    });
-    if (label === null) return null;
-    const { source, sourceUrl, lastSeen, confidence } = label;
-    return { address: shownNode(place.graph, node), source, sourceUrl, date: lastSeen, confidence };
-  };
+  const labelOf = (node: NodeId, attribution: Attribution): ExposureLabel | null =>
+    place === null ? null : shownLabelOf({ graph: place.graph, reader, asOf }, node, attribution);
   const exposures = shown.flatMap((side, at) =>
     exposuresOf(side, sides[at]?.unpriced ?? [], {
       shown: (asset) => shownAsset(chain, asset),
@@ -190,6 +186,8 @@ export function createAttestedScreening(
   { assess, workspace, transfersOf }: Assessor,
 ): AttestedScreeningQuery {
   const taintDeps = { ...deps, workspace, taint: createTaintReader(deps) };
+  const lawOf = createLegalReading(deps.jurisdictions);
+  const shownLabelOf = createShownLabels(deps);
   return (request, facts = {}) => {
     const subject = parseSubject(request.chain, request.address);
     const jurisdiction = readJurisdiction(request.jurisdiction);
@@ -225,7 +223,12 @@ export function createAttestedScreening(
       entity: summaryOf(primary, asOf),
       entityLabels: labels.map(labelToJson),
       labelConflicts: labelConflicts(labels, asOf),
-      ...transferSections(assessment, { ...deps, transfers: transfersOf(asOf), asOf }),
+      ...transferSections(assessment, {
+        assets: deps.assets,
+        transfers: transfersOf(asOf),
+        shownLabelOf,
+        asOf,
+      }),
       spoofableTransfers: spoofing.transfers,
       taint: taintSection(assessment, { methods, maxHops, asOf }, taintDeps),
       clusterAnalysis: asOf === null ? clusterAnalysis(assessment, deps) : NO_CLUSTER,
@@ -237,17 +240,14 @@ export function createAttestedScreening(
         kind: subject.kind,
         checksum: hasChecksum(subject, request.address),
       },
-      legalInterpretation: interpretLaw(
-        {
-          jurisdiction,
-          sanctioned,
-          riskLevel: judged.riskLevel,
-          isStale: assessment.staleReason !== null,
-          assessed,
-          day,
-        },
-        deps.jurisdictions,
-      ),
+      legalInterpretation: lawOf({
+        jurisdiction,
+        sanctioned,
+        riskLevel: judged.riskLevel,
+        isStale: assessment.staleReason !== null,
+        assessed,
+        day,
+      }),
       coverage: {
         ...assessment.coverage,
         balances: balanceCoverage(balances),

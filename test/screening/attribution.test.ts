@@ -9,6 +9,7 @@ import { openTransferStore } from '../../src/graph/store.ts';
 import type { LabelReader } from '../../src/labels/index/reader.ts';
 import { createAttributions, UNATTRIBUTED } from '../../src/screening/attribution.ts';
 import { createRememberedDegrees } from '../../src/screening/remembered-degrees.ts';
+import { createShownLabels } from '../../src/screening/shown-labels.ts';
 import { parseSubject } from '../../src/screening/subject.ts';
 import { createWorld, WALLETS, type World } from './world.ts';
 
@@ -65,12 +66,57 @@ describe('attribution', () => {
     expect(second.lookups()).toBe(1);
   });
 
+  it('of an address without a label is read once per snapshot too, also beyond the addresses that were known', () => {
+    const attributions = createAttributions(world.deps);
+    const [first, second] = [counting(), counting()];
+    const fewer = { ...graph, nodeCount: 1 };
+    const node = nodeOf(WALLETS.payer);
+    for (let round = 0; round < 3; round++) {
+      expect(attributions(fewer, first.reader, null).of(node)).toBe(UNATTRIBUTED);
+      expect(attributions(graph, first.reader, null).of(node)).toBe(UNATTRIBUTED);
+    }
+    // A neighbouring number shares its byte.
+    expect(attributions(graph, first.reader, null).of(nodeOf(WALLETS.exchange)).entity?.name).toBe('Binance');
+    expect(first.lookups()).toBe(2);
+    expect(attributions(graph, second.reader, null).of(node)).toBe(UNATTRIBUTED);
+    expect(second.lookups()).toBe(1);
+  });
+
   it('as of a date uses that date only, and is not cached', () => {
     const attributions = createAttributions(world.deps);
     const { reader } = counting();
     const then = attributions(graph, reader, '2018-01-01').of(nodeOf(WALLETS.sanctioned));
     expect(then.sanctioned).toBe(false);
     expect(attributions(graph, reader, null).of(nodeOf(WALLETS.sanctioned)).sanctioned).toBe(true);
+  });
+});
+
+describe('the label that an exposure shows', () => {
+  it('is read once per snapshot, and each time as of a date or before a designation', () => {
+    const shown = createShownLabels(world.deps);
+    const { reader, lookups } = counting();
+    const node = nodeOf(WALLETS.exchange);
+    const first = shown({ graph, reader, asOf: null }, node, UNATTRIBUTED);
+    expect(first).toEqual({
+      address: WALLETS.exchange,
+      source: 'graphsense',
+      sourceUrl: null,
+      date: null,
+      confidence: 0.9,
+    });
+    expect(shown({ graph, reader, asOf: null }, node, UNATTRIBUTED)).toBe(first);
+    const bare = nodeOf(WALLETS.payer);
+    for (let round = 0; round < 2; round++)
+      expect(shown({ graph, reader, asOf: null }, bare, UNATTRIBUTED)).toBeNull();
+    expect(lookups()).toBe(2);
+    for (let round = 0; round < 2; round++) {
+      shown({ graph, reader, asOf: '2026-01-01' }, node, UNATTRIBUTED);
+      shown({ graph, reader, asOf: null }, node, { ...UNATTRIBUTED, designatedLater: {} as never });
+    }
+    expect(lookups()).toBe(6);
+    const other = counting();
+    expect(shown({ graph, reader: other.reader, asOf: null }, node, UNATTRIBUTED)).toEqual(first);
+    expect(other.lookups()).toBe(1);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadJurisdictions } from '../../src/risk/jurisdictions.ts';
-import { interpretLaw, type LegalFacts } from '../../src/screening/legal.ts';
+import { createLegalReading, interpretLaw, type LegalFacts } from '../../src/screening/legal.ts';
 
 const jurisdictions = loadJurisdictions();
 const clean: LegalFacts = {
@@ -25,6 +25,26 @@ const FINDINGS: readonly Partial<LegalFacts>[] = [
 ];
 
 describe('the legal interpretation', () => {
+  it('is made once for each jurisdiction, finding and day', () => {
+    const reading = createLegalReading(jurisdictions);
+    for (const jurisdiction of ['CH', 'US', 'TV'])
+      for (const day of ['2026-11-21', '2000-01-01'])
+        for (const finding of FINDINGS) {
+          const facts = { ...clean, ...finding, jurisdiction, day };
+          const first = reading(facts);
+          expect(first).toEqual(interpretLaw(facts, jurisdictions));
+          expect(reading({ ...facts })).toBe(first);
+        }
+  });
+
+  it('is made again once too many are kept', () => {
+    const reading = createLegalReading(jurisdictions);
+    const first = reading(clean);
+    for (let day = 0; day < 600; day++) reading({ ...clean, day: `day ${day}` });
+    expect(reading(clean)).not.toBe(first);
+    expect(reading(clean)).toEqual(first);
+  });
+
   it('applies Swiss law to a sanctioned address', () => {
     expect(read({ sanctioned: true, riskLevel: 'CRITICAL' })).toMatchObject({
       jurisdiction: 'CH',
