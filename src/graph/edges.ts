@@ -68,8 +68,10 @@ export function totalsOf({ counterparty, assets }: Edge): EdgeTotals {
 }
 
 /** Greatest known value first, then most unpriced transfers, then smallest id. */
-export const byValue = (a: EdgeTotals, b: EdgeTotals): number =>
-  b.cents - a.cents || b.unpriced - a.unpriced || a.counterparty - b.counterparty;
+export const byValue = (
+  a: Pick<EdgeTotals, 'cents' | 'unpriced' | 'counterparty'>,
+  b: Pick<EdgeTotals, 'cents' | 'unpriced' | 'counterparty'>,
+): number => b.cents - a.cents || b.unpriced - a.unpriced || a.counterparty - b.counterparty;
 
 /** Orders transfers by time, then by number in the log, newest first. */
 export const newestFirst = (a: TransferRef, b: TransferRef): number =>
@@ -340,14 +342,11 @@ export class ChunkView {
     this.#begin(index);
     const cents = this.#cents;
     const { flags } = this;
-    sums.begin(this.ids[index] as number);
+    const id = this.ids[index] as number;
     if (flags & ONE_TRANSFER) {
       const seenMs = this.#startMs + tail.time();
       const asset = flags >> ASSET_SHIFT || tail.varint();
-      if (sums.counts(asset))
-        sums.add(1, flags & ONE_UNPRICED ? 1 : 0, cents, tail.compactNumber(), seenMs, seenMs);
-      else tail.skipCompact();
-      sums.end();
+      sums.single(id, asset, 1, flags & ONE_UNPRICED ? 1 : 0, cents, tail.compactNumber(), seenMs, seenMs);
       if (flags & ONE_REF) tail.varint();
       return;
     }
@@ -361,10 +360,10 @@ export class ChunkView {
     const count = code >>> 1;
     if (count === 1) {
       const asset = tail.varint();
-      if (sums.counts(asset))
-        sums.add(transfers, unpriced, cents, tail.amountNumber(), firstSeenMs, lastSeenMs);
+      sums.single(id, asset, transfers, unpriced, cents, tail.amountNumber(), firstSeenMs, lastSeenMs);
     } else {
       const hasRefs = code % 2 === 1;
+      sums.begin(id);
       for (let left = count; left > 0; left--) {
         const asset = tail.varint();
         const assetTransfers = tail.varint();
@@ -376,8 +375,8 @@ export class ChunkView {
         if (hasRefs) skipRefs(tail, assetTransfers);
         if (sums.counts(asset)) sums.add(assetTransfers, assetUnpriced, assetCents, amount, first, last);
       }
+      sums.end();
     }
-    sums.end();
     tail.at = end;
   }
 

@@ -73,8 +73,15 @@ export interface RowQuery {
   readonly seenUntilMs: number;
   /** Transfers of one asset with one counterparty that are left out. */
   readonly without?: { readonly counterparty: NodeId; readonly asset: number } | null;
+  /** True if `evidence` has all assets that moved in the direction. A hint: edges need not be looked at for others. */
+  readonly isWhole?: boolean | undefined;
+  /**
+   * A hint: edges to counterparties for which this returns false may be left out of a row with at most `limit` counterparties. Must not read
+   * the graph.
+   */
+  readonly isWanted?: ((counterparty: NodeId) => boolean) | undefined;
   /** The scan may stop once more edges than this are at or above `least`. Default: it reads all. */
-  readonly enough?: number;
+  readonly enough?: number | undefined;
 }
 
 /** Result of reading a row. */

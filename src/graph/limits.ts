@@ -46,6 +46,13 @@ export const GRAPH_LIMITS = {
    * 200,000 take 10 ms to read (8 MB). An address with more counterparties counts as a hub without a scan.
    */
   rowScanMax: 200_000,
+  /**
+   * Greatest edges that are kept of an address beyond `rowScanMax`, for queries of `counterpartiesMax` and 2,000 changed edges: finding them
+   * reads 8 KB for each 120 of all its edges.
+   */
+  hubEdgesKept: 12_000,
+  /** Directions of such addresses that a thread keeps for a chain: 0.9 MB each. Few addresses have so many counterparties. */
+  hubsKept: 8,
   /** Assets listed for one address: airdropped spam tokens run into the thousands, and people do not read them. */
   assetsListedMax: 50,
   /**

@@ -1,5 +1,6 @@
 /** Collects the edges of one row: sums each edge over the assets of a query, keeps those with enough weight, and orders them. */
 import { createNeighbourColumns, type NeighbourColumns, type RowQuery, type RowScan } from './graph.ts';
+import { WeightSort } from './weight-sort.ts';
 
 /** The sums of one edge over the assets of a query. */
 export interface EdgeSums {
@@ -17,10 +18,23 @@ export interface EdgeSums {
   ): void;
   /** Ends the edge. */
   end(): void;
+  /** Adds an edge of one asset: `begin`, `counts`, `add` and `end` in one call, because nearly all edges have one. */
+  single(
+    counterparty: number,
+    asset: number,
+    transfers: number,
+    unpriced: number,
+    cents: number,
+    amount: number,
+    firstSeenMs: number,
+    lastSeenMs: number,
+  ): void;
 }
 
-/** With more edges than this, the order is computed by sorting weights. With fewer, insertion sort is fastest. */
+/** Up to this many edges are sorted by insertion, in whatever order they come. */
 const INSERTION_MAX = 32;
+/** More are also sorted by insertion if that takes no more moves an edge: most rows are stored nearly in order. */
+const INSERTION_MOVES = 8;
 
 const ALL: RowQuery = {
   evidence: new Set(),
@@ -29,6 +43,9 @@ const ALL: RowQuery = {
   limit: 0,
   seenUntilMs: Number.POSITIVE_INFINITY,
 };
+
+/** The weight of an edge without rates: its USD, or below zero and closer to it the greater the amount, so that priced edges come first. */
+const weightOf = (cents: number, amount: number): number => (cents > 0 ? cents / 100 : -1 / (1 + amount));
 
 /** Create one per thread and graph. It is reused for all rows. */
 export class RowCollector implements EdgeSums {
@@ -43,8 +60,7 @@ export class RowCollector implements EdgeSums {
   #rate = 0;
   #count = 0;
   #places = new Uint32Array(INSERTION_MAX);
-  #next = new Uint32Array(INSERTION_MAX);
-  #sorted = new Float64Array(INSERTION_MAX);
+  readonly #sort = new WeightSort();
   #lightEdges = 0;
   #lightTransfers = 0;
   #lightWeight = 0;
@@ -132,25 +148,64 @@ export class RowCollector implements EdgeSums {
 
   end(): void {
     if (!this.#isKnown) return;
-    const ranked = this.#cents > 0 ? this.#cents / 100 : -1 / (1 + this.#amount);
-    const weight = this.#isWeighed ? this.#weight : ranked;
+    this.#take(
+      this.#counterparty,
+      this.#isWeighed ? this.#weight : weightOf(this.#cents, this.#amount),
+      this.#transfers,
+      this.#unpriced,
+      this.#cents,
+      this.#firstSeenMs,
+      this.#lastSeenMs,
+    );
+  }
+
+  single(
+    counterparty: number,
+    asset: number,
+    transfers: number,
+    unpriced: number,
+    cents: number,
+    amount: number,
+    firstSeenMs: number,
+    lastSeenMs: number,
+  ): void {
+    if (!this.counts(asset) || (amount === 0 && this.#isWeighed)) return;
+    if (firstSeenMs > this.#seenUntilMs) {
+      this.#hiddenWeight += this.#rate * amount;
+      return;
+    }
+    const { without } = this.#query;
+    if (without?.counterparty === counterparty && without.asset === asset) return;
+    const weight = this.#isWeighed ? this.#rate * amount : weightOf(cents, amount);
+    this.#take(counterparty, weight, transfers, unpriced, cents, firstSeenMs, lastSeenMs);
+  }
+
+  #take(
+    counterparty: number,
+    weight: number,
+    transfers: number,
+    unpriced: number,
+    cents: number,
+    firstSeenMs: number,
+    lastSeenMs: number,
+  ): void {
     if (weight < this.#least) {
       this.#lightEdges++;
-      this.#lightTransfers += this.#transfers;
+      this.#lightTransfers += transfers;
       this.#lightWeight += weight;
-      this.#lightCents += this.#cents;
+      this.#lightCents += cents;
       return;
     }
     const at = this.#count++;
     if (at === this.#rows.ids.length) this.#grow();
     const rows = this.#rows;
-    rows.ids[at] = this.#counterparty;
+    rows.ids[at] = counterparty;
     rows.weight[at] = weight;
-    rows.valueUsd[at] = this.#cents / 100;
-    rows.transfers[at] = this.#transfers;
-    rows.unpriced[at] = this.#unpriced;
-    rows.firstSeenMs[at] = this.#firstSeenMs;
-    rows.lastSeenMs[at] = this.#lastSeenMs;
+    rows.valueUsd[at] = cents / 100;
+    rows.transfers[at] = transfers;
+    rows.unpriced[at] = unpriced;
+    rows.firstSeenMs[at] = firstSeenMs;
+    rows.lastSeenMs[at] = lastSeenMs;
   }
 
   /**
@@ -204,60 +259,34 @@ export class RowCollector implements EdgeSums {
     let sorted = 1;
     while (sorted < count && !this.#comesAfter(sorted - 1, sorted)) sorted++;
     if (sorted >= count) return null;
-    if (count > INSERTION_MAX) return this.#placed(count);
-    const order = this.#orderOf(count);
+    if (this.#places.length < count) this.#places = new Uint32Array(2 * count);
+    const order = this.#places;
     for (let at = 0; at < count; at++) order[at] = at;
-    this.#insert(order, 0, count);
+    const movesMax = count > INSERTION_MAX ? INSERTION_MOVES * count : Number.POSITIVE_INFINITY;
+    if (!this.#insert(order, sorted, count, movesMax)) this.#sort.sort(this.#rows, count, order);
     return order;
   }
 
   /**
-   * Sorts weights as plain numbers, which is several times as fast as sorting with a comparison function. Then it finds the position of
-   * each edge among them, and orders edges of equal weight by id.
+   * Sorts positions by insertion.
+   *
+   * @param from positions before this one are in order
+   * @returns false if it took too many moves: the positions are then in no particular order
    */
-  #placed(count: number): Uint32Array {
-    const order = this.#orderOf(count);
-    const { weight } = this.#rows;
-    const sorted = this.#sorted.subarray(0, count);
-    sorted.set(weight.subarray(0, count));
-    sorted.sort();
-    const next = this.#next.fill(0, 0, count);
-    for (let at = 0; at < count; at++) {
-      const first = count - firstGreater(sorted, weight[at] as number);
-      order[first + (next[first] as number)] = at;
-      next[first] = (next[first] as number) + 1;
-    }
-    for (let first = 0; first < count; ) {
-      const ties = next[first] as number;
-      if (ties > INSERTION_MAX) {
-        const { ids } = this.#rows;
-        order.subarray(first, first + ties).sort((a, b) => (ids[a] as number) - (ids[b] as number));
-      } else if (ties > 1) this.#insert(order, first, first + ties);
-      first += ties;
-    }
-    return order;
-  }
-
-  #insert(order: Uint32Array, from: number, to: number): void {
-    for (let at = from + 1; at < to; at++) {
+  #insert(order: Uint32Array, from: number, to: number, movesMax: number): boolean {
+    let movesLeft = movesMax;
+    for (let at = from; at < to; at++) {
       const moving = order[at] as number;
       let place = at;
-      while (place > from && this.#comesAfter(order[place - 1] as number, moving)) {
+      while (place > 0 && this.#comesAfter(order[place - 1] as number, moving)) {
         order[place] = order[place - 1] as number;
         place--;
       }
       order[place] = moving;
+      movesLeft -= at - place;
+      if (movesLeft < 0) return false;
     }
-  }
-
-  /** Buffers for an order and its sort, reused for all rows. */
-  #orderOf(count: number): Uint32Array {
-    if (this.#places.length < count) {
-      this.#places = new Uint32Array(2 * count);
-      this.#next = new Uint32Array(2 * count);
-      this.#sorted = new Float64Array(2 * count);
-    }
-    return this.#places;
+    return true;
   }
 
   #grow(): void {
@@ -266,16 +295,4 @@ export class RowCollector implements EdgeSums {
     for (const name of Object.keys(old) as (keyof NeighbourColumns)[]) grown[name].set(old[name]);
     this.#rows = grown;
   }
-}
-
-/** Position of the first greater number in an ascending list. */
-function firstGreater(sorted: Float64Array, value: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((sorted[middle] as number) <= value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

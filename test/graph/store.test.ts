@@ -280,6 +280,7 @@ describe('a hub', () => {
           right.cents - left.cents || right.unpriced - left.unpriced || idOf(a) - idOf(b),
       );
       for (const limit of [1, 10, 700, 5_000]) {
+        expectFirstOfRow(limit);
         const found = store.counterparties('ETH', key(1), { direction: 'in', limit });
         expect(
           found.map((one) => [one.transfers, one.unpricedTransfers, Math.round((one.valueUsd ?? 0) * 100)]),
@@ -292,6 +293,28 @@ describe('a hub', () => {
         );
       }
       expect(store.counterpartyCount('ETH', key(1), 'in')).toBe(sums.size);
+    };
+    /** The first edges of a row, of which the others need not be read, are those of the whole row. */
+    const expectFirstOfRow = (limit: number): void => {
+      const graph = store.graph('ETH')!;
+      const evidence = new Set(graph.sums(idOf('hub')).in.map(({ asset }) => asset));
+      const all = {
+        evidence,
+        rates: null,
+        least: Number.NEGATIVE_INFINITY,
+        seenUntilMs: Number.POSITIVE_INFINITY,
+      };
+      const [first, whole] = [createNeighbourColumns(10_000), createNeighbourColumns(10_000)];
+      const isWanted = (id: number): boolean => id % 3 === 0;
+      const { count, heavy } = graph.row(idOf('hub'), 'in', { ...all, limit, isWhole: true }, first);
+      const scan = graph.row(idOf('hub'), 'in', { ...all, limit: 10_000 }, whole);
+      expect([count, heavy]).toEqual([Math.min(limit, sums.size), scan.heavy]);
+      for (const name of Object.keys(whole) as (keyof typeof whole)[])
+        expect(first[name].subarray(0, count)).toEqual(whole[name].subarray(0, count));
+      const wanted = graph.row(idOf('hub'), 'in', { ...all, limit: 10_000, isWanted }, first);
+      expect([...first.ids.subarray(0, wanted.count)]).toEqual(
+        [...whole.ids.subarray(0, scan.count)].filter(isWanted),
+      );
     };
     const idOf = (party: number | 'hub'): number =>
       store.graph('ETH')?.idOf(key(party === 'hub' ? 1 : party + 10)) ?? 0;

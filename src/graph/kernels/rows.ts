@@ -131,6 +131,8 @@ export class RowReader {
   readonly #wrapper: NodeId | null;
   #node: NodeId = 0;
   #sums: Readonly<Record<Direction, readonly AssetSums[]>> = { in: [], out: [] };
+  /** How many assets moved, evidence or not. */
+  #movedAssets: Readonly<Record<Direction, number>> = { in: 0, out: 0 };
 
   constructor(graph: TransferGraph, weighing: Weighing, seenUntilMs = Number.POSITIVE_INFINITY) {
     this.#graph = graph;
@@ -155,6 +157,7 @@ export class RowReader {
         in: this.#withoutWrapping(node, 'in', sums.in),
         out: this.#withoutWrapping(node, 'out', sums.out),
       };
+      this.#movedAssets = { in: sums.in.length, out: sums.out.length };
       this.#node = node;
     }
     return this.#sums[direction].filter(({ asset }) => this.isEvidence(asset));
@@ -388,10 +391,23 @@ export class RowReader {
     return { state: PASSED_ON, tag, dust: basis.dust, total, count };
   }
 
-  /** Reads all edges of evidence, including dust: by USD, then the unpriced ones by amount. */
-  readAll(node: NodeId, direction: Direction, limit: number, into: NeighbourColumns): number {
-    const evidence = new Set(this.evidenceSums(node, direction).map(({ asset }) => asset));
-    const query = this.#query(evidence, null, Number.NEGATIVE_INFINITY, limit);
+  /**
+   * Reads all edges of evidence, including dust: by USD, then the unpriced ones by amount.
+   *
+   * @param isWanted edges to counterparties for which this returns false may be left out, unless the row has more than `limit`
+   * @returns how many were written
+   */
+  readAll(
+    node: NodeId,
+    direction: Direction,
+    limit: number,
+    into: NeighbourColumns,
+    isWanted?: (counterparty: NodeId) => boolean,
+  ): number {
+    const sums = this.evidenceSums(node, direction);
+    const evidence = new Set(sums.map(({ asset }) => asset));
+    const isWhole = sums.length === this.#movedAssets[direction];
+    const query = this.#query(evidence, null, Number.NEGATIVE_INFINITY, limit, { isWhole, isWanted });
     return this.#graph.row(node, direction, query, into).count;
   }
 
@@ -471,17 +487,25 @@ export class RowReader {
   ): boolean {
     // Weights of several unpriced assets are all 0: nothing passes such an address anyway.
     if (total === 0) return false;
-    const query = { ...this.#query(rates, rates, dust, 0), enough: degreeMax };
+    const query = this.#query(rates, rates, dust, 0, { enough: degreeMax });
     const { heavy, light } = this.#graph.row(node, direction, query, NO_COLUMNS);
     return heavy > degreeMax || light.weight > total / 2;
   }
 
-  #query(evidence: RowQuery['evidence'], rates: RowQuery['rates'], least: number, limit: number): RowQuery {
+  #query(
+    evidence: RowQuery['evidence'],
+    rates: RowQuery['rates'],
+    least: number,
+    limit: number,
+    { isWhole = false, enough, isWanted }: Pick<RowQuery, 'isWhole' | 'enough' | 'isWanted'> = {},
+  ): RowQuery {
     const counterparty = this.#wrapper;
     const coin =
       counterparty === null ? undefined : [...evidence.keys()].find((asset) => this.#isCoin(asset));
     const without = counterparty === null || coin === undefined ? null : { counterparty, asset: coin };
-    return { evidence, rates, least, limit, seenUntilMs: this.#seenUntilMs, without };
+    // Always the same properties: the store reads them for every row.
+    const seenUntilMs = this.#seenUntilMs;
+    return { evidence, rates, least, limit, seenUntilMs, without, isWhole, enough, isWanted };
   }
 }
 

@@ -37,6 +37,10 @@ export interface Traversal {
 const FROM_START = 1;
 const TO_START = 2;
 
+/** How many neighbours are read for each one that may be new, and how many in addition. */
+const NEW_MARGIN = 2;
+const NEW_LEAST = 64;
+
 const NONE: NeighbourColumns | null = null;
 
 /** Returns true if the neighbour at `a` of one list comes before the one at `b` of the other, in the order of TransferGraph.row. */
@@ -99,11 +103,23 @@ export function traverse(options: TraverseOptions, deps: WalkDeps): Traversal {
     const node = seen.nodeAt(number);
     // A node with more neighbours than this spends the budget before the last: at most `expanded` of them lead to a known edge.
     const room = Math.min(degreeMax, nodesMax, edgesMax - edges.count + expanded + 1);
-    const outCount = out === null ? 0 : rows.readAll(node, 'out', room, out);
-    const inCount = into === null ? 0 : rows.readAll(node, 'in', room, into);
+    // Usually the budget of nodes ends the walk sooner: few neighbours were met before. If they do not suffice, the row is read again.
+    const first = Math.min(room, NEW_MARGIN * (nodesMax - seen.size + 1) + NEW_LEAST);
+    let outRoom = first;
+    let inRoom = first;
+    let outCount = out === null ? 0 : rows.readAll(node, 'out', outRoom, out);
+    let inCount = into === null ? 0 : rows.readAll(node, 'in', inRoom, into);
     let outAt = 0;
     let inAt = 0;
     while (outAt < outCount || inAt < inCount) {
+      if (out !== null && outAt === outCount && outCount === outRoom && outRoom < room) {
+        outRoom = room;
+        outCount = rows.readAll(node, 'out', outRoom, out);
+      }
+      if (into !== null && inAt === inCount && inCount === inRoom && inRoom < room) {
+        inRoom = room;
+        inCount = rows.readAll(node, 'in', inRoom, into);
+      }
       const isOutNext =
         inAt === inCount ||
         (outAt < outCount && comesFirst(out as NeighbourColumns, outAt, into as NeighbourColumns, inAt));

@@ -3,10 +3,12 @@ import type { AssayError } from '../../base/errors.ts';
 import { currentReading } from '../../base/reading.ts';
 import { byValue, ChunkView, type Edge, type EdgeTotals, totalsOf } from '../edges.ts';
 import type { AssetSums, NeighbourColumns, RowQuery, RowScan } from '../graph.ts';
+import { nthGreatest } from '../greatest.ts';
 import { GRAPH_LIMITS } from '../limits.ts';
 import { type EdgeSums, RowCollector } from '../row-collector.ts';
 import { type ChainRecords, lostRecord } from './chain-records.ts';
 import { type DeltaEntry, readEntries } from './delta.ts';
+import { HubEdges } from './hub-edges.ts';
 import { addToEdge, addToNode } from './merge.ts';
 import {
   counterpartiesIn,
@@ -48,8 +50,17 @@ const RANKED_MAX = 2 ** 16;
 interface Remembered {
   node: number;
   entries: readonly DeltaEntry[] | null;
+  /** Its merged sums: a copy, because the bytes of a read are overwritten by the next one. Undefined until they are read. */
+  record: Buffer | null | undefined;
   /** Merged counterparties by direction. Null until they are read. */
   degrees: readonly [number, number] | null;
+}
+
+/** The greatest merged edges of a hub. */
+interface KeptHub {
+  /** The sums of the hub at that time. Each merged transfer changes them, so equal sums mean equal edges. */
+  readonly record: Buffer;
+  readonly edges: HubEdges;
 }
 
 /** The neighbours of one address in one direction. Create one instance per chain and thread, and open it for one address after another. */
@@ -63,7 +74,8 @@ export class Adjacency {
   /** How many of those are also merged. */
   #changedMerged = 0;
   /** Cache for the last address: a kernel reads both degrees and both lists of one address before it moves to the next. */
-  readonly #last: Remembered = { node: 0, entries: null, degrees: null };
+  readonly #last: Remembered = { node: 0, entries: null, record: undefined, degrees: null };
+  #recordBytes = Buffer.allocUnsafeSlow(4096);
   /** The reading in which it was cached. */
   #lastReading = 0;
   #isForgetting = false;
@@ -71,6 +83,8 @@ export class Adjacency {
   #ranks = new Float64Array(0);
   #sorted = new Float64Array(0);
   #placed = new Uint32Array(0);
+  /** By twice the node plus the direction, the least recently used first. */
+  readonly #hubs = new Map<number, KeptHub>();
 
   constructor(records: ChainRecords) {
     this.#records = records;
@@ -95,6 +109,7 @@ export class Adjacency {
     this.#last.node = node;
     this.#lastReading = currentReading();
     this.#last.entries = delta ? readEntries(delta) : null;
+    this.#last.record = undefined;
     this.#last.degrees = null;
     if (this.#isForgetting) return;
     this.#isForgetting = true;
@@ -104,11 +119,25 @@ export class Adjacency {
     });
   }
 
+  /** The merged sums of the address. */
+  #record(): Buffer | null {
+    const known = this.#last.record;
+    if (known !== undefined) return known;
+    const stored = this.#records.node(this.#node);
+    if (stored !== undefined && stored.length > this.#recordBytes.length)
+      this.#recordBytes = Buffer.allocUnsafeSlow(2 * stored.length);
+    // The memory of a `getBinaryFast` result is longer than its `length`.
+    if (stored !== undefined) this.#recordBytes.set(stored.subarray(0, stored.length));
+    const record = stored === undefined ? null : this.#recordBytes.subarray(0, stored.length);
+    this.#last.record = record;
+    return record;
+  }
+
   /** Number of distinct counterparties. */
   degree(): number {
     let degrees = this.#last.degrees;
     if (!degrees) {
-      const record = this.#records.node(this.#node);
+      const record = this.#record();
       degrees = record ? degreesIn(record) : [0, 0];
       this.#last.degrees = degrees;
     }
@@ -227,10 +256,8 @@ export class Adjacency {
   /** The flows of the address by direction, including its delta. */
   sums(): readonly [AssetSums[], AssetSums[]] {
     if (this.#last.entries === null) {
-      const stored = this.#records.node(this.#node);
-      // A walk that reads the sums of an address reads its row next, which needs a degree.
-      this.#last.degrees ??= stored ? degreesIn(stored) : [0, 0];
-      return stored ? flowSums(stored) : [[], []];
+      const record = this.#record();
+      return record ? flowSums(record) : [[], []];
     }
     const sums: [AssetSums[], AssetSums[]] = [[], []];
     for (const flow of readNode(this.#records, this.#node)?.flows ?? [])
@@ -240,14 +267,16 @@ export class Adjacency {
 
   /** Reads the row for a query (`TransferGraph.row`). */
   row(query: RowQuery, into: NeighbourColumns): RowScan {
+    const degree = this.degree();
+    if (degree > GRAPH_LIMITS.rowScanMax) return this.#hubRow(query, into);
     const collector = this.#collector.open(query);
-    if (this.degree() > GRAPH_LIMITS.rowScanMax) {
-      const first = this.best(query.limit);
-      const edges = this.edges(new Set(first.map(({ counterparty }) => counterparty)));
-      for (const edge of edges.values()) weighEdge(edge, collector);
-      return collector.finish(into, true);
-    }
     const changed = this.#changed;
+    if (changed === null && isByValue(query) && query.limit > 0 && query.limit < degree) {
+      const rank = this.#rankOf(query.limit);
+      // Edges without a price are in another order than their ranks.
+      if (rank > 0) return { ...this.#greatest(rank, into), heavy: degree };
+    }
+    if (query.isWanted !== undefined && degree <= query.limit) return this.#wanted(query.isWanted, into);
     if (changed) for (const edge of changed.values()) weighEdge(edge, collector);
     for (let view = this.#openFirst(); view; view = this.#openNext(view)) {
       for (let index = 0; index < view.count; index++) {
@@ -257,6 +286,95 @@ export class Adjacency {
       if (collector.hasEnough) return collector.finish(into, true);
     }
     return collector.finish(into, false);
+  }
+
+  /** Reads the edges of at least this rank for the query of the collector, and skips the others. */
+  #greatest(rank: number, into: NeighbourColumns): RowScan {
+    const collector = this.#collector;
+    for (let view = this.#openFirst(); view; view = this.#openNext(view)) {
+      let skipped = 0;
+      for (let index = 0; index < view.count; index++) {
+        if ((view.ranks[index] as number) < rank) {
+          skipped++;
+          continue;
+        }
+        view.skipTails(skipped);
+        skipped = 0;
+        view.weigh(index, collector);
+      }
+    }
+    return collector.finish(into, false);
+  }
+
+  /** Reads the edges to some counterparties for the query of the collector, and skips the others. */
+  #wanted(isWanted: (counterparty: number) => boolean, into: NeighbourColumns): RowScan {
+    const collector = this.#collector;
+    const changed = this.#changed;
+    for (const edge of changed?.values() ?? []) if (isWanted(edge.counterparty)) weighEdge(edge, collector);
+    for (let view = this.#openFirst(); view; view = this.#openNext(view)) {
+      let skipped = 0;
+      for (let index = 0; index < view.count; index++) {
+        const id = view.ids[index] as number;
+        if (!isWanted(id) || changed?.has(id) === true) {
+          skipped++;
+          continue;
+        }
+        view.skipTails(skipped);
+        skipped = 0;
+        view.weigh(index, collector);
+      }
+    }
+    return collector.finish(into, false);
+  }
+
+  /** The rank of the `nth` edge by value. */
+  #rankOf(nth: number): number {
+    // Reading them may replace the column.
+    const count = this.#readRanks();
+    return nthGreatest(this.#ranks, count, nth);
+  }
+
+  /** Reads the first edges by stored value of an address with too many counterparties to scan. */
+  #hubRow(query: RowQuery, into: NeighbourColumns): RowScan {
+    const collector = this.#collector.open(query);
+    const changed = [...(this.#changed?.values() ?? [])]
+      .map((edge) => ({ edge, totals: totalsOf(edge) }))
+      .sort((a, b) => byValue(a.totals, b.totals));
+    const merged = this.#hubEdges(query.limit + changed.length);
+    const places: number[] = [];
+    let taken = 0;
+    for (let nth = 0; nth < merged.count && taken + places.length < query.limit; nth++) {
+      const place = merged.placeOf(nth);
+      const value = merged.valueAt(place);
+      if (this.#changed?.has(value.counterparty)) continue;
+      while (taken < changed.length && byValue((changed[taken] as (typeof changed)[0]).totals, value) < 0)
+        taken++;
+      if (taken + places.length < query.limit) places.push(place);
+    }
+    taken = Math.min(changed.length, query.limit - places.length);
+    for (const { edge } of changed.slice(0, taken)) weighEdge(edge, collector);
+    for (const place of places.sort((a, b) => a - b)) merged.weigh(place, collector);
+    return collector.finish(into, true);
+  }
+
+  /** At least the `needed` greatest merged edges, if there are so many. */
+  #hubEdges(needed: number): HubEdges {
+    const { hubEdgesKept, hubsKept } = GRAPH_LIMITS;
+    const name = 2 * this.#node + this.#direction;
+    const record = this.#record();
+    const kept = this.#hubs.get(name);
+    const isKept = needed <= hubEdgesKept && record !== null && kept?.record.equals(record) === true;
+    const edges = isKept ? kept.edges : new HubEdges(Math.max(needed, hubEdgesKept));
+    if (!isKept) {
+      for (let view = this.#openFirst(); view; view = this.#openNext(view)) edges.take(view);
+      edges.finish();
+    }
+    // A remote graph may be replaced by that of another store.
+    if (record === null || needed > hubEdgesKept || this.#records.prefetch !== undefined) return edges;
+    this.#hubs.delete(name);
+    this.#hubs.set(name, isKept ? kept : { record: Buffer.from(record), edges });
+    for (const [oldest] of this.#hubs) if (this.#hubs.size > hubsKept) this.#hubs.delete(oldest);
+    return edges;
   }
 
   /** The complete edge to one counterparty, or null if nothing moved. */
@@ -341,6 +459,15 @@ const degreesIn = (record: Buffer): readonly [number, number] => [
   counterpartiesIn(record, 0),
   counterpartiesIn(record, 1),
 ];
+
+/** Returns true if a query takes all edges by their USD: the order of their stored ranks, as far as they have a price. */
+const isByValue = (query: RowQuery): boolean =>
+  query.isWhole === true &&
+  query.rates === null &&
+  query.least === Number.NEGATIVE_INFINITY &&
+  query.seenUntilMs === Number.POSITIVE_INFINITY &&
+  query.enough === undefined &&
+  !query.without;
 
 /** Keeps the best `limit`, in order, and returns the last of them. */
 function prune(best: EdgeTotals[], limit: number): EdgeTotals {

@@ -224,6 +224,19 @@ export class ByteReader {
   }
 
   varint(): number {
+    const { at, bytes, end } = this;
+    if (at < end) {
+      const byte = bytes[at] as number;
+      if (byte < 0x80) {
+        this.at = at + 1;
+        return byte;
+      }
+    }
+    return this.#longVarint();
+  }
+
+  /** Apart from `varint`, so that the usual single byte is read without a call. */
+  #longVarint(): number {
     const { bytes, end } = this;
     let at = this.at;
     let value = 0;
