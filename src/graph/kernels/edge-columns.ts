@@ -64,6 +64,11 @@ export class EdgeColumns implements EdgeList {
     this.count = 0;
   }
 
+  /** Removes all but the first `count` edges. */
+  truncate(count: number): void {
+    this.count = count;
+  }
+
   /** Adds the edge at `at` in a list of neighbours. */
   push(from: NodeId, to: NodeId, neighbours: NeighbourColumns, at: number): void {
     if (this.count === this.#columns.from.length) this.#grow();

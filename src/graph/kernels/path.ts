@@ -1,6 +1,6 @@
 /** The shortest paths between two addresses, searched from both ends. */
 import type { Direction } from '../flow.ts';
-import type { NodeId, Upcoming } from '../graph.ts';
+import type { NeighbourColumns, NodeId, Upcoming } from '../graph.ts';
 import { UNSEEN } from './node-index.ts';
 import { type Network, type RankedPath, rankPaths, type Step } from './path-ranking.ts';
 import { RowReader } from './rows.ts';
@@ -57,6 +57,7 @@ export interface PathSearch {
   readonly stops: readonly Stop[];
   /** True if a budget, the time limit or the size of both ends left something out: other or shorter paths may exist. */
   readonly truncated: boolean;
+  /** Addresses that were examined. Those at the far end of a layer count only if longer paths were searched. */
   readonly nodesSeen: number;
 }
 
@@ -76,18 +77,34 @@ interface Side {
   /** By number of node. */
   readonly distance: Uint8Array;
   readonly isExpanded: Uint8Array;
-  /** Numbers of the nodes that are `depth` hops away. May include nodes that no path may pass. */
+  /** Numbers of the nodes that are `depth` hops away. May include nodes that no path may pass, until `cost` is known. */
   layer: readonly number[];
+  /** Number of edges that reading the layer costs. Null until the layer is to be read. */
+  cost: number | null;
   /** All nodes up to this distance are known. */
   depth: number;
   /** True if the end has too many counterparties to be read from this side. */
   readonly isClosed: boolean;
 }
 
+/** A layer of which only the edges to the other side were read, and the state before that. */
+interface Glimpse {
+  readonly side: Side;
+  readonly other: Side;
+  readonly isAhead: boolean;
+  /** Number of edges. */
+  readonly edges: number;
+  /** Numbers of the nodes that were first reached by it. */
+  readonly reached: number[];
+}
+
 /**
  * Searches from both ends in turns, expanding the side with fewer edges first, until both together reach far enough for paths of the next
  * length. Then it ranks the paths of that length, so that longer paths are searched only if needed. Within the budgets the result is exact:
  * the same as ranking all loopless paths.
+ *
+ * Of the last layer that paths of a length need, only the edges to nodes that the other side has reached belong to such paths. The others,
+ * which are nearly all, are read once longer paths are needed.
  *
  * An end with too many counterparties is reached only from the other end. If both have too many, the greatest `degreeMax` counterparties of
  * the start are read, and the result is `truncated`. Start and target themselves may be services. There is no path from an address to
@@ -110,6 +127,7 @@ class PathWalk {
   #isSpent = false;
   #isPartial = false;
   #stepsLeft: number;
+  #glimpse: Glimpse | null = null;
 
   constructor(options: PathOptions, deps: WalkDeps) {
     const { start, target, direction, nodesMax, stepsMax } = options;
@@ -134,14 +152,15 @@ class PathWalk {
   run(): PathSearch {
     const { start, target, maxDepth, pathsMax } = this.#options;
     const { seen } = this.#deps.workspace;
-    const found: RankedPath[] = [];
+    const paths: FoundPath[] = [];
     if (this.#isPartial && start !== target) this.#stop(0, 'MAX_DEGREE');
-    for (let length = 1; start !== target && length <= maxDepth && found.length < pathsMax; length++) {
+    for (let length = 1; start !== target && length <= maxDepth && paths.length < pathsMax; length++) {
       this.#reach(length);
-      found.push(...this.#rank(length, pathsMax - found.length));
+      // Edges of a layer that was read in part are read again later, with other numbers.
+      for (const path of this.#rank(length, pathsMax - paths.length)) paths.push(this.#pathOf(path));
     }
     return {
-      paths: found.map((path) => this.#pathOf(path)),
+      paths,
       stops: this.#stops,
       truncated: this.#isSpent || this.#isPartial,
       nodesSeen: seen.size,
@@ -160,6 +179,7 @@ class PathWalk {
       distance,
       isExpanded: new Uint8Array(this.#options.nodesMax),
       layer: [end],
+      cost: null,
       depth: 0,
       isClosed,
     };
@@ -193,16 +213,29 @@ class PathWalk {
   /** Ensures that all edges of paths of this length are known, as far as the budget allows. */
   #reach(length: number): void {
     const [ahead, back] = this.#sides;
+    this.#readGlimpsed();
     while (!this.#isSpent && ahead.depth + back.depth < length) {
       this.#announce(this.#sides.flatMap(({ layer }) => layer));
-      for (const side of this.#sides) side.layer = side.layer.filter((number) => this.#isPassable(number));
+      for (const side of this.#sides) this.#prepare(side);
       // If a side has no nodes left to expand, every path is known.
       if ((!ahead.isClosed && ahead.layer.length === 0) || (!back.isClosed && back.layer.length === 0))
         return;
-      if (back.isClosed || (!ahead.isClosed && this.#cost(ahead) <= this.#cost(back)))
-        this.#expand(ahead, back, true);
-      else this.#expand(back, ahead, false);
+      const isAhead = back.isClosed || (!ahead.isClosed && (ahead.cost as number) <= (back.cost as number));
+      const [side, other] = isAhead ? [ahead, back] : [back, ahead];
+      if (ahead.depth + back.depth + 1 === length && this.#canGlimpse(side)) this.#peek(side, other, isAhead);
+      else this.#expand(side, other, isAhead);
     }
+  }
+
+  /** Leaves the nodes that no path may pass out of a side's layer, and determines its cost. */
+  #prepare(side: Side): void {
+    if (side.cost !== null) return;
+    const { graph, workspace } = this.#deps;
+    side.layer = side.layer.filter((number) => this.#isPassable(number));
+    let cost = 0;
+    for (const number of side.layer)
+      for (const direction of side.reads) cost += graph.degree(workspace.seen.nodeAt(number), direction);
+    side.cost = cost;
   }
 
   /** Announces reads of many addresses. */
@@ -213,13 +246,69 @@ class PathWalk {
     graph.prefetch(neighbours ? { nodes, neighbours } : { nodes });
   }
 
-  /** Number of edges that reading the next layer would cost. */
-  #cost(side: Side): number {
+  /** Returns false if the budget may end the search in the layer, or if the graph wants to know of all reads in advance. */
+  #canGlimpse({ cost }: Side): boolean {
     const { graph, workspace } = this.#deps;
-    let cost = 0;
-    for (const number of side.layer)
-      for (const direction of side.reads) cost += graph.degree(workspace.seen.nodeAt(number), direction);
-    return cost;
+    return graph.prefetch === undefined && workspace.seen.size + (cost as number) <= this.#options.nodesMax;
+  }
+
+  /** Reads the edges between a side's layer and the nodes that the other side has reached. */
+  #peek(side: Side, other: Side, isAhead: boolean): void {
+    const { isOver, workspace } = this.#deps;
+    const { seen, edges } = workspace;
+    const glimpse = { side, other, isAhead, edges: edges.count, reached: [] };
+    const isReached = (node: NodeId): boolean => {
+      const number = seen.find(node);
+      return number !== UNSEEN && other.distance[number] !== UNREACHED;
+    };
+    for (const [at, number] of side.layer.entries()) {
+      this.#isSpent ||= isOver?.() === true;
+      if (this.#isSpent) {
+        for (const left of side.layer.slice(at)) this.#stop(left, 'BUDGET');
+        return;
+      }
+      this.#peekAt(number, glimpse, isReached);
+    }
+    side.depth++;
+    this.#glimpse = glimpse;
+  }
+
+  #peekAt(number: number, glimpse: Glimpse, isReached: (node: NodeId) => boolean): void {
+    const { side, other, isAhead, reached } = glimpse;
+    const { degreeMax } = this.#options;
+    const { workspace } = this.#deps;
+    const node = workspace.seen.nodeAt(number);
+    for (const direction of side.reads) {
+      const neighbours = workspace.neighbours(direction, degreeMax);
+      const count = this.#rows.readAll(node, direction, degreeMax, neighbours, isReached);
+      for (let at = 0; at < count; at++) {
+        const met = workspace.seen.find(neighbours.ids[at] as NodeId);
+        if (met === UNSEEN || other.distance[met] === UNREACHED) continue;
+        if (side.distance[met] === UNREACHED) {
+          side.distance[met] = (side.distance[number] as number) + 1;
+          reached.push(met);
+        }
+        if (other.isExpanded[met] !== 1) this.#pushStep(number, met, neighbours, at, direction, isAhead);
+      }
+    }
+  }
+
+  /** Reads the rest of a layer of which only the edges to the other side were read. */
+  #readGlimpsed(): void {
+    const glimpse = this.#glimpse;
+    if (glimpse === null) return;
+    this.#glimpse = null;
+    const { side, other, isAhead, edges, reached } = glimpse;
+    this.#deps.workspace.edges.truncate(edges);
+    this.#stepFrom.length = edges;
+    this.#stepTo.length = edges;
+    for (const number of reached) side.distance[number] = UNREACHED;
+    side.depth--;
+    // If ranking spent the budget of steps, the layer was read before that.
+    const wasSpent = this.#isSpent;
+    this.#isSpent = false;
+    this.#expand(side, other, isAhead);
+    this.#isSpent ||= wasSpent;
   }
 
   /** Reads all addresses of a side's layer. Nodes first reached from there form its next layer. */
@@ -234,6 +323,7 @@ class PathWalk {
       return;
     }
     side.layer = next;
+    side.cost = null;
     side.depth++;
   }
 
@@ -241,7 +331,7 @@ class PathWalk {
   #expandNode(number: number, side: Side, other: Side, isAhead: boolean, next: number[]): boolean {
     const { degreeMax, nodesMax } = this.#options;
     const { workspace } = this.#deps;
-    const { seen, edges } = workspace;
+    const { seen } = workspace;
     const node = seen.nodeAt(number);
     for (const direction of side.reads) {
       const neighbours = workspace.neighbours(direction, degreeMax);
@@ -257,15 +347,29 @@ class PathWalk {
           side.distance[met] = (side.distance[number] as number) + 1;
           if (!this.#isEnd(met)) next.push(met);
         }
-        if (other.isExpanded[met] === 1) continue;
-        if (direction === 'out') edges.push(node, neighbour, neighbours, at);
-        else edges.push(neighbour, node, neighbours, at);
-        this.#stepFrom.push(isAhead ? number : met);
-        this.#stepTo.push(isAhead ? met : number);
+        if (other.isExpanded[met] !== 1) this.#pushStep(number, met, neighbours, at, direction, isAhead);
       }
     }
     side.isExpanded[number] = 1;
     return true;
+  }
+
+  /** Adds the edge at `at` of the neighbours of a node. */
+  #pushStep(
+    number: number,
+    met: number,
+    neighbours: NeighbourColumns,
+    at: number,
+    direction: Direction,
+    isAhead: boolean,
+  ): void {
+    const { seen, edges } = this.#deps.workspace;
+    const node = seen.nodeAt(number);
+    const neighbour = neighbours.ids[at] as NodeId;
+    if (direction === 'out') edges.push(node, neighbour, neighbours, at);
+    else edges.push(neighbour, node, neighbours, at);
+    this.#stepFrom.push(isAhead ? number : met);
+    this.#stepTo.push(isAhead ? met : number);
   }
 
   #rank(length: number, pathsMax: number): readonly RankedPath[] {
@@ -313,7 +417,8 @@ class PathWalk {
       });
       this.#announce([...new Set(asked)].filter((number) => this.#passable[number] === NOT_ASKED));
     }
-    for (const [edge, from] of this.#stepFrom.entries()) {
+    for (let edge = 0; edge < edges.count; edge++) {
+      const from = this.#stepFrom[edge] as number;
       const to = this.#stepTo[edge] as number;
       if (!fits(from, to)) continue;
       if (!this.#isPassable(from) || !this.#isPassable(to)) continue;
