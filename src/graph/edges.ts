@@ -166,7 +166,7 @@ export class ChunkView {
   /** Flags of the last tail that was begun: 0 in a former chunk. */
   flags = 0;
   /** Value of that edge in cents. */
-  #cents = 0;
+  cents = 0;
   #hasRanks = false;
   #ranks: Float64Array = new Float64Array(0);
   #startMs = 0;
@@ -218,7 +218,7 @@ export class ChunkView {
 
   #rank(index: number): number {
     this.#begin(index);
-    if (this.#cents > 0) return this.#cents;
+    if (this.cents > 0) return this.cents;
     if (this.flags & ONE_TRANSFER) return valueRank(0, this.flags & ONE_UNPRICED ? 1 : 0);
     this.tail.varint();
     this.tail.varint();
@@ -257,15 +257,15 @@ export class ChunkView {
     const { tail } = this;
     const flags = this.isCompact ? tail.byte() : 0;
     this.flags = flags;
-    if (this.isCompact && !this.isHub) this.#cents = flags & ONE_UNPRICED ? 0 : tail.varint();
-    else this.#cents = Math.max(this.ranks[index] as number, 0);
+    if (this.isCompact && !this.isHub) this.cents = flags & ONE_UNPRICED ? 0 : tail.varint();
+    else this.cents = Math.max(this.ranks[index] as number, 0);
   }
 
   /** Reads the tail of the edge at `index`, which must be the next one, into sums over its assets. */
   totals(index: number): EdgeTotals {
     const { tail } = this;
     this.#begin(index);
-    const cents = this.#cents;
+    const cents = this.cents;
     const counterparty = this.ids[index] as number;
     const { flags } = this;
     if (flags & ONE_TRANSFER) {
@@ -291,7 +291,7 @@ export class ChunkView {
     const { tail } = this;
     const counterparty = this.ids[index] as number;
     this.#begin(index);
-    const cents = this.#cents;
+    const cents = this.cents;
     const { flags } = this;
     if (flags & ONE_TRANSFER) {
       const seenMs = this.#startMs + tail.time();
@@ -340,7 +340,7 @@ export class ChunkView {
   weigh(index: number, sums: EdgeSums): void {
     const { tail } = this;
     this.#begin(index);
-    const cents = this.#cents;
+    const cents = this.cents;
     const { flags } = this;
     const id = this.ids[index] as number;
     if (flags & ONE_TRANSFER) {
@@ -384,7 +384,7 @@ export class ChunkView {
   row(index: number, into: CopiedRow): void {
     const { tail } = this;
     this.#begin(index);
-    into.cents = this.#cents;
+    into.cents = this.cents;
     into.flags = this.flags;
     if (this.flags & ONE_TRANSFER) {
       into.unpriced = this.flags & ONE_UNPRICED ? 1 : 0;

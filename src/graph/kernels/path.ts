@@ -57,8 +57,6 @@ export interface PathSearch {
   readonly stops: readonly Stop[];
   /** True if a budget, the time limit or the size of both ends left something out: other or shorter paths may exist. */
   readonly truncated: boolean;
-  /** Addresses that were examined. Those at the far end of a layer count only if longer paths were searched. */
-  readonly nodesSeen: number;
 }
 
 const OPPOSITE: Readonly<Record<WalkDirection, WalkDirection>> = { in: 'out', out: 'in', both: 'both' };
@@ -151,7 +149,6 @@ class PathWalk {
 
   run(): PathSearch {
     const { start, target, maxDepth, pathsMax } = this.#options;
-    const { seen } = this.#deps.workspace;
     const paths: FoundPath[] = [];
     if (this.#isPartial && start !== target) this.#stop(0, 'MAX_DEGREE');
     for (let length = 1; start !== target && length <= maxDepth && paths.length < pathsMax; length++) {
@@ -163,7 +160,6 @@ class PathWalk {
       paths,
       stops: this.#stops,
       truncated: this.#isSpent || this.#isPartial,
-      nodesSeen: seen.size,
     };
   }
 

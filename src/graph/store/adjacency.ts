@@ -272,6 +272,8 @@ export class Adjacency {
     const collector = this.#collector.open(query);
     const changed = this.#changed;
     if (changed === null && isByValue(query) && query.limit > 0 && query.limit < degree) {
+      const single = this.#openFirst();
+      if (single?.isHub === false) return { ...this.#firstOf(single, query.limit, into), heavy: degree };
       const rank = this.#rankOf(query.limit);
       // Edges without a price are in another order than their ranks.
       if (rank > 0) return { ...this.#greatest(rank, into), heavy: degree };
@@ -284,6 +286,19 @@ export class Adjacency {
         else view.weigh(index, collector);
       }
       if (collector.hasEnough) return collector.finish(into, true);
+    }
+    return collector.finish(into, false);
+  }
+
+  /** Reads a chunk in the order of value for the query of the collector, up to the last edge that may be among the first `limit`. */
+  #firstOf(view: ChunkView, limit: number, into: NeighbourColumns): RowScan {
+    const collector = this.#collector;
+    let least = 0;
+    for (let index = 0; index < view.count; index++) {
+      view.weigh(index, collector);
+      if (index === limit - 1) least = view.cents;
+      // Edges without a price are in another order than their weights: then all are read.
+      if (index >= limit && view.cents < least) break;
     }
     return collector.finish(into, false);
   }
