@@ -39,7 +39,8 @@ const SERVICE_EVERY = 200;
 export const SERVICE_FACTOR = 2_654_435_761;
 
 /** A service is determined only by its number, so that a database can compute the same. */
-export const isService = (node: NodeId): boolean => ((node * SERVICE_FACTOR) % 2 ** 32) % SERVICE_EVERY === 0;
+export const isService = (node: NodeId): boolean =>
+  (Math.imul(node, SERVICE_FACTOR) >>> 0) % SERVICE_EVERY === 0;
 export const SERVICE_SQL = `(node::UBIGINT * ${SERVICE_FACTOR}) % 4294967296 % ${SERVICE_EVERY} = 0`;
 
 /** A default trace of three hops. */

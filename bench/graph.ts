@@ -1,6 +1,6 @@
 /**
  * Walks of the transfer graph: traces of three hops on a graph of 2 million addresses and 20 million transfers and on one ten times
- * smaller, compared with DuckDB and graphology over the same edges; exposure and paths. A folder given on the command line is kept, with
+ * smaller, compared with DuckDB and graphology over the same edges, and with arrays in C as the limit; exposure and paths. A folder given on the command line is kept, with
  * the data built in it.
  * Run: node --expose-gc dist/bench/graph.js [--addresses N] [--edges N] [--folder PATH] [--no-save]
  */
@@ -21,6 +21,7 @@ import { openTransferStore } from '../src/graph/store.ts';
 import type { TransferCoverage } from '../src/graph/transfers.ts';
 import { SCREENING_LIMITS } from '../src/screening/limits.ts';
 import { createRememberedDegrees } from '../src/screening/remembered-degrees.ts';
+import { hasCompiler, type LimitResult, orderedDigest, traceByArrays } from './graph-limit.ts';
 import type { PeerResult } from './graph-peers.ts';
 import {
   digestOf,
@@ -58,6 +59,9 @@ interface TraceResult {
   readonly uncachedMs: readonly number[];
   readonly nodes: readonly number[];
   readonly digests: readonly string[];
+  /** The same in the order of the trace, for all starts. */
+  readonly orderedDigests: readonly number[];
+  /** From the hub: the first one reads its whole row, the others find its greatest edges in memory. */
   readonly hubMilliseconds: readonly number[];
   /** Resident memory, including touched pages of the store's map, which the system reclaims if it needs them. */
   readonly rssMb: number;
@@ -115,9 +119,10 @@ function measureTraces(
     const { edges } = trace(start);
     return digestOf(Array.from({ length: edges.count }, (_, at) => `${edges.from[at]}>${edges.to[at]}`));
   });
+  const orderedDigests = measured.map((start) => orderedDigest(trace(start).edges));
   const hubMilliseconds = timed(new Array<NodeId>(HUB_TRACES).fill(hub), trace);
   const uncachedMs = timed(measured, (start) => traceIn(stored, start));
-  return { milliseconds, uncachedMs, nodes, digests, hubMilliseconds, rssMb, ownMb };
+  return { milliseconds, uncachedMs, nodes, digests, orderedDigests, hubMilliseconds, rssMb, ownMb };
 }
 
 /** Child: exposure in both directions, as in a screening, and paths between starts. */
@@ -213,13 +218,31 @@ function rowsOfScale(name: string, { traces, flows }: Scale, isLarge: boolean): 
     row('  p99', p99(traces.milliseconds), 'ms', isLarge ? { atMost: 25 } : null),
     row('  without cached hub tests: p50', median(traces.uncachedMs), 'ms'),
     row('  addresses of a trace, median', median(traces.nodes), '', { atLeast: 1000 }),
-    row('  from the hub itself: p50', median(traces.hubMilliseconds), 'ms'),
+    row('  from the hub itself: p50', median(traces.hubMilliseconds), 'ms', isLarge ? { atMost: 12 } : null),
+    row('  from the hub for the first time', traces.hubMilliseconds[0] ?? Number.NaN, 'ms'),
     row(`exposure in and out, 3 hops, ${name}: p50`, median(flows.exposureMs), 'ms'),
     row('  p99', p99(flows.exposureMs), 'ms'),
     row('  addresses of one direction, median', median(flows.exposureNodes), ''),
     row(`paths to 7 hops, ${name}: p50`, median(flows.pathMs), 'ms'),
     row('  p99', p99(flows.pathMs), 'ms'),
     row('  pairs with a path', flows.pathsFound / PATH_PAIRS, ''),
+  ];
+}
+
+/** The traces of a scale beside those of the C program. */
+function rowsOfLimit(name: string, { traces }: Scale, limit: LimitResult): BenchRow[] {
+  const { milliseconds, orderedDigests } = traces;
+  const differ = limit.digests.filter((digest, at) => digest !== orderedDigests[at]).length;
+  return [
+    row(
+      `trace beside arrays in C, ${name}: p50`,
+      median(milliseconds),
+      'ms',
+      null,
+      median(limit.milliseconds),
+    ),
+    row('  p99', p99(milliseconds), 'ms', null, p99(limit.milliseconds)),
+    row('  traces whose edges differ', differ, '', { atMost: 0 }),
   ];
 }
 
@@ -237,6 +260,9 @@ export async function benchGraph(root: string, addresses: number, edges: number)
   const duckdb = await peer('duckdb', large.folder, STARTS_DUCKDB);
   const duckdbSmall = await peer('duckdb', small.folder, STARTS_DUCKDB);
   const graphology = await peer('graphology', compared.folder, STARTS_GRAPHOLOGY);
+  const limits = hasCompiler()
+    ? rowsOfLimit('large', large, await runChild<LimitResult>(SELF, ['limit', large.folder]))
+    : [];
   const firsts = (scale: Scale, count: number): readonly number[] =>
     scale.traces.milliseconds.slice(0, count);
   return report(
@@ -247,11 +273,13 @@ export async function benchGraph(root: string, addresses: number, edges: number)
       'small graph': `${small.subject.nodes} addresses, ${small.subject.edges} edges`,
       'hub of the large graph': `${large.subject.hubDegree} counterparties`,
       starts: large.traces.milliseconds.length,
+      ...(limits.length === 0 ? { 'arrays in C': 'skipped: cc, the C compiler, is missing' } : {}),
       seed: SEED,
     },
     [
       ...rowsOfScale('large', large, true),
       ...rowsOfScale('small', small, false),
+      ...limits,
       row(
         'p99 of traces, large beside small',
         p99(large.traces.milliseconds),
@@ -305,6 +333,8 @@ const CHILDREN: Readonly<Record<string, (args: readonly string[]) => Promise<unk
     build(folder, Number(addresses), Number(edges)).then(() => null),
   trace: ([folder = '']) =>
     withGraph(folder, (graph, coverage) => measureTraces(graph, coverage, readSubject(folder))),
+  limit: ([folder = '']) =>
+    withGraph(folder, (graph) => traceByArrays(graph, readSubject(folder).starts.slice(0, -WARM_UP))),
   flow: ([folder = '']) =>
     withGraph(folder, (graph, coverage) => measureFlows(graph, coverage, readSubject(folder))),
 };
