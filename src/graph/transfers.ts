@@ -148,7 +148,8 @@ export interface TransferReader {
   /**
    * The newest transfers of an address with any counterparty, newest first. At most `recentTransfersPerAddress` are kept.
    *
-   * @param isWanted returns false for transfers to leave out. They count towards `limit`. Their counterparties are not read.
+   * @param isWanted returns false for transfers to leave out. They count towards `limit`. Their counterparties are not read
+   * unless it calls its second argument, which returns the key of the counterparty; null for a mint or a fee.
    */
   recent(
     chain: ChainId,
