@@ -107,7 +107,7 @@ export class FreshTransactions {
       const key = transactionKey(logged.transaction, this.#fingerprint);
       const transaction = this.#slotOf(key);
       const mark = positionMark(logged.position, this.#fingerprint);
-      this.#push(transaction, { ...logged, mark, isStored: false });
+      this.#push(transaction, { ...logged, mark }, false);
       this.#flags[transaction] = (this.#flags[transaction] as number) | CHANGED;
     }
   }
@@ -133,7 +133,7 @@ export class FreshTransactions {
   }
 
   add(transaction: number, position: KnownPosition): void {
-    this.#push(transaction, { ...position, isStored: false });
+    this.#push(transaction, position, false);
     this.#flags[transaction] = (this.#flags[transaction] as number) | CHANGED;
   }
 
@@ -142,7 +142,7 @@ export class FreshTransactions {
     const transaction = this.#slotOf(key);
     const left = this.#positionsOf(transaction).filter(({ mark }) => !gone.has(mark));
     this.#heads[transaction] = 0;
-    for (const position of left) this.#push(transaction, position);
+    for (const position of left) this.#push(transaction, position, position.isStored);
   }
 
   /** Called after positions were removed, here and in the store. */
@@ -220,7 +220,7 @@ export class FreshTransactions {
     if (ordinals.length > 0) stored.push(...positionsAt(this.#store, this.#fingerprint, key, ordinals));
     for (const position of stored) {
       const held = this.#positionOf(transaction, position.mark);
-      if (held === 0) this.#push(transaction, { ...position, isStored: true });
+      if (held === 0) this.#push(transaction, position, true);
       // A position without a number is stored again, with it.
       else if (position.ordinal !== null) this.#stored[held - 1] = 1;
     }
@@ -266,7 +266,7 @@ export class FreshTransactions {
     for (const { key, flags, positions } of kept) {
       const transaction = this.#find(key[0] as number, key[1] as number, key[2] as number);
       this.#flags[transaction] = flags;
-      for (const position of positions) this.#push(transaction, position);
+      for (const position of positions) this.#push(transaction, position, position.isStored);
     }
   }
 
@@ -328,7 +328,7 @@ export class FreshTransactions {
     this.#slots = slots;
   }
 
-  #push(transaction: number, { mark, from, to, ordinal, isStored }: HeldPosition): void {
+  #push(transaction: number, { mark, from, to, ordinal }: KnownPosition, isStored: boolean): void {
     const position = this.#positions++;
     if (position === this.#marks.length) {
       this.#marks = grown(this.#marks, new Float64Array(position * 2));

@@ -57,11 +57,18 @@ const bitsFor = (entries: number): number =>
 export const readPlacesState = ({ meta }: PlacesStore): PlacesState =>
   (meta.get('places') as PlacesState | undefined) ?? EMPTY;
 
-/** Calls `visit` for each entry of a bucket. */
-function forEachEntry(
+/**
+ * Appends the entries of a bucket.
+ *
+ * @param from - fingerprints before this one are left out
+ * @param until - and those behind this one, so that a look-up reads half of a bucket
+ */
+function readEntries(
   bytes: Buffer | undefined,
   key: number,
-  visit: (fingerprint: number, ordinal: number) => void,
+  { fingerprints, ordinals }: { readonly fingerprints: number[]; readonly ordinals: number[] },
+  from = 0,
+  until = Number.POSITIVE_INFINITY,
 ): void {
   if (bytes === undefined) return;
   reader.open(bytes);
@@ -70,9 +77,12 @@ function forEachEntry(
   while (!reader.isAtEnd) {
     const more = reader.varint();
     fingerprint += more;
+    if (fingerprint > until) return;
     // Transfers of one transaction mostly follow each other.
     ordinal = more === 0 ? ordinal + reader.signed() : reader.varint();
-    visit(fingerprint, ordinal);
+    if (fingerprint < from) continue;
+    fingerprints.push(fingerprint);
+    ordinals.push(ordinal);
   }
 }
 
@@ -82,15 +92,14 @@ function forEachEntry(
  * @param key key of the transaction (`transactionKey`)
  */
 export function placesOf(store: PlacesStore, state: PlacesState, key: Buffer): number[] {
-  const found: number[] = [];
-  if (store.places === null || state.entries === 0) return found;
+  const ordinals: number[] = [];
+  if (store.places === null || state.entries === 0) return ordinals;
   const high = key.readUInt32BE(0);
   const wanted = fingerprintOf(high, key.readUInt32BE(4));
   const bucket = keyOf(state, high);
-  forEachEntry(store.places.getBinaryFast(storedKey(bucket)), bucket, (fingerprint, ordinal) => {
-    if (fingerprint === wanted) found.push(ordinal);
-  });
-  return found;
+  const bytes = store.places.getBinaryFast(storedKey(bucket));
+  readEntries(bytes, bucket, { fingerprints: [], ordinals }, wanted, wanted);
+  return ordinals;
 }
 
 /** Writes the table inside one write transaction: fast if its calls are in the order of keys. `finish` must be called at the end. */
@@ -178,10 +187,8 @@ export class PlacesWriter {
     this.#flush();
     this.#take(key);
     if (key > this.#lastKey) return;
-    forEachEntry(this.#places.getBinaryFast(storedKey(key)), key, (fingerprint, ordinal) => {
-      this.#fingerprints.push(fingerprint);
-      this.#ordinals.push(ordinal);
-    });
+    const into = { fingerprints: this.#fingerprints, ordinals: this.#ordinals };
+    readEntries(this.#places.getBinaryFast(storedKey(key)), key, into);
   }
 
   /** As `placesOf`, with what was added since. */
