@@ -205,6 +205,8 @@ export interface TransferGraph {
   readonly nodeCount: number;
   /** Changes with each stored transfer: coverage can stay the same if one block replaces another. Absent in in-memory graphs. */
   readonly version?: string;
+  /** Names the store that assigned the ids: those of another one are of other addresses. Absent if the ids of a chain cannot change. */
+  readonly source?: string;
   /** Returns the id of an address, or null if no transfer of it is known. */
   idOf(key: AddressKey): NodeId | null;
   keyOf(node: NodeId): AddressKey;

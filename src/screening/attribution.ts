@@ -495,7 +495,7 @@ class WithoutLabel {
 }
 
 const SLOTS = SCREENING_LIMITS.attributedNodesKept;
-/** Bits of a slot that hold the number of the chain; the bits above hold the number of the attribution. */
+/** Bits of a slot that hold the number of the graph; the bits above hold the number of the attribution. */
 const CHAIN_BITS = 8;
 const CHAIN_MASK = (1 << CHAIN_BITS) - 1;
 /** Odd, so that the small ids of two chains do not compete for the same slots. */
@@ -515,7 +515,9 @@ export function createAttributions({
   let slots = new Uint32Array(0);
   let interned = new Interned();
   let heldBy: LabelReader | null = null;
-  const chainNumbers = new Map<ChainId, number>();
+  /** Numbers of the graphs whose nodes are in the slots: a chain that becomes the graph of another store gets a new one. */
+  const graphNumbers = new Map<ChainId, { readonly source: string; readonly number: number }>();
+  let lastNumber = 0;
   const withoutLabel = new Map<ChainId, WithoutLabel>();
 
   function startAnew(reader: LabelReader): void {
@@ -537,11 +539,17 @@ export function createAttributions({
   }
 
   /** Counts from 1: a slot of 0 is empty. */
-  function numberOfChain(chain: ChainId): number {
-    const known = chainNumbers.get(chain);
-    if (known !== undefined) return known;
-    chainNumbers.set(chain, chainNumbers.size + 1);
-    return chainNumbers.size;
+  function numberOf({ chain, source = '' }: TransferGraph, reader: LabelReader): number {
+    const known = graphNumbers.get(chain);
+    if (known?.source === source) return known.number;
+    withoutLabel.delete(chain);
+    if (lastNumber === CHAIN_MASK) {
+      startAnew(reader);
+      graphNumbers.clear();
+      lastNumber = 0;
+    }
+    graphNumbers.set(chain, { source, number: ++lastNumber });
+    return lastNumber;
   }
 
   return (graph, reader, asOf) => {
@@ -563,11 +571,13 @@ export function createAttributions({
       };
     }
     if (heldBy !== reader || interned.isFull) startAnew(reader);
-    const mark = numberOfChain(chain);
+    const mark = numberOf(graph, reader);
     const shared = interned;
     const unlabelled = withoutLabelOf(graph);
     return {
       of(node) {
+        // Another snapshot was asked for meanwhile, or the slots were full: they have other attributions now.
+        if (interned !== shared) return read(node);
         if (unlabelled.has(node)) return UNATTRIBUTED;
         const slot = 2 * ((node + mark * CHAIN_STEP) & (SLOTS - 1));
         const held = slots[slot + 1] as number;

@@ -27,7 +27,10 @@ export type ShownLabelOf = (read: LabelsRead, node: NodeId, attribution: Attribu
 export function createShownLabels({ policy }: { readonly policy: RiskPolicy }): ShownLabelOf {
   let heldBy: LabelReader | null = null;
   let size = 0;
-  const kept = new Map<ChainId, Map<NodeId, ExposureLabel | null>>();
+  const kept = new Map<
+    ChainId,
+    { readonly source: string | undefined; readonly labels: Map<NodeId, ExposureLabel | null> }
+  >();
 
   function readLabel(
     { graph, reader, asOf }: LabelsRead,
@@ -50,14 +53,17 @@ export function createShownLabels({ policy }: { readonly policy: RiskPolicy }): 
       heldBy = reader;
     }
     let ofChain = kept.get(graph.chain);
-    if (ofChain === undefined) {
-      ofChain = new Map();
+    // The ids of another store are of other addresses.
+    if (ofChain === undefined || ofChain.source !== graph.source) {
+      size -= ofChain?.labels.size ?? 0;
+      ofChain = { source: graph.source, labels: new Map() };
       kept.set(graph.chain, ofChain);
     }
-    const known = ofChain.get(node);
+    const { labels } = ofChain;
+    const known = labels.get(node);
     if (known !== undefined) return known;
     const found = readLabel(read, node, attribution);
-    ofChain.set(node, found);
+    labels.set(node, found);
     size++;
     return found;
   };

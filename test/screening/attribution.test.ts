@@ -82,6 +82,32 @@ describe('attribution', () => {
     expect(second.lookups()).toBe(1);
   });
 
+  it('is read again if the chain becomes the graph of another store, whose ids are of other addresses', () => {
+    const attributions = createAttributions(world.deps);
+    const shown = createShownLabels(world.deps);
+    const { reader } = counting();
+    const node = nodeOf(WALLETS.mixer);
+    const other = nodeOf(WALLETS.payer);
+    const swapped = (source: string): TransferGraph => ({
+      ...graph,
+      source,
+      keyOf: (id) => graph.keyOf(id === node ? other : id === other ? node : id),
+    });
+    // More stores than a slot has numbers for.
+    for (let round = 0; round < 300; round++) {
+      const [here, there] = [
+        attributions(graph, reader, null),
+        attributions(swapped(`s${round}`), reader, null),
+      ];
+      expect([here.of(node).isRisky, here.of(other)]).toEqual([true, UNATTRIBUTED]);
+      expect([there.of(node), there.of(other).isRisky]).toEqual([UNATTRIBUTED, true]);
+    }
+    expect(shown({ graph, reader, asOf: null }, other, UNATTRIBUTED)).toBeNull();
+    expect(shown({ graph: swapped('s'), reader, asOf: null }, other, UNATTRIBUTED)?.source).toBe(
+      'graphsense',
+    );
+  });
+
   it('as of a date uses that date only, and is not cached', () => {
     const attributions = createAttributions(world.deps);
     const { reader } = counting();

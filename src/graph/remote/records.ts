@@ -126,6 +126,11 @@ export class RemoteRecords implements ChainRecords {
     return this.#view().state;
   }
 
+  /** A push of another store replaces the graph, and with it the meaning of all ids. */
+  source(): string {
+    return this.#view().source;
+  }
+
   idOf(key: Uint8Array): number | null {
     const { buckets, state } = this.#view();
     const name = NAMES.id(key);

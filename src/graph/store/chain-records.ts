@@ -24,6 +24,8 @@ export interface StoredBlockRecord extends BlockRecord {
 export interface ChainRecords {
   readonly chain: ChainId;
   state(): State;
+  /** Names the store that assigned the ids. Absent if it stays the same. */
+  source?(): string;
   /** Returns null for an unknown address. */
   idOf(key: Uint8Array): number | null;
   /** Throws STORE_CORRUPT for an id that was never assigned. */

@@ -299,10 +299,12 @@ function createGraph(
   { adjacency, keys }: { readonly adjacency: Adjacency; readonly keys: Pick<ChainRecords, 'keyOf'> },
 ): TransferGraph {
   const { nextAddress, nextOrdinal } = records.state();
+  const source = records.source?.();
   return {
     chain: records.chain,
     nodeCount: nextAddress - 1,
-    version: String(nextOrdinal),
+    version: `${source ?? ''} ${nextOrdinal}`,
+    ...(source !== undefined && { source }),
     idOf: (key) => records.idOf(key),
     keyOf: (node) => keys.keyOf(node),
     ...(records.prefetch && { prefetch: (next) => records.prefetch?.(next) }),
