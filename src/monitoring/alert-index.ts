@@ -24,7 +24,9 @@ export interface AlertIndex {
   bySequence(accountId: string, sequence: number): Alert | null;
   /** Number of alerts of an account or of one of its wallets. */
   count(accountId: string, of?: { readonly walletId: string }): number;
-  /** Converts the layout of an older version of the program, if it is there. Call it inside a transaction. */
+  /** Returns true if the store has the layout of an older version of the program. */
+  isOld(): boolean;
+  /** Converts that layout, if it is there. Call it inside a transaction. */
   upgrade(): void;
   /** @throws NOT_READY before `upgrade`, or the first `put` */
   page(
@@ -135,6 +137,7 @@ export function openAlertIndex(root: LiveRoot): AlertIndex {
   }
 
   const index: AlertIndex = {
+    isOld,
     upgrade,
     put(alert) {
       upgrade();

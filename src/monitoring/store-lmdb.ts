@@ -559,8 +559,9 @@ class LmdbMonitoringStore implements MonitoringStore {
     return this.#alertIndex.page(accountId, filter, page);
   }
 
-  upgrade(): Promise<void> {
-    return this.#commit(() => this.#alertIndex.upgrade());
+  async upgrade(): Promise<void> {
+    this.#root.resetReadTxn();
+    if (this.#alertIndex.isOld()) await this.#commit(() => this.#alertIndex.upgrade());
   }
 
   alert(accountId: string, alertId: string): Alert | null {

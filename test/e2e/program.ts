@@ -201,6 +201,10 @@ export async function askOnce(
     method: body === undefined ? 'GET' : 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  }).catch((cause: unknown) => {
+    // Whoever reads the failure needs to know why the server is gone.
+    const { out, err } = server.output();
+    throw new Error(`${server.url}${path} cannot be reached. The server said: ${out}${err}`, { cause });
   });
   return { status: response.status, headers: response.headers, body: (await response.json()) as never };
 }
