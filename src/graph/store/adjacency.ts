@@ -276,7 +276,10 @@ export class Adjacency {
       if (single?.isHub === false) return { ...this.#firstOf(single, query.limit, into), heavy: degree };
       const rank = this.#rankOf(query.limit);
       // Edges without a price are in another order than their ranks.
-      if (rank > 0) return { ...this.#greatest(rank, into), heavy: degree };
+      if (rank > 0) {
+        const isGreat = (view: ChunkView, index: number): boolean => (view.ranks[index] as number) >= rank;
+        return { ...this.#readThose(isGreat, into), heavy: degree };
+      }
     }
     if (query.isWanted !== undefined && degree <= query.limit) return this.#wanted(query.isWanted, into);
     if (changed) for (const edge of changed.values()) weighEdge(edge, collector);
@@ -303,13 +306,13 @@ export class Adjacency {
     return collector.finish(into, false);
   }
 
-  /** Reads the edges of at least this rank for the query of the collector, and skips the others. */
-  #greatest(rank: number, into: NeighbourColumns): RowScan {
+  /** Reads the merged edges that pass a test for the query of the collector, and skips the tails of the others. */
+  #readThose(isRead: (view: ChunkView, index: number) => boolean, into: NeighbourColumns): RowScan {
     const collector = this.#collector;
     for (let view = this.#openFirst(); view; view = this.#openNext(view)) {
       let skipped = 0;
       for (let index = 0; index < view.count; index++) {
-        if ((view.ranks[index] as number) < rank) {
+        if (!isRead(view, index)) {
           skipped++;
           continue;
         }
@@ -321,25 +324,15 @@ export class Adjacency {
     return collector.finish(into, false);
   }
 
-  /** Reads the edges to some counterparties for the query of the collector, and skips the others. */
+  /** Reads the edges to some counterparties for the query of the collector. */
   #wanted(isWanted: (counterparty: number) => boolean, into: NeighbourColumns): RowScan {
-    const collector = this.#collector;
     const changed = this.#changed;
-    for (const edge of changed?.values() ?? []) if (isWanted(edge.counterparty)) weighEdge(edge, collector);
-    for (let view = this.#openFirst(); view; view = this.#openNext(view)) {
-      let skipped = 0;
-      for (let index = 0; index < view.count; index++) {
-        const id = view.ids[index] as number;
-        if (!isWanted(id) || changed?.has(id) === true) {
-          skipped++;
-          continue;
-        }
-        view.skipTails(skipped);
-        skipped = 0;
-        view.weigh(index, collector);
-      }
-    }
-    return collector.finish(into, false);
+    for (const edge of changed?.values() ?? [])
+      if (isWanted(edge.counterparty)) weighEdge(edge, this.#collector);
+    return this.#readThose((view, index) => {
+      const id = view.ids[index] as number;
+      return isWanted(id) && changed?.has(id) !== true;
+    }, into);
   }
 
   /** The rank of the `nth` edge by value. */
