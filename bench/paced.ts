@@ -11,6 +11,7 @@ import { request } from 'undici';
 import { POWER_LAW_CHAIN, powerLawAddress, writePowerLawCsv } from '../scripts/power-law-graph.ts';
 import { isoTime, systemClock } from '../src/base/clock.ts';
 import { seededUint32 } from '../src/base/random.ts';
+import type { JobView } from '../src/jobs/bulk-jobs.ts';
 import { argument, type BenchRow, publish, report, row } from './harness.ts';
 import {
   type Address,
@@ -84,11 +85,6 @@ const repeating =
       await running;
     };
   };
-
-interface JobView {
-  readonly id: string;
-  readonly state: string;
-}
 
 async function sendJob({ folder, server }: Beside): Promise<void> {
   const headers = { authorization: `Bearer ${server.key}`, 'content-type': 'application/x-ndjson' };
