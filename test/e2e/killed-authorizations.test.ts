@@ -205,21 +205,23 @@ describe.runIf(hasAnvil).each(['one machine', 'two nodes over Redis'])(
             early = await answer;
           }
           // The client sends the same request again until it is answered.
-          const answered = async (at: number): Promise<string> => {
+          const answered = async (at: number, isFirst: boolean): Promise<string> => {
+            // A node that asks for a second payment would be wrong after the first answer.
+            const busy = isFirst ? [402, 429, 500, 503] : [429, 500, 503];
             let response = await post(at);
             await until(async () => {
               if (response.status === 200) return true;
-              expect([said, [402, 429, 500, 503]]).toEqual([said, expect.arrayContaining([response.status])]);
+              expect([said, busy]).toEqual([said, expect.arrayContaining([response.status])]);
               await sleep(2_000);
               response = await post(at);
               return response.status === 200;
             });
             return response.text();
           };
-          const text = await answered(victim);
+          const text = await answered(victim, true);
           if (early?.startsWith('{"success":true')) expect([said, text]).toEqual([said, early]);
           // The other node has the same answer.
-          expect([said, await answered((victim + 1) % servers.length)]).toEqual([said, text]);
+          expect([said, await answered((victim + 1) % servers.length, false)]).toEqual([said, text]);
           expect([said, await token.balance(PAY_TO)]).toEqual([said, before + PRICE]);
         }
         await verify({ calls: { calls: ROUNDS, unanswered: 0, unansweredCredits: 0, faults: [] } });
