@@ -142,7 +142,7 @@ export const ASSET_SHIFT = 3;
 export const valueRank = (cents: number, unpriced: number): number =>
   cents > 0 ? cents : -1 / (1 + unpriced);
 
-/** An edge as its chunk has it: what stands in columns or depends on the chunk, and the place of the bytes that do not. */
+/** An edge as its chunk has it: what is in columns or depends on the chunk, and the place of the bytes that do not. */
 export interface CopiedRow {
   cents: number;
   unpriced: number;

@@ -202,7 +202,7 @@ export async function askOnce(
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   }).catch((cause: unknown) => {
-    // Whoever reads the failure needs to know why the server is gone.
+    // The failure should say why the server is gone.
     const { out, err } = server.output();
     throw new Error(`${server.url}${path} cannot be reached. The server said: ${out}${err}`, { cause });
   });

@@ -1,6 +1,6 @@
 /**
  * Where the log has the transfers of a transaction: a table from 36 bits of its fingerprint to numbers of the log, about 7 bytes each. The
- * log has the whole hash, the position and both parties, so that whoever looks up a transaction compares these there. Transactions of equal
+ * log has the whole hash, the position and both parties, so that a look-up compares these there. Transactions of equal
  * bits cost one more read of the log, and nothing else.
  *
  * Entries are in buckets by the highest bits of the fingerprint. Their number doubles bucket by bucket, in key order (linear hashing: W.
