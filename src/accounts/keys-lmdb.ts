@@ -463,7 +463,8 @@ class LmdbKeyStore implements KeyStore {
       return outcome;
     });
     if (result instanceof AssayError) throw result;
-    this.#refresh();
+    // The next call refreshes. Not here: it may throw, and the change was made.
+    this.#isFresh = false;
     return result;
   }
 

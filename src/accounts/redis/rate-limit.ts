@@ -72,8 +72,10 @@ export function createRateWindows(deps: RedisRateDeps): RateWindows {
       const name = nameOf(subject, rateClass);
       // The undone count may allow requests with a cached rejection.
       refusals.delete(name);
-      // If Redis is unavailable, the count expires within a minute.
-      await steps.run('uncount', slotOf(subject), [countedSecond], { rate: name }).catch(() => undefined);
+      // If Redis or the accounts are unavailable, the count expires within a minute. No caller waits for this promise, so it must not reject.
+      try {
+        await steps.run('uncount', slotOf(subject), [countedSecond], { rate: name });
+      } catch {}
     },
     nameOf,
     argumentsOf: (subject, rateClass, monotonicMs) => [
