@@ -32,6 +32,8 @@ COPY scripts/kernels ./scripts/kernels
 COPY scripts/guide ./scripts/guide
 COPY docs ./docs
 COPY sdk ./sdk
+# The program joined to one file.
+COPY scripts/joined ./scripts/joined
 # The dashboard has packages of its own, which end up in its built files.
 COPY scripts/dashboard.mjs ./scripts/dashboard.mjs
 COPY scripts/installed.mjs ./scripts/installed.mjs
@@ -76,5 +78,5 @@ EXPOSE 8080 8090
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=120s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.ASSAY_PORT}/health`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "/app/dist/src/main.js"]
+ENTRYPOINT ["node", "/app/dist/joined/main.cjs"]
 CMD ["serve"]

@@ -9,7 +9,7 @@ import { silentLogger } from '../src/base/log.ts';
 import { projectRoot } from '../src/base/paths.ts';
 import { systemRandom } from '../src/base/random.ts';
 
-export const PROGRAM = join(projectRoot, 'dist', 'src', 'main.js');
+export const PROGRAM = join(projectRoot, 'dist', 'joined', 'main.cjs');
 /** Finite, but out of reach. */
 const REQUESTS_A_MINUTE = 900_000_000;
 

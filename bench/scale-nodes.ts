@@ -109,7 +109,7 @@ export async function distributedFigures(
   }
 }
 
-const PROGRAM = join(projectRoot, 'dist', 'src', 'main.js');
+const PROGRAM = join(projectRoot, 'dist', 'joined', 'main.cjs');
 const KEYS = 8;
 const PER_SECOND = 150;
 const SECONDS = 10;

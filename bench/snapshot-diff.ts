@@ -23,7 +23,7 @@ import { loadSourceTable } from '../src/labels/source-table.ts';
 import { argument, publish, report, row, runChild } from './harness.ts';
 
 const SELF = fileURLToPath(import.meta.url);
-const PROGRAM = fileURLToPath(new URL('../src/main.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../joined/main.cjs', import.meta.url));
 const SEED = 1;
 /** Of twenty labels, the second snapshot has one with another confidence, and lacks one. */
 const CHANGE_EVERY = 20;

@@ -113,9 +113,10 @@ const commands = {
   start: async (args) => {
     await install();
     await build();
+    await run(process.execPath, ['dist/scripts/joined/main.js']);
     // The API starts without it, for example if the registry of packages cannot be reached.
     if (!buildDashboard(note)) note('the dashboard could not be built');
-    await run(process.execPath, ['dist/src/main.js', 'serve', ...args], {
+    await run(process.execPath, ['dist/joined/main.cjs', 'serve', ...args], {
       env: { ...MEMORY, ...process.env },
     });
   },
@@ -132,6 +133,7 @@ const commands = {
   bench: async (args) => {
     await install();
     await build();
+    await run(process.execPath, ['dist/scripts/joined/main.js']);
     await run(process.execPath, ['--expose-gc', 'dist/bench/main.js', ...args], {
       env: { NODE_OPTIONS: MEMORY.NODE_OPTIONS, ...process.env },
     });

@@ -125,7 +125,7 @@ function cliPage(): string {
   return [
     '# Command line',
     GENERATED,
-    '`node dist/src/main.js <command>` (installed: `assay <command>`). Each command prints JSON with `--json` and shows progress on stderr if that is a terminal. An error is one line on stderr, `assay: …`, that names the option, setting or file; `--debug` adds stack traces.',
+    '`node dist/joined/main.cjs <command>` (installed: `assay <command>`). Each command prints JSON with `--json` and shows progress on stderr if that is a terminal. An error is one line on stderr, `assay: …`, that names the option, setting or file; `--debug` adds stack traces.',
     exitCodesTable(),
     ...commandSections(program, ''),
   ].join('\n\n');

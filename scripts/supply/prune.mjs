@@ -39,8 +39,8 @@ const PACKAGES = [
 ];
 
 /**
- * Copies of the same code for browsers, React Native and other loaders, and sources. Assay imports packages as ES modules: the copy to which
- * `exports`, or `main` without it, leads an import stays.
+ * Copies of the same code for browsers, React Native and other loaders, and sources. The joined program (scripts/joined) requires packages, and
+ * its modules import them: the copies to which `exports`, or `main` without it, leads these stay.
  */
 const UNUSED = {
   // Agent Skills, other validators and other runtimes: Assay serves tools from Node.
@@ -48,7 +48,9 @@ const UNUSED = {
   '@modelcontextprotocol/server': [
     'dist/ext',
     'dist/validators',
+    'dist/shimsBrowser.cjs',
     'dist/shimsBrowser.mjs',
+    'dist/shimsWorkerd.cjs',
     'dist/shimsWorkerd.mjs',
   ],
   '@solana/web3.js': [
@@ -71,13 +73,12 @@ const UNUSED = {
   axios: ['dist/axios.js', 'dist/axios.min.js', 'dist/browser', 'dist/esm'],
   bullmq: ['dist/esm'],
   'csv-parse': ['dist/esm', 'dist/iife', 'dist/umd'],
-  ethers: ['dist', 'lib.commonjs', 'src.ts'],
+  ethers: ['dist', 'src.ts'],
   lmdb: ['dependencies', 'src', 'dict'],
   luxon: ['build/amd', 'build/cjs-browser', 'build/es6', 'build/global', 'src'],
   msgpackr: ['dist/index.js', 'dist/index.min.js', 'dist/test.js'],
-  nodemailer: ['dist/cjs'],
-  stripe: ['cjs', 'esm/stripe.esm.worker.js', 'esm/stripe.esm.extensibility.js'],
-  tronweb: ['dist', 'lib/commonjs', 'src'],
+  stripe: ['esm/stripe.esm.worker.js', 'esm/stripe.esm.extensibility.js'],
+  tronweb: ['dist', 'src'],
   undici: ['types', 'scripts'],
   'utf-8-validate': ['deps', 'src'],
   validator: ['es', 'validator.js', 'validator.min.js'],
@@ -86,9 +87,6 @@ const UNUSED = {
   // Only `zod/v4` is imported. Its locales stay: it imports all of them.
   zod: ['src', 'v3', 'mini', 'v4-mini', 'v4/mini', 'locales'],
 };
-
-/** Packages with a CommonJS twin of every module, which are only imported as ES modules. */
-const WITHOUT_COMMONJS = new Set(['@modelcontextprotocol/core', '@modelcontextprotocol/server', 'zod']);
 
 const isMusl = (() => {
   if (process.platform !== 'linux') return false;
@@ -195,9 +193,8 @@ function prunePackage(folder) {
   for (const path of UNUSED[manifest.name] ?? []) remove(join(folder, path));
   eachFile(folder, (path, name) => {
     if (LICENCE.test(name)) return;
-    const isTwin = WITHOUT_COMMONJS.has(manifest.name) && name.endsWith('.cjs');
     const isOfUws = isUws(folder) && !name.endsWith('.node') && name !== 'package.json';
-    if (UNLOADED.test(name) || isTwin || isOfUws) remove(path);
+    if (UNLOADED.test(name) || isOfUws) remove(path);
   });
 }
 

@@ -1,6 +1,5 @@
 /** Connects the rules that derive labels with the stores and nodes of this machine. */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { COINBASE_CHAIN } from '../attribution/chains.ts';
 import type { BlockReader } from '../attribution/coinbase/read.ts';
 import { loadPoolTags } from '../attribution/coinbase/tags.ts';
@@ -26,7 +25,7 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { OpenedOnce } from '../base/opened-once.ts';
-import { projectRoot } from '../base/paths.ts';
+import { programFile } from '../base/paths.ts';
 import { CHAINS, type ChainId, isEvm } from '../chains/registry.ts';
 import type { AttributionServices } from '../cli/services.ts';
 import type { Config } from '../config/config.ts';
@@ -40,11 +39,7 @@ const MINUTE_MS = 60_000;
 const RUN_COMMAND = ['attribute', 'run', '--logs', 'known', '--publish', '--json'];
 const PUBLISH_COMMAND = ['labels', 'disputes', '--publish'];
 /** The program itself, with arguments. */
-const assay = (...args: readonly string[]): readonly string[] => [
-  process.execPath,
-  join(projectRoot, 'dist', 'src', 'main.js'),
-  ...args,
-];
+const assay = (...args: readonly string[]): readonly string[] => [process.execPath, programFile, ...args];
 
 export interface AttributionParts extends Pick<OpenedOnce, 'once'> {
   readonly config: Pick<Config, 'dataDir' | 'attributeMinutes' | 'logLevel'>;

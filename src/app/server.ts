@@ -6,7 +6,7 @@ import { messageOf } from '../base/errors.ts';
 import type { KeptThread } from '../base/kept-thread.ts';
 import type { Logger } from '../base/log.ts';
 import { endEach } from '../base/opened-once.ts';
-import { projectRoot, workerUrl } from '../base/paths.ts';
+import { programFile, workerUrl } from '../base/paths.ts';
 import type { Random } from '../base/random.ts';
 import type { Retention } from '../base/retention.ts';
 import type { CryptoPayments } from '../billing/crypto/crypto-payments.ts';
@@ -640,7 +640,7 @@ export class Server {
       {
         ...workerFolders,
         folder: screening.exposureFolder,
-        buildCommand: [process.execPath, join(projectRoot, 'dist', 'src', 'main.js'), 'exposure', 'build'],
+        buildCommand: [process.execPath, programFile, 'exposure', 'build'],
       },
       { log },
     );
@@ -657,7 +657,7 @@ export class Server {
     if (hours === null) return;
     this.#refreshing = startRefreshing(
       {
-        command: [process.execPath, join(projectRoot, 'dist', 'src', 'main.js'), 'sync', '--json'],
+        command: [process.execPath, programFile, 'sync', '--json'],
         intervalMs: hours * HOUR_MS,
       },
       { clock, random, log },

@@ -28,9 +28,17 @@ export const builtDashboard: string = join(projectRoot, 'dist', 'dashboard');
 /** Folder of the WebAssembly kernels: scripts/kernels writes it. */
 export const builtKernels: string = join(projectRoot, 'dist', 'kernels');
 
+/** Whether this module is a part of the joined program (scripts/joined), whose commands and threads are joined, too. */
+const isJoined = fileURLToPath(import.meta.url) === join(projectRoot, 'dist', 'joined', 'program.cjs');
+
+/** The program, for commands that it starts. They always run built JavaScript, even if the caller runs from source. */
+export const programFile: string = join(projectRoot, 'dist', isJoined ? 'joined/main.cjs' : 'src/main.js');
+
 /** Returns the URL of a built worker entry. Workers always run built JavaScript, even if the caller runs from source. */
 export const workerUrl = (name: string): URL =>
-  new URL(`file://${join(projectRoot, 'dist', 'workers', `${name}.js`)}`);
+  new URL(
+    `file://${join(projectRoot, 'dist', isJoined ? `joined/workers/${name}.cjs` : `workers/${name}.js`)}`,
+  );
 
 /**
  * Reads a Redis script. The scripts are `.lua` files in src/, next to the module that runs them; they are not compiled to dist/, so they

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { writePowerLawCsv } from '../../scripts/power-law-graph.ts';
 import { newEmptyWorld, type World } from '../e2e/program.ts';
-import { PROGRAM, SHIPPED_PROGRAM } from '../setup/program-path.ts';
+import { MODULES_PROGRAM, PROGRAM } from '../setup/program-path.ts';
 
 let world: World;
 let store: string;
@@ -111,7 +111,7 @@ describe('a signal while the program is being loaded', () => {
     ['SIGINT', 'lists'],
   ] as const)('%s ends assay %s with one sentence', async (signal, command) => {
     const options = { NODE_OPTIONS: `--import ${sending(signal)}` };
-    const { ended } = start([command], options, SHIPPED_PROGRAM);
+    const { ended } = start([command], options, MODULES_PROGRAM);
     expect(await ended).toEqual({
       code: 130,
       signal: null,

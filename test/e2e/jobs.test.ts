@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { backendHere } from '../setup/backend.ts';
 import { cuttingProxy } from '../setup/cutting-proxy.ts';
-import { SHIPPED_PROGRAM } from '../setup/program-path.ts';
+import { MODULES_PROGRAM } from '../setup/program-path.ts';
 import { newWorld, type RunningServer, type World } from './program.ts';
 
 const COUNT = 50_000;
@@ -50,7 +50,7 @@ describe.each(BACKENDS)('bulk jobs of a server on %s', (backend) => {
   let input = '';
 
   beforeAll(async () => {
-    world = newWorld(SHIPPED_PROGRAM);
+    world = newWorld(MODULES_PROGRAM);
     server = await world.serve({ ASSAY_HTTP_BACKEND: await backendHere(backend) });
     key = server.firstKey;
     expect((await world.run(['plan', 'set', 'local', 'ENTERPRISE'])).code).toBe(0);

@@ -6,8 +6,7 @@ import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startMailServer } from '../setup/mail-server.ts';
-import { SHIPPED_PROGRAM } from '../setup/program-path.ts';
-import { newWorld, type RunningServer, type World } from './program.ts';
+import { newEmptyWorld, type RunningServer, type World } from './program.ts';
 
 const SECRET = 'whsec_0123456789abcdef';
 const EMAIL = 'ann@example.org';
@@ -59,7 +58,7 @@ describe('a user', () => {
 
   beforeAll(async () => {
     mail = await startMailServer();
-    world = newWorld(SHIPPED_PROGRAM);
+    world = newEmptyWorld();
     server = await world.serve({
       ASSAY_REGISTRATION: 'open',
       ASSAY_SMTP_URL: mail.url,

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepareFolder } from '../setup/prepared-folder.ts';
-import { PROGRAM, SHIPPED_PROGRAM } from '../setup/program-path.ts';
+import { MODULES_PROGRAM, PROGRAM } from '../setup/program-path.ts';
 import { sleep, until as untilMet } from '../support/wait.ts';
 
 export interface Outcome {
@@ -57,7 +57,7 @@ const BUILDERS: ReadonlySet<string> = new Set(['serve', 'import', 'index', 'labe
  * @param program - the built program that its commands and servers run
  */
 export function newWorld(program: string = PROGRAM): World {
-  return createWorld(program, program !== SHIPPED_PROGRAM);
+  return createWorld(program, program !== MODULES_PROGRAM);
 }
 
 /** Creates a world for a test of a first start, or of a disk that becomes full in it: nothing is built. */

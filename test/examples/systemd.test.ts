@@ -32,7 +32,7 @@ describe('the unit of systemd', () => {
     expect(loadConfig(settings)).toMatchObject({ dataDir: '/var/lib/assay', logFormat: 'json' });
     const memory = Object.entries(environment).filter(([name]) => isMemorySetting(name));
     expect(Object.fromEntries(memory)).toEqual(memorySettings('Dockerfile'));
-    expect(valuesOf('ExecStart')).toEqual(['/usr/bin/node /opt/assay/dist/src/main.js serve']);
+    expect(valuesOf('ExecStart')).toEqual(['/usr/bin/node /opt/assay/dist/joined/main.cjs serve']);
     expect(valuesOf('EnvironmentFile')).toEqual(['/etc/assay/assay.env']);
     expect(valuesOf('StateDirectory')).toEqual(['assay']);
   });

@@ -1,6 +1,7 @@
 /** The image, made by the steps of the Dockerfile without an engine: how big it is, and that it serves. It needs a registry. */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -8,6 +9,18 @@ import { projectRoot } from '../../src/base/paths.ts';
 
 const MINUTES = 60_000;
 const MEGABYTE = 1_000_000;
+/** Packages that the joined program requires at their first use. */
+const REQUIRED = [
+  '@modelcontextprotocol/server',
+  '@modelcontextprotocol/server/stdio',
+  '@solana/web3.js',
+  'bitcoinjs-lib',
+  'bullmq',
+  'ethers',
+  'nodemailer',
+  'stripe',
+  'tronweb',
+];
 
 const root = mkdtempSync(join(tmpdir(), 'assay-image-'));
 const stages = join(root, 'stages');
@@ -50,7 +63,10 @@ it(
         `await import(${JSON.stringify(module)})`,
       ]);
     }
-    const child = spawn(process.execPath, [join(app, 'dist', 'src', 'main.js'), 'serve'], {
+    const requiring = createRequire(join(app, 'dist', 'joined', 'main.cjs'));
+    for (const name of REQUIRED)
+      execFileSync(process.execPath, ['-e', `require(${JSON.stringify(requiring.resolve(name))})`]);
+    const child = spawn(process.execPath, [join(app, 'dist', 'joined', 'main.cjs'), 'serve'], {
       cwd: '/',
       env: {
         PATH: process.env.PATH,

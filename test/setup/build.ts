@@ -1,11 +1,11 @@
 /** Builds dist/ once before the tests: workers and the command line always run built JavaScript. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { bundleProgram } from './bundle.ts';
+import { bundleForTests } from './bundle.ts';
 
 export default async function setup(): Promise<void> {
   if (process.env.ASSAY_TEST_PREBUILT !== '1') buildAll();
-  await bundleProgram();
+  await bundleForTests();
 }
 
 function buildAll(): void {

@@ -30,7 +30,7 @@ import { verifyFile } from '../../src/state/sound-file.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
 import { build, key, template, writeSegment } from '../labels/index/world.ts';
 
-const PROBE = join(projectRoot, 'dist', 'bundled', 'test', 'state', 'store-probe.js');
+const PROBE = join(projectRoot, 'dist', 'bundled', 'store-probe.cjs');
 const PAGE = 4096;
 const LONG = process.env.ASSAY_TEST_LONG === '1';
 const folder = tempFolder();

@@ -1,6 +1,7 @@
 /**
- * Loads an entry of the joined program (`bundle.ts`) with the code that V8 compiled at an earlier start. Commands, a server, threads and
- * programs of tests have a file of compiled code each, because they run other functions.
+ * Loads an entry of the joined program with the code that V8 compiled at an earlier start (`join.ts`). Commands, servers and each kind of
+ * thread have a file of compiled code, because they run other functions. V8 refuses code of another version or other settings, and compiles
+ * the source instead.
  */
 const { existsSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
 const { join } = require('node:path');
@@ -8,7 +9,7 @@ const { pathToFileURL } = require('node:url');
 const { Script } = require('node:vm');
 const { isMainThread } = require('node:worker_threads');
 
-const filename = join(__dirname, 'joined.js');
+const filename = join(__dirname, 'program.cjs');
 
 module.exports = (entry) => {
   const kind =
@@ -16,19 +17,20 @@ module.exports = (entry) => {
   const compiled = join(__dirname, `${kind}.compiled`);
   // A thread that did not run at the first start begins with the code of the program.
   const known = [compiled, join(__dirname, 'main.compiled')].find((path) => existsSync(path));
+  // All of its characters take one byte (`join.ts`).
   const source = `(function (require, module, joinedUrl) {'use strict';${readFileSync(filename, 'latin1')}\n})`;
   const script = new Script(source, {
     filename,
     ...(known === undefined ? {} : { cachedData: readFileSync(known) }),
   });
   const joined = { exports: {} };
-  // The folder in which the program looks for its package.json is that of dist/src.
-  script.runInThisContext()(require, joined, pathToFileURL(join(__dirname, '..', 'joined.js')).href);
+  script.runInThisContext()(require, joined, pathToFileURL(filename).href);
   const keep = () => {
     writeFileSync(`${compiled}.new`, script.createCachedData());
     renameSync(`${compiled}.new`, compiled);
   };
-  const isKept = process.env.ASSAY_TEST_COMPILED === 'keep';
+  // Set by `join.ts` only.
+  const isKept = process.env.JOINED_KEEP_COMPILED === __dirname;
   if (isKept && isMainThread) process.on('exit', keep);
   const exported = joined.exports[entry]();
   // The end of a thread may not be its own.

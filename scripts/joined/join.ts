@@ -1,0 +1,240 @@
+/**
+ * The program that ships: the modules of dist/ that it loads, joined to one file in dist/joined, with the code that V8 compiled. A command
+ * reads 900 to 1,600 modules, and a joined one two files: it needs a quarter to a third of the processor time. The code is that of dist/, where
+ * `dist/src/main.js` starts the same program from its modules. A package that is not joined and has a CommonJS copy is loaded from that, not
+ * from its ES modules.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { build, type Plugin } from 'esbuild';
+
+/** Packages without native code or files of their own. All others are loaded from node_modules, as the modules of dist/ do. */
+const JOINED = new RegExp(
+  `^(?:${[
+    ...[
+      '@noble',
+      '@scure',
+      'any-ascii',
+      'aws4fetch',
+      'commander',
+      'csv-parse',
+      'diacritics',
+      'fastest-levenshtein',
+      'fzstd',
+    ],
+    ...['hyparquet', 'i18n-iso-countries', 'lean-qr', 'saxes', 'typebox', 'xmlchars', 'yaml'],
+  ].join('|')})(?:/|$)`,
+);
+
+/** Where the part of a module begins that waits at its top level, which a function has to do in CommonJS. */
+const WAITS_FROM: Readonly<Record<string, string>> = {
+  'src/main.js': 'await import(',
+  'src/program.js': 'const code = await runProgram(',
+  'workers/replication.js': 'await runReplicationThread(',
+  'test/state/store-probe.js': 'try {\n    const read = await',
+};
+
+/** Setting of the loader: the folder whose compiled code is kept. */
+export const KEEP = 'JOINED_KEEP_COMPILED';
+
+/** A start takes a second, and minutes on a machine that is busy with more important work. */
+const START_MS_MAX = 300_000;
+
+const slashed = (path: string): string => path.replaceAll('\\', '/');
+
+/** A folder of joined entries, which is written beside its place and then put there at once: another process may start what is there. */
+export interface Joining {
+  /** Folder with package.json and dist/. */
+  readonly root: string;
+  /** Name of the folder below dist/. */
+  readonly name: string;
+  /** Names of files to join and start, each the path of its module below dist/, without `.js`. */
+  readonly entries: Readonly<Record<string, string>>;
+}
+
+/** Throws if the compiler no longer writes the line from which a module waits: the joined module would not be a script. */
+function withoutTopLevelAwait(dist: string, path: string): string {
+  const contents = readFileSync(path, 'utf8');
+  const name = slashed(relative(dist, path));
+  const from = WAITS_FROM[name];
+  if (from === undefined) return contents;
+  const [head, tail, ...more] = contents.split(from);
+  if (tail === undefined || more.length > 0) throw new Error(`${name} lacks ${from}`);
+  return `${head}void (async () => {\n${from}${tail}\n})();\n`;
+}
+
+const joinFiles = (dist: string): Plugin => ({
+  name: 'join-files',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^[^./]/ }, ({ kind, path }) =>
+      kind === 'entry-point' || JOINED.test(path) ? undefined : { path, external: true },
+    );
+    onLoad({ filter: /\.js$/ }, ({ path }) =>
+      path.startsWith(dist)
+        ? { contents: withoutTopLevelAwait(dist, path), loader: 'js', resolveDir: dirname(path) }
+        : undefined,
+    );
+  },
+});
+
+/** Joins the modules of the entries to one function of the name of an entry, which returns what its module exports. */
+async function joinedText(dist: string, entries: readonly string[]): Promise<string> {
+  const cases = entries.map((name) => `'${name}': () => require('./${name}.js'),`);
+  const built = await build({
+    stdin: { contents: `module.exports = {\n${cases.join('\n')}\n};\n`, resolveDir: dist },
+    write: false,
+    bundle: true,
+    format: 'cjs',
+    platform: 'node',
+    target: 'node20',
+    // Loads a package once, whether it is imported at the start or later.
+    supported: { 'dynamic-import': false },
+    define: { 'import.meta.url': 'joinedUrl' },
+    // Errors and logs give names of classes.
+    keepNames: true,
+    minifyWhitespace: true,
+    legalComments: 'none',
+    logLevel: 'warning',
+    plugins: [joinFiles(dist)],
+  });
+  const { text } = built.outputFiles[0] as { readonly text: string };
+  // Regular expressions have the only characters that are not ASCII. Without them, each character of the source takes one byte.
+  return text.replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** Writes a folder of joined entries, without compiled code. */
+export async function joinEntries({ root, name, entries }: Joining): Promise<void> {
+  const dist = join(root, 'dist');
+  const out = join(dist, name);
+  const fresh = join(dist, `${name}.${process.pid}`);
+  rmSync(fresh, { recursive: true, force: true });
+  mkdirSync(fresh, { recursive: true });
+  writeFileSync(join(fresh, 'program.cjs'), await joinedText(dist, Object.values(entries)));
+  for (const [file, entry] of Object.entries(entries)) {
+    const path = join(fresh, `${file}.cjs`);
+    mkdirSync(dirname(path), { recursive: true });
+    const up = slashed(relative(dirname(path), fresh)) || '.';
+    writeFileSync(path, `module.exports = require('${up}/loader.cjs')('${entry}');\n`);
+  }
+  writeFileSync(join(fresh, 'loader.cjs'), readFileSync(join(root, 'scripts', 'joined', 'loader.cjs')));
+  rmSync(out, { recursive: true, force: true });
+  renameSync(fresh, out);
+}
+
+const modulesBelow = (dist: string, folder: string): string[] =>
+  readdirSync(join(dist, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.js'))
+    .map((entry) => join(entry.parentPath, entry.name));
+
+/**
+ * What dist/joined is made of: the newest change of its modules, of this script and of the packages, and the version of Node, as another one
+ * compiles to other code.
+ */
+export function joinedState(root: string, more: readonly string[] = []): string {
+  const dist = join(root, 'dist');
+  const paths = [
+    ...['src', 'workers'].flatMap((folder) => modulesBelow(dist, folder)),
+    ...['join.ts', 'loader.cjs'].map((name) => join(root, 'scripts', 'joined', name)),
+    join(root, 'package-lock.json'),
+    ...more,
+  ];
+  return `${Math.max(...paths.map((path) => statSync(path).mtimeMs))} ${process.version}`;
+}
+
+/** Whether a folder below dist/ was made in this state. */
+export function isMade(root: string, name: string, state: string): boolean {
+  const mark = join(root, 'dist', name, '.made');
+  return existsSync(mark) && readFileSync(mark, 'utf8') === state;
+}
+
+/** Records the state in which a folder below dist/ was made. */
+export const markMade = (root: string, name: string, state: string): void =>
+  writeFileSync(join(root, 'dist', name, '.made'), state);
+
+/** Settings of `joinProgram`. */
+export interface JoinOptions {
+  /** Whether V8's code is kept. Without it, the program starts more slowly. Default: true. */
+  readonly isCompiled?: boolean;
+}
+
+/**
+ * Joins the program and its threads to dist/joined, unless that was made from the same modules.
+ *
+ * @param root - folder with package.json and dist/
+ * @throws if a module cannot be joined
+ */
+export async function joinProgram(root: string, options: JoinOptions = {}): Promise<void> {
+  const state = joinedState(root);
+  if (isMade(root, 'joined', state)) return;
+  const dist = join(root, 'dist');
+  const threads = modulesBelow(dist, 'workers').map((path) =>
+    slashed(relative(dist, path)).slice(0, -'.js'.length),
+  );
+  const entries = { main: 'src/main', ...Object.fromEntries(threads.map((name) => [name, name])) };
+  await joinEntries({ root, name: 'joined', entries });
+  if (options.isCompiled ?? true) await compile(join(dist, 'joined'));
+  markMade(root, 'joined', state);
+}
+
+/**
+ * Starts a server over an empty data folder, and stops it when it answers.
+ *
+ * @param main - the joined program
+ * @param work - called with the data folder and the environment of the server, after that has ended
+ */
+export async function startOnce(
+  main: string,
+  variables: Readonly<Record<string, string>>,
+  work: (store: string, env: NodeJS.ProcessEnv) => void,
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'assay-joined-'));
+  const store = join(folder, 'store');
+  const env = {
+    PATH: process.env.PATH,
+    ASSAY_DATA_DIR: store,
+    ASSAY_PORT: '0',
+    ASSAY_SYNC: 'off',
+    ...variables,
+  };
+  try {
+    const child = spawn(process.execPath, [main, 'serve'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+    let answers = '';
+    let isStopped = false;
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      answers += text;
+      if (!isStopped && answers.includes('Assay answers on')) isStopped = child.kill();
+    });
+    const end = setTimeout(() => child.kill('SIGKILL'), START_MS_MAX);
+    await new Promise((resolve) => child.on('close', resolve));
+    clearTimeout(end);
+    work(store, env);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs a program of Node to its end, without output. */
+export function runOnce(args: readonly string[], env: NodeJS.ProcessEnv): void {
+  spawnSync(process.execPath, args, { env, stdio: 'ignore', timeout: START_MS_MAX });
+}
+
+/**
+ * Starts the program, so that the loader keeps the compiled code of the functions that ran. If the program does not start, nothing is kept:
+ * whoever starts it next sees why.
+ */
+const compile = (out: string): Promise<void> => {
+  const main = join(out, 'main.cjs');
+  return startOnce(main, { [KEEP]: out }, (_, env) => runOnce([main, 'keys', 'list'], env));
+};
