@@ -13,6 +13,7 @@ export interface Benchmark {
 export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   address: { script: 'kernels/address.js', quick: [] },
   labels: { script: 'labels.js', quick: ['--count', '200000'] },
+  start: { script: 'start.js', quick: ['--count', '100000', '--rounds', '3'] },
   'snapshot-diff': { script: 'snapshot-diff.js', quick: ['--count', '200000', '--wallets', '2000'] },
   'label-scale': { script: 'label-scale.js', quick: null },
   growth: { script: 'growth.js', quick: null },

@@ -15,12 +15,15 @@ const REQUESTS_A_MINUTE = 900_000_000;
 
 export interface ProgramServer {
   readonly url: string;
+  /** From its start to the line that it answers. */
+  readonly startMs: number;
   /** A key of the installation's own account, without limits. */
   readonly key: string;
   stop(): Promise<void>;
 }
 
-const environmentOf = (folder: string) => ({
+/** Environment of the program over a folder. */
+export const environmentOf = (folder: string): NodeJS.ProcessEnv => ({
   PATH: process.env.PATH,
   ASSAY_DATA_DIR: join(folder, 'store'),
   ASSAY_PORT: '0',
@@ -55,6 +58,7 @@ export function runProgram(folder: string, args: readonly string[]): Promise<voi
  * @param nodeArgs - options of Node
  */
 export async function startProgram(folder: string, nodeArgs: readonly string[] = []): Promise<ProgramServer> {
+  const beganMs = systemClock.monotonic();
   const child = spawn(process.execPath, [...nodeArgs, PROGRAM, 'serve'], {
     env: environmentOf(folder),
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -69,6 +73,7 @@ export async function startProgram(folder: string, nodeArgs: readonly string[] =
     });
     void ended.then(() => reject(new Error(`serve ended: ${out}`)));
   });
+  const startMs = systemClock.monotonic() - beganMs;
   const parts = { clock: systemClock, random: systemRandom, log: silentLogger };
   const keys = openKeyStore({ path: join(folder, 'store', 'accounts', 'keys.mdb') }, parts);
   const rateLimits = Object.fromEntries(RATE_CLASSES.map((name) => [name, REQUESTS_A_MINUTE]));
@@ -76,6 +81,7 @@ export async function startProgram(folder: string, nodeArgs: readonly string[] =
   await keys.close();
   return {
     url,
+    startMs,
     key: apiKey,
     async stop() {
       child.kill('SIGTERM');

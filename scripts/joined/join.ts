@@ -32,9 +32,21 @@ const JOINED = new RegExp(
       'csv-parse',
       'diacritics',
       'fastest-levenshtein',
-      'fzstd',
     ],
-    ...['hyparquet', 'i18n-iso-countries', 'lean-qr', 'saxes', 'typebox', 'xmlchars', 'yaml'],
+    ...['fzstd', 'hyparquet', 'i18n-iso-countries', 'lean-qr', 'saxes', 'typebox', 'xmlchars', 'yaml'],
+    // The log.
+    ...[
+      '@pinojs',
+      'atomic-sleep',
+      'on-exit-leak-free',
+      'pino',
+      'pino-abstract-transport',
+      'pino-std-serializers',
+    ],
+    ...['process-warning', 'quick-format-unescaped', 'real-require', 'safe-stable-stringify', 'sonic-boom'],
+    ...['split2', 'thread-stream'],
+    // ZIP files.
+    ...['pend', 'yauzl'],
   ].join('|')})(?:/|$)`,
 );
 

@@ -14,7 +14,7 @@ import { loadCountryLists } from '../risk/geography.ts';
 import { loadJurisdictions } from '../risk/jurisdictions.ts';
 import { loadPolicy } from '../risk/policy.ts';
 import { type Assessor, createAssessor } from '../screening/assess.ts';
-import type { ScreeningDeps } from '../screening/deps.ts';
+import type { LabelDeps, ScreeningDeps } from '../screening/deps.ts';
 import type { ExposureReader } from '../screening/exposure-port.ts';
 import type { ChainServices } from './chain-services.ts';
 import type { LabelServices } from './label-services.ts';
@@ -48,11 +48,14 @@ export function createScreeningServices(
     }),
     () => {},
   );
-  const deps = (): ScreeningDeps => ({
+  const labelDeps = (): LabelDeps => ({
     labels: labels.snapshots(),
     freshness: labels.freshness,
     policy: policy(),
     clock,
+  });
+  const deps = (): ScreeningDeps => ({
+    ...labelDeps(),
     transfers: chains.transfersRead(),
     outputs: chains.outputsStores.read(),
     clusters: chains.clusters(),
@@ -89,5 +92,5 @@ export function createScreeningServices(
       ),
     status: () => exposureStatus(exposureFolder, { transfers: transferStores.read(), inputs, log }),
   };
-  return { exposureFolder, policy, facts, deps, assessor, exposureReader, exposures };
+  return { exposureFolder, policy, facts, labelDeps, deps, assessor, exposureReader, exposures };
 }

@@ -252,7 +252,7 @@ export function createServices(config: Config, version: string): Services {
     installedPrices: chains.installedPrices,
     canSyncPrices: chains.canSyncPrices,
     syncPrices: chains.syncDailyPrices,
-    labelSet: () => createLabelSet(screeningDeps()),
+    labelSet: () => createLabelSet(screening.labelDeps()),
     screening: () => createScreening(screeningDeps(), assessor()),
     kyt: () => createKyt(screeningDeps(), assessor()),
     trace: () => createTrace(screeningDeps(), assessor()),
