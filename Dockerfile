@@ -62,7 +62,14 @@ COPY data ./data
 # Packages that are folders of the repository are links to them.
 COPY supply ./supply
 COPY --from=packages /app/node_modules ./node_modules
-COPY --from=build /app/dist ./dist
+# Neither the modules from which the program is joined, nor the code that V8 compiled: 12 MB, which save a server a second at its start.
+COPY --from=build /app/dist/joined/program.cjs ./dist/joined/program.cjs
+COPY --from=build /app/dist/joined/loader.cjs ./dist/joined/loader.cjs
+COPY --from=build /app/dist/joined/main.cjs ./dist/joined/main.cjs
+COPY --from=build /app/dist/joined/workers ./dist/joined/workers
+COPY --from=build /app/dist/kernels ./dist/kernels
+COPY --from=build /app/dist/guide ./dist/guide
+COPY --from=build /app/dist/dashboard ./dist/dashboard
 # Redis scripts are read from src/ at run time: the compiler does not copy them.
 COPY src/accounts/redis/lua ./src/accounts/redis/lua
 COPY src/app/lua ./src/app/lua

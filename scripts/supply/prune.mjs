@@ -19,10 +19,14 @@ const DEVELOPMENT = new Set(
   ),
 );
 
-/** Packages that only a compiler reads (peers of libraries that are compiled already), and those for Bare, another runtime. */
+/**
+ * Packages that only a compiler reads (peers of libraries that are compiled already), those for Bare, another runtime, and large ones of which
+ * the program has joined what it needs (scripts/joined).
+ */
 const PACKAGES = [
   '@types',
   '@typescript',
+  'any-ascii',
   'bare-ansi-escapes',
   'bare-assert',
   'bare-buffer',
@@ -34,13 +38,16 @@ const PACKAGES = [
   'bare-stream',
   'bare-type',
   'bare-url',
+  'csv-parse',
+  'hyparquet',
   'node-addon-api',
+  'typebox',
   'typescript',
 ];
 
 /**
- * Copies of the same code for browsers, React Native and other loaders, and sources. The joined program (scripts/joined) requires packages, and
- * its modules import them: the copies to which `exports`, or `main` without it, leads these stay.
+ * Copies of the same code for browsers, React Native and other loaders, and sources. The joined program (scripts/joined) requires packages: the
+ * copy to which `exports`, or `main` without it, leads that stays.
  */
 const UNUSED = {
   // Agent Skills, other validators and other runtimes: Assay serves tools from Node.
@@ -72,21 +79,25 @@ const UNUSED = {
   'aes-js': ['misc', 'src.ts'],
   axios: ['dist/axios.js', 'dist/axios.min.js', 'dist/browser', 'dist/esm'],
   bullmq: ['dist/esm'],
-  'csv-parse': ['dist/esm', 'dist/iife', 'dist/umd'],
-  ethers: ['dist', 'src.ts'],
+  ethers: ['dist', 'lib.esm', 'src.ts'],
   lmdb: ['dependencies', 'src', 'dict'],
   luxon: ['build/amd', 'build/cjs-browser', 'build/es6', 'build/global', 'src'],
+  'bitcoinjs-lib': ['src/esm'],
   msgpackr: ['dist/index.js', 'dist/index.min.js', 'dist/test.js'],
-  stripe: ['esm/stripe.esm.worker.js', 'esm/stripe.esm.extensibility.js'],
-  tronweb: ['dist', 'src'],
+  nodemailer: ['dist/esm'],
+  stripe: ['esm', 'cjs/stripe.cjs.worker.js'],
+  tronweb: ['dist', 'lib/esm', 'src'],
   undici: ['types', 'scripts'],
   'utf-8-validate': ['deps', 'src'],
   validator: ['es', 'validator.js', 'validator.min.js'],
-  valibot: ['dist/index.cjs', 'dist/index.min.cjs', 'dist/index.min.mjs'],
+  valibot: ['dist/index.mjs', 'dist/index.min.cjs', 'dist/index.min.mjs'],
   yaml: ['browser'],
   // Only `zod/v4` is imported. Its locales stay: it imports all of them.
   zod: ['src', 'v3', 'mini', 'v4-mini', 'v4/mini', 'locales'],
 };
+
+/** Packages with a twin of every module for `import`, which nothing in the image imports. */
+const WITHOUT_TWINS = new Set(['@modelcontextprotocol/core', '@modelcontextprotocol/server', 'zod']);
 
 const isMusl = (() => {
   if (process.platform !== 'linux') return false;
@@ -182,6 +193,10 @@ function loadedFrom({ main, module, exports, imports, bin }) {
 /** Returns true for the package of uWebSockets.js, of which only the binary is loaded (src/http/server/uws-binding.ts). */
 const isUws = (folder) => folder.endsWith(join('node_modules', 'uWebSockets.js'));
 
+/** Returns true for an ES module of a package that has a CommonJS module for each: other names of bundles, or the same name. */
+const isImported = (path) =>
+  path.endsWith('.mjs') || (path.endsWith('.js') && existsSync(path.replace(/\.js$/, '.cjs')));
+
 function prunePackage(folder) {
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   const loaded = loadedFrom(manifest);
@@ -193,8 +208,9 @@ function prunePackage(folder) {
   for (const path of UNUSED[manifest.name] ?? []) remove(join(folder, path));
   eachFile(folder, (path, name) => {
     if (LICENCE.test(name)) return;
+    const isTwin = WITHOUT_TWINS.has(manifest.name) && isImported(path);
     const isOfUws = isUws(folder) && !name.endsWith('.node') && name !== 'package.json';
-    if (UNLOADED.test(name) || isOfUws) remove(path);
+    if (UNLOADED.test(name) || isTwin || isOfUws) remove(path);
   });
 }
 
