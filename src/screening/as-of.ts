@@ -98,7 +98,7 @@ function labelAsOf(
 }
 
 /**
- * Returns a snapshot as it was known at the end of a past day. `find`, `writeLabelsJson` and `isSanctioned` still answer as of
+ * Returns a snapshot as it was known at the end of a past day. `find`, `findMany`, `writeLabelsJson` and `isSanctioned` still answer as of
  * now: they serve answers that take no date.
  *
  * @param day - ISO date.
@@ -114,6 +114,8 @@ export function labelsAsOf(
   return {
     meta: reader.meta,
     find: (keys, offset, length) => reader.find(keys, offset, length),
+    findMany: (keys, offsets, lengths, count, handles) =>
+      reader.findMany(keys, offsets, lengths, count, handles),
     labels: (handle, chain: ChainId) => then(reader.labels(handle, chain)),
     lookup: (key, chain) => then(reader.lookup(key, chain)),
     writeLabelsJson: (handle, chain, out, offset) => reader.writeLabelsJson(handle, chain, out, offset),

@@ -136,11 +136,7 @@ export class BulkItems {
     }
     this.#readKeys(bytes, items, from, to);
     const { reader } = context;
-    for (let index = 0; index < to - from; index++) {
-      const length = this.#keyLengths[index] as number;
-      this.#handles[index] =
-        length < 0 ? NOT_LABELLED : reader.find(this.#keys, this.#keyStarts[index] as number, length);
-    }
+    reader.findMany(this.#keys, this.#keyStarts, this.#keyLengths, to - from, this.#handles);
     for (let index = from; index < to; index++) {
       const item = items[index] as BulkItem;
       if ((this.#keyLengths[index - from] as number) < 0) this.#writeError(bytes, item, index);

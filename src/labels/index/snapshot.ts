@@ -11,6 +11,7 @@ import type { Label, LabelTemplate } from '../label.ts';
 import { labelToJson } from '../label-json.ts';
 import { NO_DAY, writeIsoDay } from './days.ts';
 import { fingerprint, firstPosition } from './filter.ts';
+import { findInParts, type SearchedPart } from './find-many.ts';
 import {
   DAYS,
   ENVIRONMENT_FILE,
@@ -222,21 +223,23 @@ const isMapped = (view: Uint8Array): boolean =>
 export const wordsOf = (bytes: Uint8Array, offset: number, words: number): Int32Array =>
   new Int32Array(bytes.buffer, bytes.byteOffset + offset, words);
 
-class MappedReader implements LabelReader {
+class MappedReader implements LabelReader, SearchedPart {
   readonly meta: SnapshotMeta;
-  private readonly records: Int32Array;
-  private readonly directory: Int32Array;
+  readonly records: Int32Array;
+  readonly directory: Int32Array;
+  readonly filter: Uint8Array;
   private readonly overflow: Int32Array;
-  private readonly filter: Uint8Array;
   private readonly textWords: Int32Array;
   private readonly texts: Uint8Array;
   private readonly table: Int32Array;
   private readonly decoder: TemplateDecoder;
   private readonly scopeNumbers: ReadonlyMap<string, number>;
-  private readonly bucketShift: number;
-  private readonly segmentBits: number;
-  private readonly filterSpan: number;
-  private readonly hasFilter: boolean;
+  readonly bucketShift: number;
+  readonly segmentBits: number;
+  readonly filterSpan: number;
+  readonly hasFilter: boolean;
+  /** This partition alone. */
+  private readonly parts: readonly SearchedPart[] = [this];
   /** Whether the fragments contain all fields of a label in a response. */
   private readonly isRendered: boolean;
   /** The chain of the last call, which is usually also the next one. */
@@ -290,6 +293,16 @@ class MappedReader implements LabelReader {
       slot[4] as number,
       slot[5] as number,
     );
+  }
+
+  findMany(
+    keys: Uint8Array,
+    offsets: Int32Array,
+    lengths: Int32Array,
+    count: number,
+    handles: Float64Array,
+  ): void {
+    findInParts(this.parts, keys, offsets, lengths, count, handles);
   }
 
   private findSlot(a: number, b: number, c: number, d: number, e: number, f: number): LabelHandle {
@@ -538,6 +551,16 @@ class PartitionedReader implements LabelReader {
     const partition = place & this.mask;
     const found = (this.readers[partition] as MappedReader).findPlaced(place, a, b, c, d, e, f);
     return found < 0 ? NOT_LABELLED : found * (this.mask + 1) + partition;
+  }
+
+  findMany(
+    keys: Uint8Array,
+    offsets: Int32Array,
+    lengths: Int32Array,
+    count: number,
+    handles: Float64Array,
+  ): void {
+    findInParts(this.readers, keys, offsets, lengths, count, handles);
   }
 
   labels(handle: LabelHandle, chain: ChainId): readonly Label[] {

@@ -182,6 +182,27 @@ describe('several partitions', () => {
     await parts.close();
   });
 
+  it('find many keys at once as they find each alone', async () => {
+    const next = seededUint32(6);
+    const others = Array.from({ length: 9_000 }, () => Buffer.alloc(22).map(() => next() >>> 24));
+    const looked = [...keys, ...others, Buffer.alloc(1)].sort((a, b) => (a[9] ?? 0) - (b[9] ?? 0));
+    const lengths = Int32Array.from(looked, (key) => key.length);
+    let end = 0;
+    const offsets = lengths.map((length) => {
+      end += length;
+      return end - length;
+    });
+    const bytes = Buffer.concat(looked);
+    for (const name of ['one', 'many']) {
+      const { reader, close } = openSnapshotClosable(pathOf(name));
+      const handles = new Float64Array(looked.length);
+      reader.findMany(bytes, offsets, lengths, looked.length, handles);
+      expect([...handles]).toEqual(looked.map((key) => reader.find(key, 0, key.length)));
+      expect(handles.filter((handle) => handle !== NOT_LABELLED)).toHaveLength(LABELS);
+      await close();
+    }
+  });
+
   it('are sound, give the same data version again, and count in the statistics', async () => {
     const report = await assertSound(pathOf('many'));
     expect(report.addresses).toBe(LABELS);
