@@ -21,10 +21,12 @@ export interface SearchedPart {
 }
 
 /**
- * Keys of one block: enough that the start and the end of a stage cost little, and few enough that the values between the stages (44 bytes a
+ * Keys of one block: enough that the start and the end of a stage cost little, and few enough that the values between the stages (56 bytes a
  * key) and the lines that were read ahead stay in the caches of the core.
  */
 const BLOCK_KEYS = 256;
+/** Length of a key with a payload of 20 bytes: a slot without its last two bytes. */
+const COMMON_KEY = 22;
 
 // The values between the stages. Look-ups are synchronous, so all readers of a thread share them.
 const slots = new Int32Array(BLOCK_KEYS * SLOT_WORDS);
@@ -32,8 +34,15 @@ const places = new Int32Array(BLOCK_KEYS);
 const seconds = new Int32Array(BLOCK_KEYS);
 /** Position of a hashed key in the caller's arrays. */
 const items = new Int32Array(BLOCK_KEYS);
-/** The hashed keys that pass the filter, and the records of their buckets. */
+/** The hashed keys in the order of their partitions, and where each partition ends; the keys as they are, if there is one only. */
+const grouped = new Int32Array(BLOCK_KEYS);
+const ungrouped = Int32Array.from({ length: BLOCK_KEYS }, (_, key) => key);
+const groupEnds: number[] = [];
+/** By place in that order: 0 if the key passes the filter. */
+const differences = new Int32Array(BLOCK_KEYS);
+/** The keys that pass the filter, in the same order, and the records of their buckets. */
 const passed = new Int32Array(BLOCK_KEYS);
+const passedEnds: number[] = [];
 const firsts = new Int32Array(BLOCK_KEYS);
 const ends = new Int32Array(BLOCK_KEYS);
 /** Receives a value that depends on every read ahead, so that the compiler keeps the reads. */
@@ -52,18 +61,44 @@ export function findInParts(
   count: number,
   handles: Float64Array,
 ): void {
+  const view = new DataView(keys.buffer, keys.byteOffset, keys.length);
   for (let from = 0; from < count; from += BLOCK_KEYS) {
-    const hashed = hashKeys(keys, offsets, lengths, from, Math.min(count, from + BLOCK_KEYS), handles);
-    const left = testFilters(parts, hashed);
-    readDirectories(parts, left);
-    readRecordsAhead(parts, left);
-    compareRecords(parts, left, handles);
+    const to = Math.min(count, from + BLOCK_KEYS);
+    const hashed = hashKeys(keys, view, offsets, lengths, from, to, handles);
+    const order = groupKeys(parts.length, hashed);
+    let left = 0;
+    for (let part = 0, start = 0; part < parts.length; part++) {
+      const end = groupEnds[part] as number;
+      left = testFilter(parts[part] as SearchedPart, order, start, end, left);
+      passedEnds[part] = left;
+      start = end;
+    }
+    eachPart(parts, readDirectory);
+    eachPart(parts, readRecordsAhead);
+    for (let part = 0, start = 0; part < parts.length; part++) {
+      const end = passedEnds[part] as number;
+      compareRecords(parts[part] as SearchedPart, start, end, handles, parts.length, part);
+      start = end;
+    }
+  }
+}
+
+/** Runs a stage over the keys of each partition that passed its filter. */
+function eachPart(
+  parts: readonly SearchedPart[],
+  stage: (part: SearchedPart, from: number, to: number) => void,
+): void {
+  for (let part = 0, from = 0; part < parts.length; part++) {
+    const to = passedEnds[part] as number;
+    stage(parts[part] as SearchedPart, from, to);
+    from = to;
   }
 }
 
 /** Writes slots and hashes, and NOT_LABELLED for every key. Returns the number of keys that are not too short. */
 function hashKeys(
   keys: Uint8Array,
+  view: DataView,
   offsets: Int32Array,
   lengths: Int32Array,
   from: number,
@@ -75,8 +110,16 @@ function hashKeys(
     handles[item] = NOT_LABELLED;
     const length = lengths[item] as number;
     if (length < 2) continue;
+    const offset = offsets[item] as number;
     const at = hashed * SLOT_WORDS;
-    writeSlot(keys, offsets[item] as number, length, slots, at);
+    if (length === COMMON_KEY) {
+      slots[at] = view.getInt32(offset, true);
+      slots[at + 1] = view.getInt32(offset + 4, true);
+      slots[at + 2] = view.getInt32(offset + 8, true);
+      slots[at + 3] = view.getInt32(offset + 12, true);
+      slots[at + 4] = view.getInt32(offset + 16, true);
+      slots[at + 5] = view.getUint16(offset + 20, true);
+    } else writeSlot(keys, offset, length, slots, at);
     const a = slots[at] as number;
     const b = slots[at + 1] as number;
     const c = slots[at + 2] as number;
@@ -91,74 +134,103 @@ function hashKeys(
   return hashed;
 }
 
-/** Collects the keys that pass the filter of their partition in `passed`. Returns their number. */
-function testFilters(parts: readonly SearchedPart[], hashed: number): number {
-  const mask = parts.length - 1;
-  let left = 0;
-  for (let key = 0; key < hashed; key++) {
-    const place = places[key] as number;
-    const { filter, segmentBits, filterSpan, hasFilter } = parts[place & mask] as SearchedPart;
-    passed[left] = key;
-    if (!hasFilter) {
-      left++;
-      continue;
-    }
-    const second = seconds[key] as number;
-    const segment = 1 << segmentBits;
-    const first = firstPosition(place, filterSpan);
-    const middle = (first + segment) ^ (second & (segment - 1));
-    const last = (first + 2 * segment) ^ ((second >>> segmentBits) & (segment - 1));
-    const found = (filter[first] as number) ^ (filter[middle] as number) ^ (filter[last] as number);
-    // Adds 1 if the bytes are equal, without a branch: a wrongly predicted one would end the reads that are under way.
-    left += ((found ^ (fingerprint(place, second) & 0xff)) - 1) >>> 31;
+/** Returns the hashed keys in the order of their partitions, and sets `groupEnds`. */
+function groupKeys(parts: number, hashed: number): Int32Array {
+  if (parts === 1) {
+    groupEnds[0] = hashed;
+    return ungrouped;
   }
-  return left;
+  const mask = parts - 1;
+  for (let part = 0; part < parts; part++) groupEnds[part] = 0;
+  for (let key = 0; key < hashed; key++) {
+    const part = (places[key] as number) & mask;
+    groupEnds[part] = (groupEnds[part] as number) + 1;
+  }
+  // From the number of keys to the start of each partition, which becomes its end while its keys are added.
+  for (let part = 0, start = 0; part < parts; part++) {
+    const keys = groupEnds[part] as number;
+    groupEnds[part] = start;
+    start += keys;
+  }
+  for (let key = 0; key < hashed; key++) {
+    const part = (places[key] as number) & mask;
+    const at = groupEnds[part] as number;
+    grouped[at] = key;
+    groupEnds[part] = at + 1;
+  }
+  return grouped;
 }
 
-function readDirectories(parts: readonly SearchedPart[], left: number): void {
-  const mask = parts.length - 1;
-  for (let index = 0; index < left; index++) {
-    const place = places[passed[index] as number] as number;
-    const { directory, bucketShift } = parts[place & mask] as SearchedPart;
-    const bucket = place >>> bucketShift;
+/** Adds those of the keys `order[from, to)` that pass the filter to `passed[left…]`. Returns the new number of them. */
+function testFilter(part: SearchedPart, order: Int32Array, from: number, to: number, left: number): number {
+  const { filter, segmentBits, filterSpan, hasFilter } = part;
+  const segment = 1 << segmentBits;
+  if (!hasFilter) differences.fill(0, from, to);
+  else
+    for (let index = from; index < to; index++) {
+      const key = order[index] as number;
+      const place = places[key] as number;
+      const second = seconds[key] as number;
+      const first = firstPosition(place, filterSpan);
+      const middle = (first + segment) ^ (second & (segment - 1));
+      const last = (first + 2 * segment) ^ ((second >>> segmentBits) & (segment - 1));
+      const found = (filter[first] as number) ^ (filter[middle] as number) ^ (filter[last] as number);
+      differences[index] = found ^ (fingerprint(place, second) & 0xff);
+    }
+  // A loop of its own, without a branch: a place in `passed` that depends on the bytes of the filter, or a wrong prediction, would hold up the
+  // reads of the following keys.
+  let end = left;
+  for (let index = from; index < to; index++) {
+    passed[end] = order[index] as number;
+    end += ((differences[index] as number) - 1) >>> 31;
+  }
+  return end;
+}
+
+function readDirectory({ directory, bucketShift }: SearchedPart, from: number, to: number): void {
+  for (let index = from; index < to; index++) {
+    const bucket = (places[passed[index] as number] as number) >>> bucketShift;
     firsts[index] = directory[bucket] as number;
     ends[index] = directory[bucket + 1] as number;
   }
 }
 
 /** Reads one word of the first and of the last record of every bucket, which brings most of the bucket into the cache. */
-function readRecordsAhead(parts: readonly SearchedPart[], left: number): void {
-  const mask = parts.length - 1;
+function readRecordsAhead({ records }: SearchedPart, from: number, to: number): void {
   let read = 0;
-  for (let index = 0; index < left; index++) {
+  for (let index = from; index < to; index++) {
     const first = firsts[index] as number;
     const end = ends[index] as number;
     if (first === end) continue;
-    const { records } = parts[(places[passed[index] as number] as number) & mask] as SearchedPart;
     read ^= (records[first * RECORD_WORDS] as number) ^ (records[end * RECORD_WORDS - 1] as number);
   }
   readAhead[0] = read;
 }
 
-function compareRecords(parts: readonly SearchedPart[], left: number, handles: Float64Array): void {
-  const mask = parts.length - 1;
-  for (let index = 0; index < left; index++) {
+function compareRecords(
+  { records }: SearchedPart,
+  from: number,
+  to: number,
+  handles: Float64Array,
+  parts: number,
+  part: number,
+): void {
+  for (let index = from; index < to; index++) {
     const key = passed[index] as number;
-    const part = (places[key] as number) & mask;
-    const { records } = parts[part] as SearchedPart;
     const end = ends[index] as number;
     const slot = key * SLOT_WORDS;
+    const b = slots[slot + 1] as number;
     for (let record = firsts[index] as number; record < end; record++) {
       const at = record * RECORD_WORDS;
       if (
-        records[at + 1] === slots[slot + 1] &&
+        records[at + 1] === b &&
         records[at + 2] === slots[slot + 2] &&
         records[at + 3] === slots[slot + 3] &&
         records[at + 4] === slots[slot + 4] &&
         records[at + 5] === slots[slot + 5] &&
         records[at] === slots[slot]
       ) {
-        handles[items[key] as number] = record * parts.length + part;
+        handles[items[key] as number] = record * parts + part;
         break;
       }
     }

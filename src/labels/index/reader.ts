@@ -65,6 +65,7 @@ export interface LabelReader {
    * @param lengths - bytes of each key; less than 2, or negative, for an item without a key, which is NOT_LABELLED
    * @param count - number of keys: the items `[0, count)` of the other arrays
    * @param handles - receives the handles; an array of doubles, because a handle may have more than 32 bits
+   * @throws RangeError if a key reaches behind the end of `keys`
    * @example
    * reader.findMany(keys, offsets, lengths, count, handles);
    * for (let item = 0; item < count; item++) reader.labels(handles[item], 'BTC');
