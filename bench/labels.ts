@@ -1,6 +1,7 @@
 /**
  * The label index on ten million synthetic labels: import and build from CSV, size, opening, heap, hits and misses compared with a B-tree
- * of the same keys, and address text to decoded labels. Run: node dist/bench/labels.js [--count N] [--keep]
+ * of the same keys, and address text to decoded labels, each in batches, as bulk requests, bulk files and jobs look them up, and one at a
+ * time, as single requests do. Run: node dist/bench/labels.js [--count N] [--keep]
  */
 import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,7 +22,7 @@ import { importPlainCsv } from '../src/labels/fast-import.ts';
 import { buildSnapshot } from '../src/labels/index/build.ts';
 import { currentSnapshot } from '../src/labels/index/folder.ts';
 import { ENVIRONMENT_FILE, RECORD_WORDS } from '../src/labels/index/format.ts';
-import type { LabelReader, SnapshotMeta } from '../src/labels/index/reader.ts';
+import type { LabelHandle, LabelReader, SnapshotMeta } from '../src/labels/index/reader.ts';
 import { createSegmentWriter } from '../src/labels/index/segment.ts';
 import { SLOT_BYTES, SLOT_WORDS, writeSlot } from '../src/labels/index/slot.ts';
 import { openSnapshot, openViews, wordsOf } from '../src/labels/index/snapshot.ts';
@@ -59,9 +60,12 @@ interface OpenResult {
 
 interface ReadResult {
   readonly hits: number;
+  readonly batchHits: number;
   readonly bareHits: number;
   readonly misses: number;
+  readonly batchMisses: number;
   readonly textToLabels: number;
+  readonly singleTextToLabels: number;
   /** The same for EVM addresses in lower case: the mix of the TagPacks is nearly all BTC, for which texts cost ten times as much. */
   readonly evmTextToLabels: number;
   readonly textToJson: number;
@@ -109,8 +113,11 @@ export async function benchLabels(options: LabelBenchOptions): Promise<BenchRepo
         row('  from the start of the process', open.sinceStartMs, 'ms'),
         row('heap a thread', heapMb, 'MB', { atMost: 60 }),
         row('hits by key', read.hits, '1/s', { atLeast: 3, of: 'ratio' }, read.bareHits),
+        row('  in batches', read.batchHits, '1/s', { atLeast: 5, of: 'ratio' }, read.bareHits),
         row('misses by key', read.misses, '1/s', { atLeast: 8e6 }),
+        row('  in batches', read.batchMisses, '1/s', { atLeast: 10e6 }),
         row('address text to decoded labels', read.textToLabels, '1/s', { atLeast: 700e3 }),
+        row('  one at a time', read.singleTextToLabels, '1/s'),
         row('  of EVM addresses in lower case', read.evmTextToLabels, '1/s'),
         row('address text to JSON', read.textToJson, '1/s'),
       ],
@@ -207,9 +214,13 @@ function measureOpen(path: string): OpenResult {
 
 const SAMPLE = 1 << 20;
 
-interface Sample {
+interface Keys {
   readonly keys: Uint8Array;
+  /** Start of each key, and the end of the last. */
   readonly keyOffsets: Int32Array;
+}
+
+interface Sample extends Keys {
   readonly texts: Uint8Array;
   readonly places: (TextPlace & { readonly chain: ChainId })[];
 }
@@ -260,8 +271,11 @@ async function measureRead(path: string, folder: string, count: number, seed: nu
   return {
     bareHits,
     hits: best(() => hitLoop(reader, sample)),
-    misses: best(() => missLoop(reader, missing)),
+    batchHits: best(() => batchLoop(reader, sample, sample.keyOffsets.length - 1)),
+    misses: best(() => missLoop(reader, missing.keys)),
+    batchMisses: best(() => batchLoop(reader, missing, 0)),
     textToLabels: best(() => textLoop(reader, sample)),
+    singleTextToLabels: best(() => singleTextLoop(reader, sample)),
     evmTextToLabels: best(() => textLoop(reader, evm)),
     textToJson: best(() => jsonLoop(reader, sample)),
   };
@@ -309,7 +323,27 @@ function hitLoop(reader: LabelReader, { keys, keyOffsets }: Sample): number {
   return perSecond(count, start);
 }
 
-function missingKeys(seed: number): Uint8Array {
+/** Looks up all keys a batch at a time, and expects so many with a label. */
+function batchLoop(reader: LabelReader, { keys, keyOffsets }: Keys, labelled: number): number {
+  const count = keyOffsets.length - 1;
+  const lengths = Int32Array.from(
+    { length: count },
+    (_, index) => keyOffsets[index + 1]! - keyOffsets[index]!,
+  );
+  const handles = new Float64Array(BATCH_ITEMS);
+  const start = systemClock.monotonic();
+  let found = 0;
+  for (let from = 0; from < count; from += BATCH_ITEMS) {
+    const size = Math.min(BATCH_ITEMS, count - from);
+    const to = from + size;
+    reader.findMany(keys, keyOffsets.subarray(from, to), lengths.subarray(from, to), size, handles);
+    for (let index = 0; index < size; index++) if (handles[index]! >= 0) found++;
+  }
+  if (found !== labelled) throw new Error(`${found} addresses were found, and ${labelled} have labels.`);
+  return perSecond(count, start);
+}
+
+function missingKeys(seed: number): Keys {
   const next = seededUint32(seed);
   const keys = new Uint8Array(SAMPLE * 22);
   for (let index = 0; index < keys.length; index++) keys[index] = next() >>> 13;
@@ -317,7 +351,7 @@ function missingKeys(seed: number): Uint8Array {
     keys[index * 22] = 2;
     keys[index * 22 + 1] = 1 + (index & 1);
   }
-  return keys;
+  return { keys, keyOffsets: Int32Array.from({ length: SAMPLE + 1 }, (_, index) => index * 22) };
 }
 
 function missLoop(reader: LabelReader, keys: Uint8Array): number {
@@ -328,40 +362,61 @@ function missLoop(reader: LabelReader, keys: Uint8Array): number {
   return perSecond(SAMPLE, start);
 }
 
-/** Calls `each` with the key of every text. Base58check texts are decoded a batch at a time, as bulk look-ups do. */
-function eachKey(
+/** Calls `each` with the handle of every text. Texts are decoded and looked up a batch at a time, as bulk look-ups do. */
+function eachHandle(
+  reader: LabelReader,
   { texts, places }: Sample,
-  each: (key: Uint8Array, length: number, chain: ChainId) => void,
+  each: (handle: LabelHandle, chain: ChainId) => void,
 ): void {
-  const key = new Uint8Array(maxKeyBytes);
+  const keys = new Uint8Array((BATCH_ITEMS + 1) * maxKeyBytes);
+  const offsets = new Int32Array(BATCH_ITEMS);
+  const lengths = new Int32Array(BATCH_ITEMS);
+  const handles = new Float64Array(BATCH_ITEMS);
   const lanes = Base58CheckLanes.create();
   for (let from = 0; from < places.length; from += BATCH_ITEMS) {
     const to = Math.min(places.length, from + BATCH_ITEMS);
     lanes?.decode(texts, places, from, to, ({ chain }) => base58CheckDigits(chain));
+    let end = 0;
     for (let index = from; index < to; index++) {
-      const { chain, start, end } = places[index]!;
-      each(key, writeAddressKey(chain, texts, start, end, key, 0), chain);
+      const { chain, start, end: stop } = places[index]!;
+      offsets[index - from] = end;
+      lengths[index - from] = writeAddressKey(chain, texts, start, stop, keys, end);
+      end += lengths[index - from]!;
     }
     lanes?.finish();
+    reader.findMany(keys, offsets, lengths, to - from, handles);
+    for (let index = from; index < to; index++) each(handles[index - from]!, places[index]!.chain);
   }
 }
 
 function textLoop(reader: LabelReader, sample: Sample): number {
   const start = systemClock.monotonic();
   let labels = 0;
-  eachKey(sample, (key, length, chain) => {
-    labels += reader.labels(reader.find(key, 0, length), chain).length;
+  eachHandle(reader, sample, (handle, chain) => {
+    labels += reader.labels(handle, chain).length;
   });
   if (labels < sample.places.length) throw new Error('Labelled addresses came back without labels.');
   return perSecond(sample.places.length, start);
+}
+
+function singleTextLoop(reader: LabelReader, { texts, places }: Sample): number {
+  const key = new Uint8Array(maxKeyBytes);
+  const begin = systemClock.monotonic();
+  let labels = 0;
+  for (const { chain, start, end } of places) {
+    const length = writeAddressKey(chain, texts, start, end, key, 0);
+    labels += reader.labels(reader.find(key, 0, length), chain).length;
+  }
+  if (labels < places.length) throw new Error('Labelled addresses came back without labels.');
+  return perSecond(places.length, begin);
 }
 
 function jsonLoop(reader: LabelReader, sample: Sample): number {
   const out = new Uint8Array(1 << 16);
   const start = systemClock.monotonic();
   let bytes = 0;
-  eachKey(sample, (key, length, chain) => {
-    bytes += reader.writeLabelsJson(reader.find(key, 0, length), chain, out, 0);
+  eachHandle(reader, sample, (handle, chain) => {
+    bytes += reader.writeLabelsJson(handle, chain, out, 0);
   });
   if (bytes < sample.places.length * 100) throw new Error('Labelled addresses came back without labels.');
   return perSecond(sample.places.length, start);
