@@ -249,9 +249,9 @@ const labelOf = (
   lastSeen,
 });
 
-/** Returns the label of a template with its packed days. */
-const datedLabel = (template: DecodedTemplate, days: number): Label =>
-  labelOf(template, template.class, isoFromDay(days & 0xffff), isoFromDay(days >>> 16));
+/** Returns a label with other dates. */
+const datedLabel = (label: Label, days: number): Label =>
+  labelOf(label, label.class, isoFromDay(days & 0xffff), isoFromDay(days >>> 16));
 
 /** Entries in snapshots of earlier releases have no basis: their date is the party's. */
 const withBasis = (entries: readonly SanctionsEntry[]): readonly SanctionsEntry[] =>
@@ -270,12 +270,10 @@ const NOTHING = -1;
 /** Both days are unknown. */
 const NO_DAYS = 0;
 
-/** A template with the class of its labels, which stored templates may leave to their source. */
-type DecodedTemplate = LabelTemplate & Pick<Label, 'class'>;
-
 /**
- * Decodes templates of one snapshot. The cache is direct-mapped. A template enters it only if it is requested twice before another
- * template that maps to the same place: templates that are requested once remain young garbage, which costs the collector nothing.
+ * Decodes labels of one snapshot. The cache of labels without days, one for a template, is direct-mapped. A template enters it only if it is
+ * requested twice before another template that maps to the same place: the labels of a template that is requested once are decoded as they
+ * are returned, and remain young garbage, which costs the collector nothing.
  */
 export class TemplateDecoder {
   private readonly texts: Buffer;
@@ -284,10 +282,8 @@ export class TemplateDecoder {
   private readonly layout: TemplateLayout;
   private readonly cachedIds: Int32Array;
   private readonly askedIds: Int32Array;
-  private readonly cached: DecodedTemplate[] = [];
+  private readonly cached: Label[] = [];
   private readonly used: Uint8Array;
-  private readonly undatedIds: Int32Array;
-  private readonly undated: Label[] = [];
   private readonly cacheMask: number;
   private readonly sharedIds = new Int32Array(CACHED_SHARED).fill(NOTHING);
   private readonly shared: unknown[] = [];
@@ -299,42 +295,31 @@ export class TemplateDecoder {
     this.layout = layout;
     this.cachedIds = new Int32Array(cacheSize).fill(NOTHING);
     this.used = new Uint8Array(cacheSize);
-    this.undatedIds = new Int32Array(cacheSize).fill(NOTHING);
     this.askedIds = new Int32Array(cacheSize).fill(NOTHING);
     this.cacheMask = cacheSize - 1;
   }
 
-  /** Returns the template of an id below `layout.templates`. */
-  template(id: number): DecodedTemplate {
-    const place = id & this.cacheMask;
-    if (this.cachedIds[place] === id) {
-      this.used[place] = 1;
-      return this.cached[place] as DecodedTemplate;
-    }
-    const template = this.decode(id);
-    if (this.askedIds[place] === id) {
-      if (this.used[place] === 1) {
-        // The cached template was requested since the last competitor for its place, so it stays this time.
-        this.used[place] = 0;
-        return template;
-      }
-      this.cached[place] = template;
-      this.cachedIds[place] = id;
-    } else {
-      this.askedIds[place] = id;
-    }
-    return template;
+  /** Returns the template of an id below `layout.templates`, as a label without days. */
+  template(id: number): Label {
+    return this.label(id, NO_DAYS);
   }
 
   /** Returns a label of the template with its packed days. Labels without days are the same object while the template is cached. */
   label(id: number, days: number): Label {
-    if (days !== NO_DAYS) return datedLabel(this.template(id), days);
     const place = id & this.cacheMask;
-    if (this.undatedIds[place] === id) return this.undated[place] as Label;
-    const label = datedLabel(this.template(id), days);
     if (this.cachedIds[place] === id) {
-      this.undated[place] = label;
-      this.undatedIds[place] = id;
+      this.used[place] = 1;
+      const known = this.cached[place] as Label;
+      return days === NO_DAYS ? known : datedLabel(known, days);
+    }
+    const label = this.decode(id, days);
+    if (this.askedIds[place] !== id) this.askedIds[place] = id;
+    else if (this.used[place] === 1) {
+      // The cached template was requested since the last competitor for its place, so it stays this time.
+      this.used[place] = 0;
+    } else {
+      this.cached[place] = days === NO_DAYS ? label : datedLabel(label, NO_DAYS);
+      this.cachedIds[place] = id;
     }
     return label;
   }
@@ -351,7 +336,7 @@ export class TemplateDecoder {
     return `${text(start + 8, prefix)}null${BETWEEN_DAYS}null${text(suffixAt, suffix)}`;
   }
 
-  private decode(id: number): DecodedTemplate {
+  private decode(id: number, days: number): Label {
     const { words } = this;
     const at = id * TEMPLATE_WORDS;
     const start = (words[at + 1] as number) * 8;
@@ -373,6 +358,7 @@ export class TemplateDecoder {
     const source = sourceIds[words[body + SOURCE] as number] as string;
     const sanctions = this.sharedValue(words[body + SANCTIONS] as number) as readonly SanctionsEntry[];
     const stored = EVIDENCE_CLASSES[((bits >>> CLASS_SHIFT) & CLASS_MASK) - 1] as EvidenceClass | undefined;
+    // The fields in the order of `labelOf`: all labels then have one hidden class.
     return {
       entity: {
         id: text(idStart, nameStart),
@@ -385,13 +371,15 @@ export class TemplateDecoder {
       category: categories[words[body + CATEGORY] as number] as Category,
       threatLevel: THREAT_LEVELS[words[body + THREAT_LEVEL] as number] as ThreatLevel,
       source,
-      class: stored ?? classOfLabel({ source, sanctions }),
       sourceUrl: this.sharedValue(words[body + SOURCE_URL] as number) as string | null,
       tags: this.sharedValue(words[body + TAGS] as number) as readonly string[],
       confidence: this.numbers.getFloat64(start + CONFIDENCE * 4, true),
       sanctions: stored === undefined ? withBasis(sanctions) : sanctions,
       verified: (bits & VERIFIED) !== 0,
       synthetic: (flags & SYNTHETIC) !== 0,
+      class: stored ?? classOfLabel({ source, sanctions }),
+      firstSeen: isoFromDay(days & 0xffff),
+      lastSeen: isoFromDay(days >>> 16),
     };
   }
 
