@@ -6,7 +6,8 @@
 import { AssayError } from '../base/errors.ts';
 import { Base58CheckLanes } from '../chains/address/base58check-lanes.ts';
 import { isCanonicalAsGiven } from '../chains/address/canonical.ts';
-import { base58CheckDigits, maxKeyBytes, parseAddress, writeAddressKey } from '../chains/address/parse.ts';
+import type { WriteKey } from '../chains/address/fault.ts';
+import { base58CheckDigits, keyWriterOf, maxKeyBytes, parseAddress } from '../chains/address/parse.ts';
 import { CHAIN_LIMITS } from '../chains/limits.ts';
 import { CHAINS, type ChainId, isEvm } from '../chains/registry.ts';
 import { type LabelHandle, type LabelReader, NOT_LABELLED } from '../labels/index/reader.ts';
@@ -53,16 +54,37 @@ function wordsOf(text: string): Words {
 }
 
 const OPEN = wordsOf('{"address":"');
-const LABELS: ReadonlyMap<ChainId, Words> = new Map(
-  CHAINS.map(({ id }) => [id, wordsOf(`","chain":"${id}","labels":`)]),
-);
 const KNOWN_CLEAN = wordsOf(',"sanctioned":false,"sanctionsDetail":null,"assessed":true}');
 const UNKNOWN_CLEAN = wordsOf('[],"sanctioned":false,"sanctionsDetail":null,"assessed":false}');
 /** Name of the last field of every item. */
 const ASSESSED = '"assessed":';
 /** Number of characters of an EVM address: ten words, and two bytes. */
 const EVM_TEXT_LENGTH = 42;
-const EVM_CHAINS: ReadonlySet<ChainId> = new Set(CHAINS.filter(({ id }) => isEvm(id)).map(({ id }) => id));
+
+/** What the items of a chain have in common. Most batches have one chain, and those of several have runs of each. */
+interface ChainItems {
+  readonly chain: ChainId;
+  readonly isEvm: boolean;
+  /** Text between the address and the labels. */
+  readonly labels: Words;
+  readonly writeKey: WriteKey;
+  readonly base58check: Uint8Array | null;
+}
+
+const CHAIN_ITEMS: ReadonlyMap<ChainId, ChainItems> = new Map(
+  CHAINS.map(({ id }) => [
+    id,
+    {
+      chain: id,
+      isEvm: isEvm(id),
+      labels: wordsOf(`","chain":"${id}","labels":`),
+      writeKey: keyWriterOf(id),
+      base58check: base58CheckDigits(id),
+    },
+  ]),
+);
+const itemsOf = (chain: ChainId): ChainItems => CHAIN_ITEMS.get(chain) as ChainItems;
+const FIRST_CHAIN = itemsOf('ETH');
 
 /** Copies a fragment. It also writes up to three bytes behind the fragment, which the next write overwrites. */
 function put({ words, length }: Words, out: DataView, offset: number): number {
@@ -70,9 +92,6 @@ function put({ words, length }: Words, out: DataView, offset: number): number {
     out.setInt32(offset + index * 4, words[index] as number, true);
   return offset + length;
 }
-
-const digitsOf = ({ chain }: BulkItem): Uint8Array | null =>
-  typeof chain === 'string' ? base58CheckDigits(chain) : null;
 
 const viewOf = (buffer: Buffer): DataView => new DataView(buffer.buffer, buffer.byteOffset, buffer.length);
 
@@ -102,6 +121,10 @@ export class BulkItems {
   readonly #keyLengths = new Int32Array(BATCH_ITEMS);
   readonly #lanes = Base58CheckLanes.create();
   readonly #handles = new Float64Array(BATCH_ITEMS);
+  /** Of the last item. */
+  #chainItems = FIRST_CHAIN;
+  readonly #digitsOf = ({ chain }: BulkItem): Uint8Array | null =>
+    typeof chain === 'string' ? this.#turnTo(chain).base58check : null;
 
   clear(): void {
     this.length = 0;
@@ -149,15 +172,21 @@ export class BulkItems {
     }
   }
 
+  /** Returns what the items of a chain have in common. The chain is usually that of the last item: comparing it costs less than a look-up. */
+  #turnTo(chain: ChainId): ChainItems {
+    if (chain !== this.#chainItems.chain) this.#chainItems = itemsOf(chain);
+    return this.#chainItems;
+  }
+
   #readKeys(bytes: Buffer, items: readonly BulkItem[], from: number, to: number): void {
     let at = 0;
-    this.#lanes?.decode(bytes, items, from, to, digitsOf);
+    this.#lanes?.decode(bytes, items, from, to, this.#digitsOf);
     for (let index = from; index < to; index++) {
       const { start, end, chain } = items[index] as BulkItem;
       const place = index - from;
       this.#keyStarts[place] = at;
       const readable = typeof chain === 'string' && end > start && end - start <= CHAIN_LIMITS.addressTextMax;
-      const length = readable ? writeAddressKey(chain, bytes, start, end, this.#keys, at) : -1;
+      const length = readable ? this.#turnTo(chain).writeKey(bytes, start, end, this.#keys, at) : -1;
       this.#keyLengths[place] = length;
       if (length > 0) at += length;
     }
@@ -167,18 +196,18 @@ export class BulkItems {
   #writeItem(context: BulkContext, bytes: Buffer, item: BulkItem, handle: LabelHandle): void {
     this.#reserve(ITEM_FRAME_BYTES + CHAIN_LIMITS.addressTextMax);
     const chain = item.chain as ChainId;
+    const { isEvm, labels } = this.#turnTo(chain);
     let at = put(OPEN, this.#outView, this.length);
-    if (EVM_CHAINS.has(chain)) at = this.#putEvm(item.start, at);
-    else if (isCanonicalAsGiven(chain, bytes[item.start] as number)) {
-      for (let from = item.start; from < item.end; from++) this.out[at++] = bytes[from] as number;
-    } else {
+    if (isEvm) at = this.#putEvm(item.start, at);
+    else if (isCanonicalAsGiven(chain, bytes[item.start] as number)) at = this.#putText(item, at);
+    else {
       at += this.out.write(
         shownAddress(parseAddress(chain, bytes.toString('latin1', item.start, item.end))),
         at,
         'latin1',
       );
     }
-    at = put(LABELS.get(chain) as Words, this.#outView, at);
+    at = put(labels, this.#outView, at);
     this.length = at;
     this.answered++;
     if (handle === NOT_LABELLED) {
@@ -227,6 +256,18 @@ export class BulkItems {
     const tail = EVM_TEXT_LENGTH - 2;
     to.setInt16(at + tail, from.getInt16(start + tail, true) | 0x2020, true);
     return at + EVM_TEXT_LENGTH;
+  }
+
+  /** Copies the text of an item a word at a time, and up to three bytes behind it, if the source has them. */
+  #putText({ start, end }: BulkItem, at: number): number {
+    const from = this.#sourceView;
+    const to = this.#outView;
+    const shift = at - start;
+    let place = start;
+    for (const last = Math.min(end - 1, from.byteLength - 4); place <= last; place += 4)
+      to.setInt32(place + shift, from.getInt32(place, true), true);
+    for (; place < end; place++) to.setUint8(place + shift, from.getUint8(place));
+    return end + shift;
   }
 
   #writeError(bytes: Buffer, item: BulkItem, index: number): void {

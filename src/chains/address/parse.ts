@@ -9,7 +9,7 @@ import { CHAIN_LIMITS } from '../limits.ts';
 import type { ChainId } from '../registry.ts';
 import { AddressError, type AddressFault, type ParsedAddress } from './address.ts';
 import type { AddressCodec } from './codec.ts';
-import { addressFaultOf, CHARACTERS, fault, LENGTH, note } from './fault.ts';
+import { addressFaultOf, CHARACTERS, fault, LENGTH, note, type WriteKey } from './fault.ts';
 
 export { addressFaultOf };
 
@@ -44,6 +44,12 @@ const ALL_CODECS = Object.values(CODECS);
 
 /** Returns the digits of the chain's base58check texts; null if it has none. */
 export const base58CheckDigits = (chain: ChainId): Uint8Array | null => CODECS[chain].base58check;
+
+/**
+ * Returns the function that `writeAddressKey` calls for a chain, for loops over many addresses. The caller checks the length of each text:
+ * 1 to `CHAIN_LIMITS.addressTextMax` bytes.
+ */
+export const keyWriterOf = (chain: ChainId): WriteKey => CODECS[chain].write;
 
 /** Chain byte, kind byte, and the most bytes that the longest bech32 text can hold; ZEC unified addresses come closest. */
 export const maxKeyBytes = 2 + Math.ceil((CHAIN_LIMITS.addressTextMax * 5) / 8);
