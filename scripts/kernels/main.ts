@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import loadWabt from 'wabt';
 import { builtKernels } from '../../src/base/paths.ts';
 import { base58CheckKernel } from './base58check.ts';
+import { bulkScanKernel } from './bulk-scan.ts';
 
 const wabt = await loadWabt();
 mkdirSync(builtKernels, { recursive: true });
-const parsed = wabt.parseWat('base58check.wat', base58CheckKernel, { simd: true });
-parsed.validate();
-writeFileSync(join(builtKernels, 'base58check.wasm'), parsed.toBinary({}).buffer);
-parsed.destroy();
+for (const [name, text] of Object.entries({ base58check: base58CheckKernel, 'bulk-scan': bulkScanKernel })) {
+  const parsed = wabt.parseWat(`${name}.wat`, text, { simd: true });
+  parsed.validate();
+  writeFileSync(join(builtKernels, `${name}.wasm`), parsed.toBinary({}).buffer);
+  parsed.destroy();
+}

@@ -6,6 +6,7 @@
 import { AssayError } from '../base/errors.ts';
 import { type ChainId, parseChainId } from '../chains/registry.ts';
 import { BATCH_ITEMS, type BulkItem, BulkItems } from './bulk-items.ts';
+import { type BulkPlaces, type BulkScanner, createBulkScanner, PLACE_NUMBERS } from './bulk-scan.ts';
 import { createLabelContext } from './context.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 import { createItemVerdicts, type OracleDeps } from './oracle.ts';
@@ -21,155 +22,7 @@ export interface BulkAnswer {
 
 export type BulkQuery = (body: Uint8Array) => BulkAnswer;
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
-
-/** A byte range; absent if `start` is -1. */
-export interface Range {
-  start: number;
-  end: number;
-}
-
-/** The positions of the parts of a body. One object, which the next scan overwrites. */
-interface BulkShape {
-  count: number;
-  readonly chain: Range;
-  readonly addresses: readonly Range[];
-  readonly chains: readonly Range[];
-}
-
-/** Returns an absent range. */
-export const range = (): Range => ({ start: -1, end: -1 });
-
-const newShape = (): BulkShape => ({
-  count: 0,
-  chain: range(),
-  addresses: Array.from({ length: SCREENING_LIMITS.bulkAddressesMax }, range),
-  chains: Array.from({ length: SCREENING_LIMITS.bulkAddressesMax }, range),
-});
-
-export const UNUSUAL = -1;
-
-/** Returns the offset of the next byte that is not white space. */
-function skip(bytes: Uint8Array, from: number): number {
-  let at = from;
-  while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++;
-  return at;
-}
-
-/**
- * Returns the offset of the closing quote; UNUSUAL if there are escapes or anything but printable ASCII. `from` is behind the
- * opening quote.
- */
-function stringEnd(bytes: Uint8Array, from: number): number {
-  let at = from;
-  for (;;) {
-    const byte = bytes[at];
-    if (byte === QUOTE) return at;
-    if (byte === undefined || byte < 0x20 || byte > 0x7e || byte === BACKSLASH) return UNUSUAL;
-    at++;
-  }
-}
-
-const ADDRESSES = Buffer.from('addresses');
-const ADDRESS = Buffer.from('address');
-const CHAIN = Buffer.from('chain');
-
-function is(word: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
-  if (end - start !== word.length) return false;
-  for (let index = 0; index < word.length; index++) if (bytes[start + index] !== word[index]) return false;
-  return true;
-}
-
-/** Reads `"…"` at `at` into `into`. Returns the offset behind it, or UNUSUAL. */
-function scanString(bytes: Uint8Array, at: number, into: Range): number {
-  if (bytes[at] !== QUOTE) return UNUSUAL;
-  const end = stringEnd(bytes, at + 1);
-  if (end === UNUSUAL) return UNUSUAL;
-  into.start = at + 1;
-  into.end = end;
-  return end + 1;
-}
-
-const name: Range = range();
-
-/** Reads `"name" :` at `at` into `name`. Returns the offset of the value, or UNUSUAL. */
-function scanName(bytes: Uint8Array, at: number): number {
-  const end = scanString(bytes, at, name);
-  if (end === UNUSUAL) return UNUSUAL;
-  const colon = skip(bytes, end);
-  return bytes[colon] === COLON ? skip(bytes, colon + 1) : UNUSUAL;
-}
-
-/** Reads `{"address":"…","chain":"…"}` at `at`. Returns the offset behind it, or UNUSUAL. */
-export function scanItem(bytes: Uint8Array, at: number, address: Range, chain: Range): number {
-  let next = skip(bytes, at + 1);
-  for (;;) {
-    const value = scanName(bytes, next);
-    if (value === UNUSUAL) return UNUSUAL;
-    const isAddress = is(ADDRESS, bytes, name.start, name.end);
-    if (!isAddress && !is(CHAIN, bytes, name.start, name.end)) return UNUSUAL;
-    const into = isAddress ? address : chain;
-    if (into.start !== -1) return UNUSUAL;
-    const behind = scanString(bytes, value, into);
-    if (behind === UNUSUAL) return UNUSUAL;
-    next = skip(bytes, behind);
-    if (bytes[next] === CLOSE_OBJECT) return address.start === -1 ? UNUSUAL : next + 1;
-    if (bytes[next] !== COMMA) return UNUSUAL;
-    next = skip(bytes, next + 1);
-  }
-}
-
-/** Reads the array at `at`. Returns the offset behind it, or UNUSUAL, also if it is empty or has too many items. */
-function scanAddresses(bytes: Uint8Array, at: number, shape: BulkShape): number {
-  let next = skip(bytes, at + 1);
-  for (;;) {
-    const address = shape.addresses[shape.count];
-    const chain = shape.chains[shape.count];
-    if (address === undefined || chain === undefined) return UNUSUAL;
-    address.start = -1;
-    chain.start = -1;
-    const behind =
-      bytes[next] === OPEN_OBJECT ? scanItem(bytes, next, address, chain) : scanString(bytes, next, address);
-    if (behind === UNUSUAL) return UNUSUAL;
-    shape.count++;
-    next = skip(bytes, behind);
-    if (bytes[next] === CLOSE_ARRAY) return next + 1;
-    if (bytes[next] !== COMMA) return UNUSUAL;
-    next = skip(bytes, next + 1);
-  }
-}
-
-/** Returns true if the body has the common shape; `shape` then has the positions of its parts. */
-function scanBody(bytes: Uint8Array, shape: BulkShape): boolean {
-  shape.count = 0;
-  shape.chain.start = -1;
-  let next = skip(bytes, 0);
-  if (bytes[next] !== OPEN_OBJECT) return false;
-  next = skip(bytes, next + 1);
-  for (;;) {
-    const value = scanName(bytes, next);
-    if (value === UNUSUAL) return false;
-    let behind = UNUSUAL;
-    if (is(ADDRESSES, bytes, name.start, name.end)) {
-      if (shape.count > 0 || bytes[value] !== OPEN_ARRAY) return false;
-      behind = scanAddresses(bytes, value, shape);
-    } else if (is(CHAIN, bytes, name.start, name.end) && shape.chain.start === -1) {
-      behind = scanString(bytes, value, shape.chain);
-    }
-    if (behind === UNUSUAL) return false;
-    next = skip(bytes, behind);
-    if (bytes[next] === CLOSE_OBJECT) return shape.count > 0 && skip(bytes, next + 1) === bytes.length;
-    if (bytes[next] !== COMMA) return false;
-    next = skip(bytes, next + 1);
-  }
-}
 
 const invalid = (field: string, expected: string): AssayError =>
   new AssayError('INVALID_REQUEST', `${field}: must be ${expected}.`, { field });
@@ -222,11 +75,16 @@ function parseBody(bytes: Uint8Array): ParsedBody {
   return { chain: optionalText(chain, 'chain'), items, verdict: verdict === true };
 }
 
-const counting = newShape();
+/** Scans the bodies of this thread. */
+let scanner: BulkScanner | null = null;
+
+function scanned(body: Uint8Array): BulkPlaces | null {
+  scanner ??= createBulkScanner();
+  return scanner(body);
+}
 
 /** Returns the number of addresses of a body in the common shape, which has known fields only; null of any other body. */
-export const countUsualAddresses = (body: Uint8Array): number | null =>
-  scanBody(body, counting) ? counting.count : null;
+export const countUsualAddresses = (body: Uint8Array): number | null => scanned(body)?.count ?? null;
 
 /**
  * Returns the number of addresses in a body, without parsing any of them.
@@ -244,21 +102,16 @@ export interface BulkQueryOptions {
   readonly scan?: boolean;
 }
 
-function isSameText(bytes: Uint8Array, a: Range, b: Range): boolean {
-  const length = a.end - a.start;
-  if (length !== b.end - b.start) return false;
-  for (let at = 0; at < length; at++) if (bytes[a.start + at] !== bytes[b.start + at]) return false;
-  return true;
-}
-
 /**
  * Returns the bulk query of one thread. The query throws INVALID_JSON, INVALID_REQUEST, and UNKNOWN_CHAIN for the chain beside
  * the addresses.
  */
-export function createBulk(deps: OracleDeps, { scan = true }: BulkQueryOptions = {}): BulkQuery {
+export function createBulk(
+  deps: OracleDeps,
+  { scan = true }: BulkQueryOptions = {},
+): BulkQuery {
   const contextNow = createLabelContext(deps);
   const verdictOf = createItemVerdicts(deps);
-  const shape = newShape();
   const writer = new BulkItems();
   const missing = new AssayError(
     'INVALID_REQUEST',
@@ -297,27 +150,31 @@ export function createBulk(deps: OracleDeps, { scan = true }: BulkQueryOptions =
     return chain;
   }
 
-  /** Fills `items` from the scanned shape, without copying the texts. */
-  function takeScanned(bytes: Buffer): void {
-    const textOf = ({ start, end }: Range): string | null =>
-      start === -1 ? null : bytes.toString('latin1', start, end);
-    const shared = sharedChain(textOf(shape.chain));
+  /** Fills `items` from the scanned places, without copying the texts. */
+  function takeScanned(bytes: Buffer, { count, chain, places }: BulkPlaces): void {
+    const textOf = (start: number, end: number): string => bytes.toString('latin1', start, end);
+    const shared = sharedChain(chain.start === -1 ? null : textOf(chain.start, chain.end));
     // Most items name the same chain: its bytes are compared with the last ones, and only a new chain is converted to text.
-    let lastRange: Range | null = null;
+    let lastStart = 0;
+    let lastLength = -1;
     let last: ChainId | AssayError = shared;
-    for (let index = 0; index < shape.count; index++) {
+    for (let index = 0, at = 0; index < count; index++, at += PLACE_NUMBERS) {
       const item = items[index] as BulkItem;
-      const address = shape.addresses[index] as Range;
-      item.start = address.start;
-      item.end = address.end;
-      const range = shape.chains[index] as Range;
-      if (range.start === -1) {
+      item.start = places[at] as number;
+      item.end = places[at + 1] as number;
+      const start = places[at + 2] as number;
+      if (start === -1) {
         item.chain = shared;
         continue;
       }
-      if (lastRange === null || !isSameText(bytes, range, lastRange)) {
-        lastRange = range;
-        last = chainOf(textOf(range) as string);
+      const length = (places[at + 3] as number) - start;
+      let isSame = length === lastLength;
+      for (let byte = 0; isSame && byte < length; byte++)
+        isSame = bytes[start + byte] === bytes[lastStart + byte];
+      if (!isSame) {
+        lastStart = start;
+        lastLength = length;
+        last = chainOf(textOf(start, start + length));
       }
       item.chain = last;
     }
@@ -342,9 +199,10 @@ export function createBulk(deps: OracleDeps, { scan = true }: BulkQueryOptions =
     let bytes = raw;
     let count: number;
     let verdict = false;
-    if (scan && scanBody(raw, shape)) {
-      takeScanned(raw);
-      count = shape.count;
+    const found = scan ? scanned(raw) : null;
+    if (found !== null) {
+      takeScanned(raw, found);
+      count = found.count;
     } else {
       const parsed = parseBody(raw);
       bytes = takeParsed(parsed);

@@ -3,9 +3,7 @@
  * keys. The kernel is WebAssembly that the build assembles (scripts/kernels), and only confirms what is right: whatever it does not confirm
  * is decoded again by `decodeBase58Check`, which says what is wrong.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { builtKernels } from '../../base/paths.ts';
+import { type KernelMemory, loadKernel } from '../../base/kernel.ts';
 import { BITCOIN_DIGITS, decoded, RIPPLE_DIGITS } from './base58.ts';
 import { type DecodedAhead, payloadStart, takeDecoded } from './base58check.ts';
 
@@ -51,28 +49,8 @@ export interface TextPlace {
 
 const decodedWords = new DataView(decoded.buffer, decoded.byteOffset, decoded.length);
 
-interface Kernel {
-  readonly memory: { readonly buffer: ArrayBuffer };
+interface Kernel extends KernelMemory {
   readonly check: (count: number) => void;
-}
-
-/** The part of WebAssembly that is used here: the types of Node.js do not have it. */
-const { Module, Instance } = (
-  globalThis as unknown as {
-    readonly WebAssembly: {
-      readonly Module: new (bytes: Uint8Array) => object;
-      readonly Instance: new (module: object) => { readonly exports: Kernel };
-    };
-  }
-).WebAssembly;
-
-/** Returns the kernel; null on a processor without these vectors, or if it is not built. Everything then works, but slower. */
-function loadKernel(): Kernel | null {
-  try {
-    return new Instance(new Module(readFileSync(join(builtKernels, 'base58check.wasm')))).exports;
-  } catch {
-    return null;
-  }
 }
 
 /** Decodes the base58check texts of batches. Holds the results of one batch, which `decodeBase58Check` takes in the order of the texts. */
@@ -106,7 +84,7 @@ export class Base58CheckLanes implements DecodedAhead {
 
   /** Returns a decoder of batches; null if this machine cannot run the kernel. */
   static create(): Base58CheckLanes | null {
-    const kernel = loadKernel();
+    const kernel = loadKernel<Kernel>('base58check');
     return kernel === null ? null : new Base58CheckLanes(kernel);
   }
 

@@ -4,9 +4,9 @@
  */
 import { AssayError } from '../../base/errors.ts';
 import { type ChainId, parseChainId } from '../../chains/registry.ts';
-import { range, scanItem, UNUSUAL } from '../../screening/bulk.ts';
 import type { LineReader } from '../../screening/bulk-file-thread.ts';
 import type { BulkItem } from '../../screening/bulk-items.ts';
+import { PLACE_NUMBERS, scanItem, UNUSUAL } from '../../screening/bulk-scan.ts';
 import { splitCsvRow } from '../../sources/csv.ts';
 import type { JobKind } from '../bulk-jobs.ts';
 import type { ChunkTask } from '../chunks.ts';
@@ -156,22 +156,20 @@ function readSlowly(block: Buffer, item: BulkItem, shape: LineShape): void {
 function objectLines(shape: LineShape): LineReader {
   const shared = shape.chain ?? missingChain();
   const readChain = chainReader();
-  const address = range();
-  const chain = range();
+  const places = new Int32Array(PLACE_NUMBERS);
   return (block, item) => {
     const first = block[item.start];
     if (first !== OPEN_OBJECT && first !== QUOTE) {
       item.chain = shared;
       return;
     }
-    address.start = -1;
-    chain.start = -1;
     // The scan stops at the first byte that is not part of the object, at the end of the line at the latest.
-    const behind = first === OPEN_OBJECT ? scanItem(block, item.start, address, chain) : UNUSUAL;
+    const behind = first === OPEN_OBJECT ? scanItem(block, item.start, places, 0) : UNUSUAL;
     if (behind !== item.end) return readSlowly(block, item, shape);
-    item.start = address.start;
-    item.end = address.end;
-    item.chain = chain.start === -1 ? shared : readChain(block, chain.start, chain.end);
+    const chainStart = places[2] as number;
+    item.start = places[0] as number;
+    item.end = places[1] as number;
+    item.chain = chainStart === -1 ? shared : readChain(block, chainStart, places[3] as number);
   };
 }
 
