@@ -71,11 +71,17 @@ export class BufferPool {
     Atomics.store(this.#states, slot, FREE);
   }
 
-  /** Moves the JSON text of a result, if it has one and a slot is free, into the pool. */
+  /**
+   * Moves the JSON text of a result, if it has one and a slot is free, into the pool. The text may be a view of memory that its owner reuses
+   * when this returns: without a slot, it is copied, because a message would otherwise contain all of that memory.
+   */
   pack(result: unknown): PooledResult {
     const json = (result as Partial<PooledJson> | null)?.json;
-    const buffer = json instanceof Uint8Array ? this.acquire(json) : null;
-    return buffer === null ? { result } : { result: { ...(result as PooledJson), json: null }, buffer };
+    if (!(json instanceof Uint8Array)) return { result };
+    const buffer = this.acquire(json);
+    if (buffer !== null) return { result: { ...(result as PooledJson), json: null }, buffer };
+    if (json.byteLength === json.buffer.byteLength) return { result };
+    return { result: { ...(result as PooledJson), json: Uint8Array.prototype.slice.call(json) } };
   }
 
   /** Restores the result of `pack`, on the other side of a thread. Its JSON text is a view of the slot until it is released. */

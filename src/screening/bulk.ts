@@ -12,7 +12,10 @@ import { SCREENING_LIMITS } from './limits.ts';
 import { createItemVerdicts, type OracleDeps } from './oracle.ts';
 
 export interface BulkAnswer {
-  /** JSON text of `data`, UTF-8. Owned by the caller, or by a buffer pool if `release` is set. */
+  /**
+   * JSON text of `data`, UTF-8. Owned by the caller, or by a buffer pool if `release` is set; with the option `asView`, overwritten by the next
+   * query.
+   */
   readonly json: Uint8Array;
   /** Returns the memory of `json` to its pool; to be called after the bytes were copied. */
   readonly release?: () => void;
@@ -100,6 +103,8 @@ const CLOSE_RESULTS = 0x5d;
 export interface BulkQueryOptions {
   /** False parses every body with JSON.parse. The scan is compared with this. */
   readonly scan?: boolean;
+  /** Returns the JSON text as a view that the next query overwrites, for a caller that copies it before. Default: a copy. */
+  readonly asView?: boolean;
 }
 
 /**
@@ -108,7 +113,7 @@ export interface BulkQueryOptions {
  */
 export function createBulk(
   deps: OracleDeps,
-  { scan = true }: BulkQueryOptions = {},
+  { scan = true, asView = false }: BulkQueryOptions = {},
 ): BulkQuery {
   const contextNow = createLabelContext(deps);
   const verdictOf = createItemVerdicts(deps);
@@ -226,6 +231,7 @@ export function createBulk(
       dataVersion: reader.meta.dataVersion,
     };
     writer.append(`,${JSON.stringify(shared).slice(1)}`);
-    return { json: Uint8Array.prototype.slice.call(writer.out, 0, writer.length), answered: writer.answered };
+    const json = writer.out.subarray(0, writer.length);
+    return { json: asView ? json : Uint8Array.prototype.slice.call(json), answered: writer.answered };
   };
 }

@@ -41,3 +41,13 @@ it('passes a result without JSON text through', () => {
     expect(pool.unpack(pool.pack(result))).toBe(result);
   }
 });
+
+it('copies a view of longer memory if no slot is free, so that its owner may reuse the memory', () => {
+  const pool = new BufferPool(BufferPool.allocate());
+  for (let slot = 0; slot < LIMITS.poolSlots; slot++) pool.pack({ json: bytesOf('x') });
+  const memory = bytesOf('answer and more');
+  const { result } = pool.pack({ json: memory.subarray(0, 6) });
+  memory.fill(0);
+  expect(textOf(result)).toBe('answer');
+  expect((result as PooledJson).json.buffer.byteLength).toBe(6);
+});

@@ -2,4 +2,8 @@
 import { createBulk } from '../../screening/bulk.ts';
 import { task } from '../task.ts';
 
-export const bulkLabelsTask = task({ name: 'bulk-labels', run: (services) => createBulk(services) });
+export const bulkLabelsTask = task({
+  name: 'bulk-labels',
+  // The thread packs a result before it runs the next task.
+  run: (services) => createBulk(services, { asView: true }),
+});
