@@ -3,9 +3,10 @@
  * Nothing is installed into the system, and no rights are needed if apt's lists exist.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectRoot } from '../../src/base/paths.ts';
+import { madeOnce } from './made-once.ts';
 
 export interface DebianProgram {
   readonly path: string;
@@ -27,7 +28,7 @@ const missingFor = (name: string): string[] =>
     ...run('apt-get', ['install', '--simulate', '--no-install-recommends', name]).matchAll(/^Inst (\S+)/gm),
   ].map(([, found]) => found as string);
 
-function unpack(name: string, folder: string): void {
+function unpack(name: string, into: string): void {
   let packages: string[];
   try {
     packages = missingFor(name);
@@ -35,20 +36,10 @@ function unpack(name: string, folder: string): void {
     run('apt-get', ['update']);
     packages = missingFor(name);
   }
-  const making = `${folder}.${process.pid}`;
-  rmSync(making, { recursive: true, force: true });
-  mkdirSync(making, { recursive: true });
-  run('apt-get', ['download', ...packages], making);
-  for (const file of readdirSync(making).filter((each) => each.endsWith('.deb'))) {
-    run('dpkg-deb', ['--extract', file, 'root'], making);
-    rmSync(join(making, file));
-  }
-  try {
-    renameSync(making, folder);
-  } catch (error) {
-    // Another worker was faster.
-    rmSync(making, { recursive: true, force: true });
-    if (!existsSync(folder)) throw error;
+  run('apt-get', ['download', ...packages], into);
+  for (const file of readdirSync(into).filter((each) => each.endsWith('.deb'))) {
+    run('dpkg-deb', ['--extract', file, 'root'], into);
+    rmSync(join(into, file));
   }
 }
 
@@ -72,7 +63,7 @@ export function debianProgram(name: string, program: string): DebianProgram | nu
   if (existsSync(installed)) return { path: installed, env: {} };
   const folder = join(projectRoot, 'node_modules', '.cache', 'debian', name);
   try {
-    if (!existsSync(folder)) unpack(name, folder);
+    madeOnce(folder, (into) => unpack(name, into));
     const root = join(folder, 'root', 'usr');
     const path = join(root, program);
     if (!existsSync(path)) throw new Error(`The package ${name} does not contain ${program}.`);

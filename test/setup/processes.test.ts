@@ -1,10 +1,20 @@
-/** Which test files get a process of their own, and which start first. */
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+/** Which test files get a process of their own, which start first, and what the processes share. */
+import { execFile } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { projectRoot } from '../../src/base/paths.ts';
 import { filesAlone } from './alone.ts';
+import { madeOnce } from './made-once.ts';
 import { LONGEST } from './order.ts';
 
 describe('a process of its own', () => {
@@ -28,6 +38,10 @@ describe('a process of its own', () => {
   ])('has a file that %s', (_, line) => {
     writeFileSync(join(root, 'test', 'inner', 'one.test.ts'), line);
     writeFileSync(join(root, 'test', 'other.test.ts'), 'expect(process.env.ASSAY_PORT).toBe(1);');
+    writeFileSync(
+      join(root, 'test', 'page.test.ts'),
+      'const ATTACK = \'<img onerror="globalThis.attacked = true">\';',
+    );
     // Not a test file.
     writeFileSync(join(root, 'test', 'world.ts'), line);
     expect(filesAlone(root, ['test'])).toEqual(['test/inner/one.test.ts']);
@@ -36,4 +50,46 @@ describe('a process of its own', () => {
 
 it('starts files first that exist', () => {
   expect(LONGEST.filter((path) => !existsSync(join(projectRoot, path)))).toEqual([]);
+});
+
+describe('a folder that several processes need', () => {
+  let root: string;
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'assay-once-'));
+  });
+  afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+  it('is made by one of them, and the others wait for it', async () => {
+    const script = `import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+      import { join } from 'node:path';
+      import { madeOnce } from ${JSON.stringify(join(projectRoot, 'dist', 'test', 'setup', 'made-once.js'))};
+      madeOnce(${JSON.stringify(join(root, 'made'))}, (path) => {
+        appendFileSync(${JSON.stringify(join(root, 'makers'))}, 'x');
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+        writeFileSync(join(path, 'content'), 'complete');
+      });
+      writeFileSync(1, readFileSync(${JSON.stringify(join(root, 'made', 'content'))}));`;
+    const run = (): Promise<string> =>
+      new Promise((resolve, reject) => {
+        const args = ['--input-type=module', '-e', script];
+        execFile(process.execPath, args, (error, out) => (error === null ? resolve(out) : reject(error)));
+      });
+    expect(await Promise.all([run(), run(), run()])).toEqual(['complete', 'complete', 'complete']);
+    expect(readFileSync(join(root, 'makers'), 'utf8')).toBe('x');
+    expect(readdirSync(root).sort()).toEqual(['made', 'makers']);
+  });
+
+  it('is made by the next one if a process failed, or ended in the middle', () => {
+    const folder = join(root, 'made');
+    const failing = (): void => {
+      throw new Error('no network');
+    };
+    expect(() => madeOnce(folder, failing)).toThrow('no network');
+    expect(readdirSync(root)).toEqual([]);
+    // No process has a number above this one on Linux.
+    writeFileSync(`${folder}.lock`, '4194305');
+    madeOnce(folder, (path) => writeFileSync(join(path, 'content'), ''));
+    expect(readdirSync(folder)).toEqual(['content']);
+    expect(readdirSync(root)).toEqual(['made']);
+  });
 });
