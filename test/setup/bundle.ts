@@ -22,7 +22,7 @@ import { PROGRAM } from './program-path.ts';
 
 const FOLDER = 'bundled';
 const out = join(projectRoot, 'dist', FOLDER);
-/** Programs of tests that are started hundreds of times. */
+/** Programs of tests that are started often. */
 const PROBES = { 'store-probe': 'test/state/store-probe' } as const;
 /** Entries of typebox, whose 340 modules most test files load: they load it joined as well (`vitest.config.ts`). */
 const TYPEBOX = { index: 'typebox', compile: 'typebox/compile', value: 'typebox/value' } as const;

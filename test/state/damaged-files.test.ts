@@ -2,7 +2,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
-  copyFileSync,
   cpSync,
   mkdirSync,
   readdirSync,
@@ -123,19 +122,33 @@ interface Told {
   readonly out: string;
 }
 
-const probe = (kind: Kind, data: string): Told => {
-  const { signal, status, stdout } = spawnSync(process.execPath, [PROBE, kind, join(data, FILES[kind])], {
+/** Starts one process over several folders, one after the other: the start takes longer than what it reads. */
+function probeAll(kind: Kind, folders: readonly string[]): readonly Told[] {
+  const paths = folders.map((data) => join(data, FILES[kind]));
+  const { signal, stdout } = spawnSync(process.execPath, [PROBE, kind, ...paths], {
     encoding: 'utf8',
     timeout: 120_000,
   });
-  return { signal, status, out: stdout };
-};
+  const lines = stdout.split('\n').slice(0, -1);
+  // A signal ended the process at the first folder that has no line, or after the last one.
+  const lastAt = Math.min(lines.length, folders.length - 1);
+  return folders.map((_, at) => ({
+    signal: at >= lastAt ? signal : null,
+    status: lines[at] === undefined ? null : Number(lines[at][0]),
+    out: lines[at]?.slice(2) ?? '',
+  }));
+}
+const probe = (kind: Kind, data: string): Told => probeAll(kind, [data])[0] as Told;
 
 let copies = 0;
+function copyOf(data: string): string {
+  const path = join(folder.path, `copy-${copies++}`);
+  cpSync(data, path, { recursive: true });
+  return path;
+}
 /** Copies the folder of state, as a backup of the machine does. */
 function copy(): string {
-  const path = join(folder.path, `copy-${copies++}`);
-  cpSync(sound, path, { recursive: true });
+  const path = copyOf(sound);
   for (const name of readdirSync(path, { recursive: true, encoding: 'utf8' }))
     if (name.endsWith('-lock')) rmSync(join(path, name));
   return path;
@@ -151,31 +164,34 @@ function answersOf(kind: Kind): string {
   return told.out;
 }
 
-/** Fails unless the store is refused with a sentence that names it, or answers as before the damage. */
-function expectNoOtherAnswer(kind: Kind, data: string): 'refused' | 'as before' {
-  const told = probe(kind, data);
-  expect(told.signal).toBeNull();
-  if (told.status === 0) {
-    expect(told.out).toBe(answersOf(kind));
-    return 'as before';
-  }
-  const { code, message } = JSON.parse(told.out) as { code: string; message: string };
-  expect(code).toBe('STORE_CORRUPT');
-  expect(message).toContain(join(data, FILES[kind]));
-  return 'refused';
-}
+/** Fails unless each store is refused with a sentence that names it, or answers as before the damage. */
+const expectNoOtherAnswers = (kind: Kind, folders: readonly string[]): ('refused' | 'as before')[] =>
+  probeAll(kind, folders).map((told, at) => {
+    expect(told.signal).toBeNull();
+    if (told.status === 0) {
+      expect(told.out).toBe(answersOf(kind));
+      return 'as before';
+    }
+    const { code, message } = JSON.parse(told.out) as { code: string; message: string };
+    expect(code).toBe('STORE_CORRUPT');
+    expect(message).toContain(join(folders[at] as string, FILES[kind]));
+    return 'refused';
+  });
 
 describe.each(KINDS)('the store of %s', (kind) => {
   it('is rejected with both sizes if it is truncated anywhere', () => {
-    const data = copy();
-    const file = join(data, FILES[kind]);
-    const { size } = statSync(file);
+    const { size } = statSync(join(sound, FILES[kind]));
     answersOf(kind);
-    for (const bytes of [1, 100, PAGE, 2 * PAGE, Math.floor(size / 2), size - PAGE, size - 1]) {
-      copyFileSync(join(sound, FILES[kind]), file);
+    const lengths = [1, 100, PAGE, 2 * PAGE, Math.floor(size / 2), size - PAGE, size - 1];
+    const folders = lengths.map((bytes) => {
+      const data = copy();
+      const file = join(data, FILES[kind]);
       truncateSync(file, bytes);
       rmSync(file.replace('.mdb', '.size'), { force: true });
-      const told = probe(kind, data);
+      return data;
+    });
+    for (const [at, told] of probeAll(kind, folders).entries()) {
+      const [bytes, file] = [lengths[at] as number, join(folders[at] as string, FILES[kind])];
       expect({ bytes, ...told }).toMatchObject({ signal: null, status: 1 });
       const { code, message } = JSON.parse(told.out) as { code: string; message: string };
       expect(code).toBe('STORE_CORRUPT');
@@ -197,43 +213,42 @@ describe.each(KINDS)('the store of %s', (kind) => {
     if (replaced.status !== 0) expect(JSON.parse(replaced.out).message).toContain(`remove ${file}-sums`);
     rmSync(`${file}-sums`, { force: true });
     const compacted = readFileSync(file);
-    expect(expectNoOtherAnswer(kind, data)).toBe('as before');
-    for (const bytes of [2 * PAGE, Math.floor(compacted.length / 2), compacted.length - PAGE]) {
-      writeFileSync(file, compacted.subarray(0, bytes));
-      rmSync(`${file}-sums`, { force: true });
-      expect({ bytes, outcome: expectNoOtherAnswer(kind, data) }).toEqual({ bytes, outcome: 'refused' });
-    }
+    const changedTo = (bytes: Uint8Array): string => {
+      const changed = copyOf(data);
+      writeFileSync(join(changed, FILES[kind]), bytes);
+      return changed;
+    };
+    const lengths = [2 * PAGE, Math.floor(compacted.length / 2), compacted.length - PAGE];
     // A transaction number in the header that does not match the file.
-    for (const page of [0, 1]) {
+    const headers = [0, 1].map((page) => {
       const changed = Buffer.from(compacted);
       changed.writeBigUInt64LE(changed.readBigUInt64LE(page * PAGE + 152) + 5_000n, page * PAGE + 152);
-      writeFileSync(file, changed);
-      rmSync(`${file}-sums`, { force: true });
-      const outcome = expectNoOtherAnswer(kind, data);
-      // The header in force may name a later transaction, because all of its pages are present.
-      if (page === 0) expect(outcome).toBe('refused');
-    }
+      return changed;
+    });
+    const changes = [...lengths.map((bytes) => compacted.subarray(0, bytes)), ...headers].map(changedTo);
+    const outcomes = expectNoOtherAnswers(kind, [data, ...changes]);
+    // The last header may be the one in force, which may name a later transaction, because all of its pages are present.
+    expect(outcomes.slice(0, -1)).toEqual(['as before', 'refused', 'refused', 'refused', 'refused']);
   });
 
   it('is refused where it is cut, or was only cut behind its last record, if it never had checksums', () => {
-    const data = copy();
-    const file = join(data, FILES[kind]);
-    const { size } = statSync(file);
-    rmSync(file.replace('.mdb', '.size'), { force: true });
-    const outcomes = [1, PAGE, 3 * PAGE, Math.floor(size / 2), size - PAGE, size - 1].map((bytes) => {
-      copyFileSync(join(sound, FILES[kind]), file);
+    const { size } = statSync(join(sound, FILES[kind]));
+    const folders = [1, PAGE, 3 * PAGE, Math.floor(size / 2), size - PAGE, size - 1].map((bytes) => {
+      const data = copy();
+      const file = join(data, FILES[kind]);
+      rmSync(file.replace('.mdb', '.size'), { force: true });
       truncateSync(file, bytes);
       rmSync(`${file}-sums`, { force: true });
-      return expectNoOtherAnswer(kind, data);
+      return data;
     });
+    const outcomes = expectNoOtherAnswers(kind, folders);
     expect(outcomes.slice(0, 4)).toEqual(['refused', 'refused', 'refused', 'refused']);
   });
 
   it('returns the same data or is rejected, whatever bytes are flipped, zeroed or cut', () => {
     const random = seededUint32(20_261_122 + KINDS.indexOf(kind));
     const below = (bound: number): number => random() % bound;
-    const outcomes: string[] = [];
-    for (let round = 0; round < (LONG ? 48 : 6); round++) {
+    const folders = Array.from({ length: LONG ? 48 : 6 }, () => {
       const data = copy();
       const file = join(data, FILES[kind]);
       const bytes = readFileSync(file);
@@ -253,15 +268,14 @@ describe.each(KINDS)('the store of %s', (kind) => {
       }
       writeFileSync(file, bytes);
       if (harm === 3) truncateSync(file, below(bytes.length));
-      outcomes.push(expectNoOtherAnswer(kind, data));
-      rmSync(data, { recursive: true });
-    }
-    expect(outcomes).toContain('refused');
+      return data;
+    });
+    expect(expectNoOtherAnswers(kind, folders)).toContain('refused');
+    for (const data of folders) rmSync(data, { recursive: true });
   });
 
-  it.each([0, 1])(
-    'is refused if header %i says that it is encrypted, and its checksums are missing',
-    (header) => {
+  it('is refused if a header says that it is encrypted, and its checksums are missing', () => {
+    const folders = [0, 1].map((header) => {
       const data = copy();
       const file = join(data, FILES[kind]);
       const bytes = readFileSync(file);
@@ -270,13 +284,14 @@ describe.each(KINDS)('the store of %s', (kind) => {
       bytes.writeUInt16LE(bytes.readUInt16LE(at) | 0x2000, at);
       writeFileSync(file, bytes);
       rmSync(`${file}-sums`, { force: true });
-      expect(expectNoOtherAnswer(kind, data)).toBe('refused');
-    },
-  );
+      return data;
+    });
+    expect(expectNoOtherAnswers(kind, folders)).toEqual(['refused', 'refused']);
+  });
 
   it('never ends a process by a signal if its checksums are missing', () => {
     const random = seededUint32(7 + KINDS.indexOf(kind));
-    for (let round = 0; round < (LONG ? 32 : 4); round++) {
+    const folders = Array.from({ length: LONG ? 32 : 4 }, () => {
       const data = copy();
       const file = join(data, FILES[kind]);
       const bytes = readFileSync(file);
@@ -285,9 +300,10 @@ describe.each(KINDS)('the store of %s', (kind) => {
       for (let flips = 0; flips < 8; flips++) bytes[page * PAGE + (random() % 64)] = random() % 256;
       writeFileSync(file, bytes);
       rmSync(`${file}-sums`, { force: true });
-      expect(probe(kind, data).signal).toBeNull();
-      rmSync(data, { recursive: true });
-    }
+      return data;
+    });
+    for (const { signal } of probeAll(kind, folders)) expect(signal).toBeNull();
+    for (const data of folders) rmSync(data, { recursive: true });
   });
 });
 
@@ -329,25 +345,27 @@ describe('a store that is not closed in order', () => {
 
   it('is rejected after a kill if an older page has changed', async () => {
     const recorded = readRecordedState(join(sound, FILES.ledger));
-    const balances = JSON.parse(probe('ledger', await killed()).out).read.slice(1);
+    const left = await killed();
     const random = seededUint32(99);
-    const outcomes: string[] = [];
-    while (outcomes.length < 10) {
-      const data = await killed();
-      const file = join(data, FILES.ledger);
-      const bytes = readFileSync(file);
+    const changes: string[] = [];
+    while (changes.length < 10) {
+      const bytes = readFileSync(join(left, FILES.ledger));
       const page = 2 + (random() % (bytes.length / PAGE - 2));
       // Pages that the killed process wrote have no checksum; only their form can be checked.
       if (Number(bytes.readBigUInt64LE(page * PAGE + 8)) > (recorded?.transaction ?? 0)) continue;
       const at = page * PAGE + (random() % PAGE);
       bytes[at] = (bytes[at] as number) ^ 1;
-      writeFileSync(file, bytes);
-      const told = probe('ledger', data);
-      expect(told.signal).toBeNull();
-      outcomes.push(told.status === 0 ? 'as before' : 'refused');
-      if (told.status === 0) expect(JSON.parse(told.out).read.slice(1)).toEqual(balances);
+      const data = copyOf(left);
+      writeFileSync(join(data, FILES.ledger), bytes);
+      changes.push(data);
     }
-    expect(outcomes).toContain('refused');
+    const [whole, ...outcomes] = probeAll('ledger', [left, ...changes]);
+    const balances = JSON.parse(whole?.out ?? '').read.slice(1);
+    for (const { signal, status, out } of outcomes) {
+      expect(signal).toBeNull();
+      if (status === 0) expect(JSON.parse(out).read.slice(1)).toEqual(balances);
+    }
+    expect(outcomes.map(({ status }) => status)).toContain(1);
   });
 
   it('is never rejected while another process writes to it', async () => {
