@@ -37,6 +37,8 @@ const DAY_MS = 24 * 3_600_000;
 /** A file system without a disk behind it: the store syncs at every commit, and a scenario makes a hundred. */
 const ROOM = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 const riskPolicy = loadPolicy(loadTaxonomy().rows);
+/** Facts of files that ship, which take longer to read than a restart. */
+const assets = loadAssetFacts();
 const CONFIRMATIONS = 4;
 const policy = {
   ...loadMonitoringPolicy(),
@@ -191,7 +193,7 @@ async function runScenario(seed: number): Promise<{ alerts: number; deliveries: 
       store,
       policy,
       riskPolicy,
-      assets: loadAssetFacts(),
+      assets,
       labels: () => labelsOf(isLate),
       transfers: null,
       clock,
