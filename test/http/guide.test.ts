@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliDecompressSync, constants, gunzipSync } from 'node:zlib';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildGuide, writeGuide } from '../../scripts/guide/build.ts';
 import { projectRoot } from '../../src/base/paths.ts';
-import { debianProgram } from '../setup/debian-package.ts';
+import { chromiumProgram, startChromium } from '../setup/chromium.ts';
 import { sendAsIs as ask } from './send-as-is.ts';
 import { openWorld, type World } from './world.ts';
 
@@ -130,9 +130,7 @@ it('answers 404 and logs a warning if the guide was not built', async () => {
   }
 });
 
-const program = debianProgram('chromium', 'lib/chromium/chromium');
-
-describe.skipIf(program === null)('the guide in a browser', () => {
+describe.skipIf(chromiumProgram === null)('the guide in a browser', () => {
   let world: World;
   let browser: Browser;
   let context: BrowserContext;
@@ -142,11 +140,7 @@ describe.skipIf(program === null)('the guide in a browser', () => {
 
   beforeAll(async () => {
     world = await openWorld({ backend: 'uws', guideFolder: folder });
-    browser = await chromium.launch({
-      executablePath: program?.path ?? '',
-      env: { ...process.env, ...program?.env } as Record<string, string>,
-      args: ['--no-sandbox'],
-    });
+    browser = await startChromium();
     context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
     page = await context.newPage();
     page.on('request', (sent) => requests.push(sent.url()));
@@ -203,26 +197,22 @@ describe.skipIf(program === null)('the guide in a browser', () => {
     await page.getByText('No page has these words.').waitFor();
   });
 
-  it('shows every page without a request to another host and without a violation of its policy', async () => {
+  it('shows every page on a screen of 360 pixels, without a request to another host or a violation of its policy', async () => {
+    await page.setViewportSize({ width: 360, height: 740 });
     for (const { path, contentType } of files)
       if (contentType.startsWith('text/html')) {
         const response = await page.goto(`${world.url}${path}`);
-        expect(response?.status()).toBe(200);
+        expect([path, response?.status(), await isTooWide()]).toEqual([path, 200, false]);
       }
     expect(requests.length).toBeGreaterThan(files.length / 2);
     expect(requests.filter((url) => !url.startsWith(`${world.url}/`) && !url.startsWith('data:'))).toEqual(
       [],
     );
+    // Also of the pages above, on a wide screen.
     expect(faults).toEqual([]);
   });
 
-  it('fits a screen of 360 pixels, where a link opens the list of pages', async () => {
-    await page.setViewportSize({ width: 360, height: 740 });
-    for (const { path, contentType } of files)
-      if (contentType.startsWith('text/html')) {
-        await page.goto(`${world.url}${path}`);
-        expect([path, await isTooWide()]).toEqual([path, false]);
-      }
+  it('opens the list of pages by a link on a narrow screen', async () => {
     await page.goto(`${world.url}/docs/guide/architecture`);
     await picture('narrow');
     await page.locator('figure').nth(2).scrollIntoViewIfNeeded();
