@@ -125,11 +125,12 @@ interface Told {
 /** Starts one process over several folders, one after the other: the start takes longer than what it reads. */
 function probeAll(kind: Kind, folders: readonly string[]): readonly Told[] {
   const paths = folders.map((data) => join(data, FILES[kind]));
-  const { signal, stdout } = spawnSync(process.execPath, [PROBE, kind, ...paths], {
+  const { signal, stdout, stderr } = spawnSync(process.execPath, [PROBE, kind, ...paths], {
     encoding: 'utf8',
     timeout: 120_000,
   });
   const lines = stdout.split('\n').slice(0, -1);
+  if (signal === null && lines.length < folders.length) throw new Error(`The probe ended early: ${stderr}`);
   // A signal ended the process at the first folder that has no line, or after the last one.
   const lastAt = Math.min(lines.length, folders.length - 1);
   return folders.map((_, at) => ({
