@@ -229,7 +229,7 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
     const transfers = (count: number): string =>
       Array.from({ length: count }, (_, row) => transfer(row)).join('\n');
     writeFileSync(input('few.ndjson'), transfers(500));
-    writeFileSync(input('many.ndjson'), transfers(20_000));
+    writeFileSync(input('many.ndjson'), transfers(6_000));
     const day = (at: number): number => Date.UTC(2024, 0, 1 + at);
     writeFileSync(
       input('prices.json'),
@@ -540,7 +540,7 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
     },
     'bulk --output': {
       args: () => ['bulk', '--chain', 'ETH', '--output', join(disk.path, 'answers.ndjson')],
-      input: () => Array.from({ length: 20_000 }, address).join('\n'),
+      input: () => Array.from({ length: 4_000 }, address).join('\n'),
       state: ['index', 'stats', '--json'],
       spares: [0, 100_000],
     },
