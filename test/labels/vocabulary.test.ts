@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { loadTaxonomy, threatOrder } from '../../src/labels/categories.ts';
-import { loadCurrencies } from '../../src/labels/currencies.ts';
 import { loadEntityAliases, slugOf } from '../../src/labels/entities.ts';
-import { loadSourceTable } from '../../src/labels/source-table.ts';
 import { CATEGORIES } from '../../src/labels/taxonomy.ts';
 import { exchangesReader } from '../../src/sources/exchanges/read.ts';
-import { graphsenseReader } from '../../src/sources/graphsense/read.ts';
 import { LISTS } from '../../src/sources/lists.ts';
 import { ofacReader } from '../../src/sources/ofac/read.ts';
 import { poolsReader } from '../../src/sources/pools/read.ts';
@@ -13,11 +10,10 @@ import type { SourceReader } from '../../src/sources/records.ts';
 import { scamsReader } from '../../src/sources/scams/read.ts';
 import { seedFiles, seedReader } from '../../src/sources/seed/read.ts';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
+import { collectUnknown, NOTHING, type UnknownWords } from './unknown-words.ts';
 
 const taxonomy = loadTaxonomy();
-const currencies = loadCurrencies();
 const entities = loadEntityAliases();
-const sources = loadSourceTable();
 
 const category = (words: string[], name = 'x', family: 'utxo' | 'evm' | null = null): string =>
   taxonomy.classify(words, name, family).category;
@@ -86,31 +82,15 @@ describe('entity names', () => {
   });
 });
 
-/** Collects the words, currencies and confidences in the files of a source that the rules do not know. */
 async function unknownIn(
   source: string,
   reader: SourceReader,
   files: readonly string[],
-): Promise<{ words: string[]; currencies: string[]; confidence: string[]; records: number }> {
-  const words = new Set<string>();
-  const hints = new Set<string>();
-  const confidence = new Set<string>();
-  let records = 0;
-  const hint = (word: string | null): void => {
-    if (currencies.hintOf(word).kind === 'unknown') hints.add(String(word));
-  };
-  for await (const record of reader(files)) {
-    if (record.type === 'party') for (const one of record.addresses) hint(one.currency);
-    if (record.type !== 'address') continue;
-    records++;
-    for (const word of record.concepts) if (!taxonomy.knows(word)) words.add(word);
-    hint(record.currency);
-    if (sources.confidence(source, record.confidence) === null) confidence.add(String(record.confidence));
-  }
-  return { words: [...words], currencies: [...hints], confidence: [...confidence], records };
+): Promise<UnknownWords> {
+  const { take, found } = collectUnknown(source);
+  for await (const record of reader(files)) take(record);
+  return found();
 }
-
-const NOTHING = { words: [], currencies: [], confidence: [] };
 
 describe('the shipped seed', () => {
   it('contains only known words', async () => {
@@ -118,6 +98,7 @@ describe('the shipped seed', () => {
   });
 });
 
+// Those of GraphSense: tagpacks.test.ts.
 describeWithSharedData('every word that occurs in the publishers’ files is known', () => {
   it.each([
     ['exchanges', 'exchanges/defillama_cex_owners_2025-06-30.csv', exchangesReader],
@@ -125,7 +106,6 @@ describeWithSharedData('every word that occurs in the publishers’ files is kno
     ['scams', 'scams/etherscan_malicious_labels.csv', scamsReader],
     ['scams', 'scams/malicious_smart_contracts.csv', scamsReader],
     ['scams', 'scams/phishing_scams.csv', scamsReader],
-    ['graphsense', 'graphsense/graphsense-tagpacks.tar.gz', graphsenseReader],
   ] as const)('%s: %s', async (source, path, reader) => {
     const found = await unknownIn(source, reader, [sharedData(path)]);
     expect(found).toMatchObject(NOTHING);

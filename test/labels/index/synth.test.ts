@@ -1,12 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  createProfiler,
-  type LabelProfile,
-  type ProfileSummary,
-  summarise,
-} from '../../../src/labels/index/label-profile.ts';
+import { createProfiler, summarise } from '../../../src/labels/index/label-profile.ts';
 import { readSegment } from '../../../src/labels/index/segment.ts';
 import {
   loadSynthProfile,
@@ -15,8 +10,7 @@ import {
   synthesise,
   synthSegment,
 } from '../../../src/labels/index/synth.ts';
-import { profileTagPacks } from '../../../src/labels/tagpack-profile.ts';
-import { describeWithSharedData, sharedData } from '../../setup/shared-data.ts';
+import { expectWithinAFifth } from './near-profile.ts';
 import { temporaryFolder } from './world.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -24,25 +18,6 @@ beforeEach(() => {
   folder = temporaryFolder();
 });
 afterEach(() => folder.remove());
-
-/** Chains and categories below this share have only a handful of labels among half a million. */
-const SHARE_MIN = 0.001;
-
-function expectWithinAFifth(actual: ProfileSummary, wanted: ProfileSummary): void {
-  const near = (name: string, value: number, goal: number): void => {
-    expect(Math.abs(value / goal - 1), `${name}: ${value} against ${goal}`).toBeLessThan(0.2);
-  };
-  near('labels per address', actual.labelsPerAddress, wanted.labelsPerAddress);
-  near('labels per address beyond the first', actual.labelsPerAddress - 1, wanted.labelsPerAddress - 1);
-  near('name length', actual.nameLength, wanted.nameLength);
-  near('tags per label', actual.tagsPerLabel, wanted.tagsPerLabel);
-  near('tag length', actual.tagLength, wanted.tagLength);
-  for (const side of ['byChain', 'byCategory'] as const) {
-    for (const [name, share] of wanted[side]) {
-      if (share >= SHARE_MIN) near(name, actual[side].get(name) ?? 0, share);
-    }
-  }
-}
 
 describe('synthetic labels', () => {
   it('match the measured profile within a fifth', async () => {
@@ -84,15 +59,5 @@ describe('synthetic labels', () => {
     expect(lines).toHaveLength(2001);
     const columns = SYNTH_CSV_HEADER.split(',').length;
     expect(lines.every((line) => line.split(',').length === columns)).toBe(true);
-  });
-});
-
-describeWithSharedData('the shipped profile', () => {
-  it('is that of the real TagPacks', async () => {
-    const measured: LabelProfile = await profileTagPacks(
-      sharedData('graphsense', 'graphsense-tagpacks.tar.gz'),
-    );
-    expect(measured.labels).toBeGreaterThan(500_000);
-    expectWithinAFifth(summarise(loadSynthProfile()), summarise(measured));
   });
 });
