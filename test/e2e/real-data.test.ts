@@ -5,17 +5,25 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { DatasetReport, ImportReport } from '../../src/labels/import-report.ts';
 import { describeWithSharedData, hasSharedData, sharedData } from '../setup/shared-data.ts';
 import { ask, newWorld, type RunningServer, type World } from './program.ts';
 
 /** Lazarus Group, on the SDN list; the Tornado Cash router, removed from it on 2025-03-21. */
 const SANCTIONED = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
+/** The 0.1 ETH pool of Tornado Cash. */
+const POOL = '0x12d66f87a04a9e220743712ce6d9bb1b5616b8fc';
 const DELISTED = '0x722122df12d4e14e13ac3b6895a86e84145b6967';
 const BINANCE_HOT_WALLET = '0x28c6c06298d514db089934071355e5743bf21d60';
 const PHISHING = '0x000000000532b45f47779fce440748893b257865';
 /** Paid 3,506.37 USDT to an exchange in block 17173049 or 17173050. */
 const PAID_AN_EXCHANGE = '0x94221e6e1b44d21729ff8ffe1750194b0db41e1e';
 const UNKNOWN = '0x00000000000000000000000000000000a55a0001';
+
+interface LabelsAnswer {
+  readonly sanctioned: boolean;
+  readonly labels: readonly { readonly source: string; readonly category: string }[];
+}
 
 interface Counts {
   readonly meta: {
@@ -42,16 +50,27 @@ interface Edge {
   readonly value: string;
 }
 
+const TAGPACKS = sharedData('graphsense', 'graphsense-tagpacks.tar.gz');
+
+/** What the program reports about the files of each source. */
+const reports = new Map<string, readonly Pick<DatasetReport, 'labels' | 'rejected'>[]>();
+
+/** Imports files into a world, and keeps the report. */
+async function importInto(world: World, source: string, ...files: readonly string[]): Promise<ImportReport> {
+  const { code, out, err } = await world.run(['import', source, ...files, '--json']);
+  expect([code, err]).toEqual([0, '']);
+  const report = JSON.parse(out) as ImportReport;
+  reports.set(source, [...(reports.get(source) ?? []), ...report.datasets]);
+  return report;
+}
+
 /** The labels of GraphSense and of exchanges, which both worlds begin with: imported once, and copied. */
 let imported: World;
 beforeAll(async () => {
   imported = newWorld();
   if (!hasSharedData) return;
-  for (const args of [
-    ['graphsense', sharedData('graphsense', 'graphsense-tagpacks.tar.gz')],
-    ['exchanges', sharedData('exchanges', 'defillama_cex_owners_2025-06-30.csv')],
-  ])
-    expect((await imported.run(['import', ...args])).err).toBe('');
+  await importInto(imported, 'graphsense', TAGPACKS);
+  await importInto(imported, 'exchanges', sharedData('exchanges', 'defillama_cex_owners_2025-06-30.csv'));
 }, 300_000);
 afterAll(() => imported.end());
 
@@ -69,18 +88,16 @@ describeWithSharedData('the real files of OFAC, GraphSense, exchanges, scams and
   let server: RunningServer;
   let key = '';
 
-  const importFile = async (...args: string[]): Promise<void> => {
-    const outcome = await world.run(['import', ...args]);
-    expect(outcome.err).toBe('');
-  };
-
   beforeAll(async () => {
     world = worldWithLabels();
-    await importFile('ofac', sharedData('ofac', 'sdn_advanced_2025-03-04.xml.gz'));
-    await importFile('ofac', sharedData('ofac', 'sdn_advanced_2025-03-21.xml.gz'));
-    await importFile('ofac', sharedData('ofac', 'consolidated_2022-02-24.xml'));
-    await importFile('pools', sharedData('exchanges', 'mining_pools_2026-02.json'));
-    await importFile(
+    for (const name of ['sdn_advanced_2025-03-04.xml.gz', 'sdn_advanced_2025-03-21.xml.gz'])
+      await importInto(world, 'ofac', sharedData('ofac', name));
+    expect((await world.run(['import', 'ofac', sharedData('ofac', 'consolidated_2022-02-24.xml')])).err).toBe(
+      '',
+    );
+    await importInto(world, 'pools', sharedData('exchanges', 'mining_pools_2026-02.json'));
+    await importInto(
+      world,
       'scams',
       sharedData('scams', 'phishing_scams.csv'),
       sharedData('scams', 'malicious_smart_contracts.csv'),
@@ -110,6 +127,49 @@ describeWithSharedData('the real files of OFAC, GraphSense, exchanges, scams and
     const { meta } = JSON.parse((await world.run(['index', 'stats', '--json'])).out) as Counts;
     expect(meta.real.labels).toBeGreaterThan(500_000);
     expect(meta.synthetic.labels).toBe(0);
+  });
+
+  it('has most rows of all files, and rejects what is invalid', () => {
+    const rejected = [...reports].map(([source, rows]) => [
+      source,
+      rows.reduce((sum, row) => sum + row.rejected, 0),
+    ]);
+    expect(Object.fromEntries(rejected)).toEqual({
+      ...{ exchanges: 182, graphsense: 114, ofac: 6, pools: 7, scams: 4 },
+    });
+    expect(reports.get('graphsense')?.[0]?.labels).toBeGreaterThan(520_000);
+  });
+
+  it('is not changed by files that are imported again', async () => {
+    const version = async (): Promise<string> =>
+      JSON.parse((await world.run(['index', 'stats', '--json'])).out).meta.dataVersion;
+    const before = await version();
+    const { code, out, err } = await world.run(['import', 'graphsense', TAGPACKS, '--json']);
+    expect([code, err]).toEqual([0, '']);
+    expect(JSON.parse(out)).toMatchObject({ changed: false, datasets: [{ status: 'unchanged' }] });
+    expect((await world.run(['index', 'build'])).err).toBe('');
+    expect(await version()).toBe(before);
+  });
+
+  it('has the labels of all publishers of one address, the primary first', async () => {
+    const lookup = async (address: string): Promise<LabelsAnswer> => {
+      const { code, out, err } = await world.run(['lookup', 'ETH', address, '--json']);
+      expect([code, err]).toEqual([0, '']);
+      return JSON.parse(out) as LabelsAnswer;
+    };
+    const sourcesOf = ({ labels }: LabelsAnswer) => new Set(labels.map(({ source }) => source));
+    const lazarus = await lookup(SANCTIONED);
+    expect(sourcesOf(lazarus).size).toBeGreaterThan(2);
+    expect(lazarus.labels[0]).toMatchObject({ source: 'ofac', category: 'SANCTIONED_ENTITY' });
+    const pool = await lookup(POOL);
+    expect(sourcesOf(pool).size).toBeGreaterThan(1);
+    expect(pool.labels[0]).toMatchObject({ category: 'MIXER', entityId: 'tornado-cash' });
+    expect(pool.labels.map(({ category }) => category)).not.toContain('SANCTIONED_ENTITY');
+    expect(pool.sanctioned).toBe(false);
+    expect((await lookup(PHISHING)).labels[0]).toMatchObject({
+      category: 'PHISHING',
+      threatLevel: 'CRITICAL',
+    });
   });
 
   it('scores a sanctioned wallet at 100 and names its list', async () => {
