@@ -10,12 +10,10 @@ const ALONE = new RegExp(
   [
     String.raw`\bvi\s*\.\s*(?:mock|doMock|hoisted|stubGlobal|stubEnv|useFakeTimers|setSystemTime|spyOn|resetModules)\b`,
     String.raw`\bprocess\s*\.\s*(?:memoryUsage|cpuUsage|getActiveResourcesInfo|chdir|umask|on|once)\b`,
-    // At the start of a line: what a page of a browser or another process runs is in strings.
-    String.raw`^\s*globalThis\s*\.\s*\w+\s*=[^=]|\bprocess\s*\.\s*env\s*\.\s*\w+\s*=[^=]|delete process\.env`,
+    String.raw`\bglobalThis\s*\.\s*\w+\s*=[^=]|\bprocess\s*\.\s*env\s*\.\s*\w+\s*=[^=]|delete process\.env`,
     'needs a process of its own',
-    String.raw`\bmonitorEventLoopDelay\b|/proc/self/fd['"]|\bcollectGarbage\b`,
+    String.raw`\bmonitorEventLoopDelay\b|/proc/self/fd|\bcollectGarbage\b`,
   ].join('|'),
-  'm',
 );
 
 /**
