@@ -16,6 +16,7 @@ const LONGER = [
   'test/exposure/build.test.ts',
   'test/exposure/update.test.ts',
   'test/jobs/bulk/killed.test.ts',
+  'test/names/candidates.test.ts',
   'test/receipts/log/crash.test.ts',
   'test/sim/**/*.test.ts',
   'test/state/damaged-files.test.ts',

@@ -12,6 +12,8 @@ import { ofacReader } from '../../src/sources/ofac/read.ts';
 import type { PartySchema } from '../../src/sources/records.ts';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
 
+/** Each name of the list of OFAC takes half a second, because it is compared with all of them. */
+const ASKED = process.env.ASSAY_TEST_LONG === '1' ? 400 : 16;
 const clock: Clock = { now: () => Date.parse('2026-11-27T12:00:00Z'), monotonic: () => 0 };
 let folder = '';
 beforeAll(() => {
@@ -139,15 +141,15 @@ describeWithSharedData('the search of candidates of the whole list of OFAC', () 
     const parties = await readParties(ofacReader, sharedData('ofac', 'sdn_advanced_2025-03-21.xml.gz'));
     const index = await indexOf('ofac', parties);
     const listed = parties.flatMap((party) => party.names.map((name) => name.text));
-    const asked = Array.from({ length: 40 }, () =>
+    const asked = Array.from({ length: ASKED }, () =>
       altered(listed[Math.floor(random() * listed.length)] as string, random),
     );
     let matches = 0;
-    for (const name of [...asked, ...ordinaryNames(10, 53)]) {
+    for (const name of [...asked, ...ordinaryNames(ASKED / 4, 53)]) {
       // Open: of one word that is two common names (`ABDELRAHMAN`), a spelling with rarer words may crowd out a better match.
       if (name.trim().includes(' ')) matches += requireSame(index, { name }, 0.95);
     }
-    expect(matches).toBeGreaterThan(30);
+    expect(matches).toBeGreaterThan(ASKED);
     index.close();
-  }, 120_000);
+  }, 1_800_000);
 });
