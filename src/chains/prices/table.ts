@@ -271,11 +271,18 @@ export const tableNameOf = (file: string): string =>
 const CHECKSUM_LINE = /^# crc32 ([0-9a-f]{8})\n/;
 const CHECKSUM_LINE_BYTES = '# crc32 00000000\n'.length;
 
+/** Whether a text begins with the header of a table. Tables that older programs stored have no checksum line before it. */
+function hasHeader(text: string): boolean {
+  const [line = ''] = text.replace(/^\uFEFF/, '').split('\n', 1);
+  const cells = line.split(',').map((cell) => cell.trim().toLowerCase());
+  return REQUIRED.every((column) => cells.includes(column));
+}
+
 /** Returns the text of a table without its checksum line; verifies the checksum if the table is stored. */
 function textOfTable(path: string, isStored: boolean): string {
   const text = readFileSync(path, 'utf8');
   const found = CHECKSUM_LINE.exec(text);
-  if (found === null && text !== '') return text;
+  if (found === null && (!isStored || hasHeader(text))) return text;
   const content = text.slice(CHECKSUM_LINE_BYTES);
   if (isStored && checksumOf(content) !== found?.[1])
     throw new AssayError(

@@ -8,7 +8,12 @@ import { type Logger, silentLogger } from '../../../src/base/log.ts';
 import { seededUint32 } from '../../../src/base/random.ts';
 import { syncPrices } from '../../../src/chains/prices/daily.ts';
 import type { PriceTable } from '../../../src/chains/prices/price.ts';
-import { dailyFolderOf, importPrices, loadOwnPrices } from '../../../src/chains/prices/table.ts';
+import {
+  dailyFolderOf,
+  importPrices,
+  loadOwnPrices,
+  readTableLines,
+} from '../../../src/chains/prices/table.ts';
 import { openPriceTable } from '../../../src/chains/prices/tables.ts';
 import { dailyChart } from '../../setup/price-server.ts';
 
@@ -96,6 +101,18 @@ function damaged(bytes: Buffer, random: () => number): Buffer {
 }
 
 describe.each(['daily', 'own'] as const)('%s prices', (kind) => {
+  it('are rejected if a byte of the line of their checksum is another one', async () => {
+    const { tables, file } = await write(kind);
+    const bytes = readFileSync(file);
+    for (let at = 0; at < bytes.indexOf(10) + 1; at++) {
+      const harmed = Buffer.from(bytes);
+      harmed[at] = 0;
+      writeFileSync(file, harmed);
+      expect(() => readTableLines(file), `byte ${at}`).toThrow(file);
+      expect(() => loadOwnPrices({ folder: tables, source: kind }), `byte ${at}`).toThrow(file);
+    }
+  });
+
   it('are rejected by file name or unchanged, for any damage to their file', async () => {
     const { tables, file } = await write(kind);
     const bytes = readFileSync(file);
