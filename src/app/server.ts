@@ -1,6 +1,7 @@
 /** The server: starts the services of one node in named steps, and stops them. */
 
 import { join } from 'node:path';
+import { takeJson } from '../base/buffer-pool.ts';
 import { type Clock, monotonicOriginMs } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { KeptThread } from '../base/kept-thread.ts';
@@ -488,7 +489,10 @@ export class Server {
   /** Opened by the first operation that needs it, or at startup if there are wallets. */
   #openMonitoring({ graph, node }: Serving): Monitoring {
     if (this.#monitoring !== null) return this.#monitoring;
-    const opened = this.#deps.openMonitoring(graph.screening, node.dutyOf);
+    const opened = this.#deps.openMonitoring(
+      async (request) => takeJson(await graph.screening(request)),
+      node.dutyOf,
+    );
     opened.start({
       follows: this.#roles.includes('listener'),
       sends: this.#roles.includes('delivery'),

@@ -16,12 +16,19 @@ export interface PooledBuffer {
   readonly length: number;
 }
 
-/**
- * A result that may have its JSON text in a slot. After copying it, the caller must call `release` once and not use the text any more.
- */
+/** A result that may have its JSON text in a slot. After copying it, the caller must call `release` and not use the text any more. */
 export interface PooledJson {
   readonly json: Uint8Array;
+  /** Further calls have no effect. Absent if the text is not in a slot. */
   readonly release?: () => void;
+}
+
+/** Returns the JSON text of a result as bytes that stay valid, and releases its slot. */
+export function takeJson({ json, release }: PooledJson): Uint8Array {
+  if (release === undefined) return json;
+  const owned = Buffer.from(json);
+  release();
+  return owned;
 }
 
 /** The message between threads: the result, without its JSON text if that is in a slot. */
@@ -88,9 +95,14 @@ export class BufferPool {
   unpack({ result, buffer }: PooledResult): unknown {
     if (!buffer) return result;
     const start = slotOffset(buffer.slot);
+    let isHeld = true;
     const pooled: PooledJson = {
       json: this.#bytes.subarray(start, start + buffer.length),
-      release: () => this.release(buffer),
+      // By then, another result may be in the slot of a second call.
+      release: () => {
+        if (isHeld) this.release(buffer);
+        isHeld = false;
+      },
     };
     return { ...(result as object), ...pooled };
   }

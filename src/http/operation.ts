@@ -7,6 +7,7 @@ import { type Static, type TNull, type TObject, type TProperties, type TSchema, 
 import type { IdempotentAnswer } from '../accounts/idempotency.ts';
 import type { KeyRecord } from '../accounts/keys.ts';
 import type { Awaitable } from '../base/awaitable.ts';
+import type { PooledJson } from '../base/buffer-pool.ts';
 import { AssayError } from '../base/errors.ts';
 import type { Viewer } from './docs-api.ts';
 import type { Guide } from './guide.ts';
@@ -86,14 +87,14 @@ type RouteColumns = Pick<Route, 'id' | 'tag' | 'method' | 'path' | 'summary' | '
 
 /** The work of an operation. Exactly one of these fields is given. */
 interface Behaviour<Body, In> {
-  /** Returns `data`: a value, or the bytes of its JSON text. Only this kind of work can cost credits. */
+  /** Returns `data`: a value, or its JSON text as bytes or as a `PooledJson`. Only this kind of work can cost credits. */
   readonly run?: (input: In) => Awaitable<object>;
   /**
    * Beside `run`: stores its result and books the charge, if the body asks for that, and returns the whole response; else returns null.
    *
-   * @param data - JSON text of `data`
+   * @param result - JSON text of `data`
    */
-  readonly store?: (input: In, data: Uint8Array, charge: Purchase) => Promise<IdempotentAnswer> | null;
+  readonly store?: (input: In, result: PooledJson, charge: Purchase) => Promise<IdempotentAnswer> | null;
   /** Does the work, books its charge and returns the whole response: for work that stores something that must exist exactly if it is charged. */
   readonly purchase?: (input: In, charge: Purchase) => Promise<IdempotentAnswer>;
   /**
@@ -198,7 +199,14 @@ const parametersIn = (place: Parameter['in'], properties: TProperties): readonly
     description: shapeOf(schema).description ?? '',
   }));
 
-const bytesOf = (value: object): Uint8Array => (value instanceof Uint8Array ? value : jsonBytes(value));
+/** Returns true for JSON text: no value of an operation has a member with bytes, which JSON does not know. */
+const isJsonText = (value: object): value is PooledJson =>
+  (value as Partial<PooledJson>).json instanceof Uint8Array;
+
+function jsonOf(value: object): PooledJson {
+  if (isJsonText(value)) return value;
+  return { json: value instanceof Uint8Array ? value : jsonBytes(value) };
+}
 
 /** Returns the schema of a whole response with its envelope. A media type has none. */
 function wrapped(response: TSchema | string, credits: number, hasBody: boolean): TSchema | string {
@@ -308,8 +316,8 @@ export function operation<
           ...(bare ? { bare } : {}),
           ...(store === undefined
             ? {}
-            : { store: (call, value, data, charge) => store(inputOf(call, value), data, charge) }),
-          answer: async (call, value) => bytesOf(await run(inputOf(call, value))),
+            : { store: (call, value, result, charge) => store(inputOf(call, value), result, charge) }),
+          answer: async (call, value) => jsonOf(await run(inputOf(call, value))),
         };
       if (purchase !== undefined)
         return {
@@ -342,7 +350,7 @@ export function operation<
             }),
       };
     if (run !== undefined)
-      return { kind: 'query', answer: async (call) => bytesOf(await run(inputOf(call, none))) };
+      return { kind: 'query', answer: async (call) => jsonOf(await run(inputOf(call, none))) };
     if (page !== undefined) return { kind: 'page', answer: (call) => page(inputOf(call, none)) };
     if (follow !== undefined)
       return { kind: 'stream', follow: (call, open) => follow(inputOf(call, none), open) };

@@ -12,6 +12,7 @@ import type {
   ReportedLabel,
   ReportStore,
 } from '../attribution/reports.ts';
+import type { PooledJson } from '../base/buffer-pool.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
@@ -81,13 +82,13 @@ export interface UseCases {
    */
   exchangeStatus(name: string, jurisdiction: string | undefined): Uint8Array;
   /** Returns the JSON text of `data`, UTF-8. */
-  screening(request: ScreeningRequest): Promise<Uint8Array>;
+  screening(request: ScreeningRequest): Promise<PooledJson>;
   /**
    * Returns the JSON text of `data`. Names that are given instead of addresses are resolved.
    *
    * @throws INVALID_REQUEST if a name cannot be resolved
    */
-  kyt(request: KytRequest): Promise<Uint8Array>;
+  kyt(request: KytRequest): Promise<PooledJson>;
   trace(request: TraceRequest): Promise<TraceResult>;
   /** @throws INVALID_REQUEST if the text is not a transaction hash */
   transaction(request: TransactionRequest): Promise<TransactionAnswer>;

@@ -2,6 +2,7 @@
  * Descriptors of the tasks of the worker pool. A task is one file that exports its descriptor, and one entry of the list in
  * `tasks/index.ts`. The types of the pool, the wiring of its threads and the routing to other nodes are derived from the list.
  */
+import { type PooledJson, takeJson } from '../base/buffer-pool.ts';
 import type { Logger } from '../base/log.ts';
 import type { NameScreening } from '../names/screen-names.ts';
 import type { Assessor } from '../screening/assess.ts';
@@ -103,14 +104,14 @@ export function task<Descriptor>(descriptor: Descriptor): Descriptor {
   return descriptor;
 }
 
-/** Returns the route of a task with a `chain` in its request and JSON bytes as its result. */
+/** Returns the route of a task with a `chain` in its request and JSON text as its result. */
 export const routeByChain = <Request extends { readonly chain: string }>(): TaskRoute<
   Request,
-  Uint8Array
+  PooledJson
 > => ({
   chainOf: ({ chain }) => chain,
-  toRemote: (data) => ({ data, isKnown: true }),
-  fromRemote: ({ data }) => data,
+  toRemote: (result) => ({ data: takeJson(result), isKnown: true }),
+  fromRemote: ({ data }) => ({ json: data }),
 });
 
 const encoder = new TextEncoder();

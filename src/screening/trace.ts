@@ -1,4 +1,5 @@
 /** POST /trace: where money came from and went, the addresses that it passed, and the paths between two addresses. */
+import type { PooledJson } from '../base/buffer-pool.ts';
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { NodeId } from '../graph/graph.ts';
@@ -39,10 +40,7 @@ export interface TraceReport {
 }
 
 /** The same with the JSON text of the answer, as it is passed between threads. */
-export interface TraceResult {
-  readonly data: Uint8Array;
-  readonly isKnown: boolean;
-}
+export interface TraceResult extends PooledJson, Pick<TraceReport, 'isKnown'> {}
 
 export type TraceQuery = (request: TraceRequest) => TraceReport;
 

@@ -1,4 +1,5 @@
 /** GET /transactions/{hash}: searches a transaction on every chain on which the text can be a hash. */
+import { type PooledJson, takeJson } from '../base/buffer-pool.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { type ChainId, parseChainId } from '../chains/registry.ts';
@@ -16,7 +17,7 @@ export interface TransactionRequest {
 export interface TransactionSearchDeps {
   readonly clock: Pick<Clock, 'now'>;
   /** Searches one chain, on a node that stores it, and returns the JSON text of a TransactionSearch. */
-  search(request: ChainTransactionRequest): Promise<Uint8Array>;
+  search(request: ChainTransactionRequest): Promise<PooledJson>;
 }
 
 const decoder = new TextDecoder();
@@ -31,7 +32,7 @@ async function searchChain(
   { search }: TransactionSearchDeps,
 ): Promise<TransactionSearch> {
   try {
-    return JSON.parse(decoder.decode(await search(request))) as TransactionSearch;
+    return JSON.parse(decoder.decode(takeJson(await search(request)))) as TransactionSearch;
   } catch (error) {
     if (!(error instanceof AssayError)) throw error;
     if (error.code !== 'NOT_READY' && (isOnly || !UNREADABLE.includes(error.code))) throw error;

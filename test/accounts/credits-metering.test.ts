@@ -44,7 +44,7 @@ describe.each(['uws', 'node'] as const)('credits on %s', (backend) => {
     const screening: UseCases['screening'] = async ({ chain, address }) => {
       screened++;
       await before();
-      return Buffer.from(JSON.stringify({ chain, address, run: screened }));
+      return { json: Buffer.from(JSON.stringify({ chain, address, run: screened })) };
     };
     world = await openWorld({ backend, useCases: { screening } });
     key = await world.key({ rateLimits: { screening: 10_000 } });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { BufferPool, type PooledJson } from '../../src/base/buffer-pool.ts';
+import { BufferPool, type PooledJson, takeJson } from '../../src/base/buffer-pool.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -50,4 +50,20 @@ it('copies a view of longer memory if no slot is free, so that its owner may reu
   memory.fill(0);
   expect(textOf(result)).toBe('answer');
   expect((result as PooledJson).json.buffer.byteLength).toBe(6);
+});
+
+it('gives a text bytes of its own, and releases its slot once', () => {
+  const memory = BufferPool.allocate();
+  const [worker, main] = [new BufferPool(memory), new BufferPool(memory)];
+  const first = main.unpack(worker.pack({ json: bytesOf('first') })) as PooledJson;
+  const taken = takeJson(first);
+  expect(taken.buffer).not.toBeInstanceOf(SharedArrayBuffer);
+  for (let slot = 1; slot < LIMITS.poolSlots; slot++) worker.pack({ json: bytesOf('other') });
+  const second = main.unpack(worker.pack({ json: bytesOf('second') })) as PooledJson;
+  // The slot is that of another result now.
+  first.release?.();
+  expect(worker.pack({ json: bytesOf('third') }).buffer).toBeUndefined();
+  expect([Buffer.from(taken).toString(), textOf(second)]).toEqual(['first', 'second']);
+  const owned = { json: bytesOf('owned') };
+  expect(takeJson(owned)).toBe(owned.json);
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Type } from 'typebox';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ACCOUNT_LIMITS } from '../../src/accounts/limits.ts';
+import type { PooledJson } from '../../src/base/buffer-pool.ts';
 import { AssayError, ERRORS, type ErrorCode, type ErrorKind } from '../../src/base/errors.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { CHAIN_LIMITS } from '../../src/chains/limits.ts';
@@ -644,8 +645,10 @@ describe('the operations', () => {
     if (!('answer' in work)) throw new Error('The operation has no asynchronous answer.');
     return Promise.resolve((work.answer as (call: Call, body: unknown) => unknown)(call, body));
   };
-  const jsonOf = async (work: Work, call: Call, body: unknown = null) =>
-    JSON.parse(Buffer.from((await answerOf(work, call, body)) as Uint8Array).toString());
+  const jsonOf = async (work: Work, call: Call, body: unknown = null) => {
+    const result = (await answerOf(work, call, body)) as Uint8Array | PooledJson;
+    return JSON.parse(Buffer.from('json' in result ? result.json : result).toString());
+  };
   const refusedBy = (work: () => unknown): string => {
     try {
       work();
@@ -729,7 +732,7 @@ describe('the operations', () => {
 
   it('charge a trace by its mode, and nothing if nothing is found', async () => {
     const requests: object[] = [];
-    const found = { data: bytes('{}'), isKnown: true };
+    const found = { json: bytes('{}'), isKnown: true };
     const work = workOf(trace, {
       useCases: {
         trace: async (request: object) => {

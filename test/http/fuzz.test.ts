@@ -28,7 +28,7 @@ describe.each(['uws', 'node'] as const)('hostile clients of %s', (backend) => {
         // Answers later and in another order than the requests, as a pool does.
         async screening({ address }) {
           await sleep(below(4));
-          return Buffer.from(JSON.stringify({ address }));
+          return { json: Buffer.from(JSON.stringify({ address })) };
         },
       },
     });

@@ -42,7 +42,7 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
           if (overloaded)
             throw new AssayError('OVERLOADED', 'Too much work is waiting.', { retryAfterSeconds: 2 });
           if (broken) throw new Error('/secret/path is broken');
-          return Buffer.from('{"riskScore":0}');
+          return { json: Buffer.from('{"riskScore":0}') };
         },
       },
     });
@@ -622,7 +622,7 @@ describe('the pipeline', () => {
     expect(refused?.status).toBe(500);
     // Data from another component, up to the last byte of the remaining buffer.
     for (const length of [300_000, 600_000]) {
-      const late: Work = { kind: 'query', answer: async () => Buffer.from(text(length)) };
+      const late: Work = { kind: 'query', answer: async () => ({ json: Buffer.from(text(length)) }) };
       expect((await send(entity, late))[0]?.body).toBe(`{"success":true,"data":${text(length)}}`);
     }
   });
@@ -640,7 +640,7 @@ describe('the pipeline', () => {
   it('counts an invalid body once, and prefers the refusal of the gate unless the permission is missing', async () => {
     const { send, events, admission, requests } = world();
     const screen = route('screening');
-    const work: Work = { kind: 'task', read, answer: async () => Buffer.from('{}') };
+    const work: Work = { kind: 'task', read, answer: async () => ({ json: Buffer.from('{}') }) };
     const [bad] = await send(screen, work, { body: '{' });
     expect([bad?.status, requests.length]).toEqual([400, 1]);
     expect(bad?.headers).toContain('X-RateLimit-Remaining: 9');
@@ -668,7 +668,7 @@ describe('the pipeline', () => {
       async answer(call) {
         events.push(`work ${call.credits}`);
         call.credits = 2;
-        return Buffer.from('{}');
+        return { json: Buffer.from('{}') };
       },
     };
     const [paid] = await send(screen, work, { body });
@@ -695,10 +695,52 @@ describe('the pipeline', () => {
     expect(() => world().pipeline.handlerFor(screen, 0, writing('1'))).toThrow('cannot be charged for');
   });
 
+  it('sends data of a pooled buffer like any other, and releases the buffer in every case', async () => {
+    const { send, events } = world();
+    const screen = { ...route('screening'), credits: 1 };
+    const text = JSON.stringify({ reasons: ['é'.repeat(40_000)] });
+    const owned: Work = { kind: 'task', read, answer: async () => ({ json: Buffer.from(text) }) };
+    const pooled: Work = {
+      kind: 'task',
+      read,
+      async answer() {
+        const json = Buffer.from(text);
+        return {
+          json,
+          release() {
+            events.push('free');
+            // Another result is in the buffer from now on.
+            json.fill(0x20);
+          },
+        };
+      },
+    };
+    const ignoring = JSON.stringify({ address: '0x1', chain: 'ETH', other: 1 });
+    const headers = { 'idempotency-key': 'k' };
+    for (const request of [{ body }, { body: ignoring }, { body, headers }, { body: ignoring, headers }]) {
+      const [expected] = await send(screen, owned, request);
+      events.length = 0;
+      expect(await send(screen, pooled, request)).toEqual([expected]);
+      // A response that is stored has bytes of its own before it is charged.
+      const isStored = 'headers' in request;
+      expect(events.filter((one) => one === 'free' || one.startsWith('commit')).slice(0, 2)).toEqual(
+        isStored ? ['free', 'commit 1'] : ['commit 1', 'free'],
+      );
+    }
+    for (const fault of [{ isGone: true }, { breaks: 1 }]) {
+      events.length = 0;
+      await send(screen, pooled, { body, ...fault });
+      expect(events).toContain('free');
+    }
+    events.length = 0;
+    const [free] = await send({ ...screen, credits: 0 }, pooled, { body });
+    expect([JSON.parse(free?.body ?? '').data, events]).toEqual([JSON.parse(text), ['free']]);
+  });
+
   it('replays a stored response without work, and rejects another body', async () => {
     const { send, events, admission } = world();
     const screen = route('screening');
-    const work: Work = { kind: 'task', read, answer: async () => Buffer.from('{}') };
+    const work: Work = { kind: 'task', read, answer: async () => ({ json: Buffer.from('{}') }) };
     const { hashBody } = await import('../../src/accounts/idempotency.ts');
     admission.next = {
       storedAnswer: { body: Buffer.from('"kept"'), bodyHash: hashBody(JSON.parse(body)) } as never,
@@ -762,7 +804,11 @@ describe('the pipeline', () => {
   it('counts a task without credits, and charges nothing', async () => {
     const { send, events, requests } = world();
     const free = { ...route('screening'), credits: 0 };
-    const [answer] = await send(free, { kind: 'task', read, answer: async () => Buffer.from('7') }, { body });
+    const [answer] = await send(
+      free,
+      { kind: 'task', read, answer: async () => ({ json: Buffer.from('7') }) },
+      { body },
+    );
     expect([answer?.body.startsWith('{"success":true,"data":7'), answer?.body.includes('credits')]).toEqual([
       true,
       false,
@@ -770,7 +816,7 @@ describe('the pipeline', () => {
     expect([events, requests.map(({ credits }) => credits)]).toEqual([[], [null]]);
     // The operation ignores the Idempotency-Key, so an invalid one does no harm.
     const headers = { 'idempotency-key': 'not printable: é' };
-    const work: Work = { kind: 'task', read, answer: async () => Buffer.from('7') };
+    const work: Work = { kind: 'task', read, answer: async () => ({ json: Buffer.from('7') }) };
     expect((await send(free, work, { body, headers }))[0]?.status).toBe(200);
     expect((await send(route('screening'), work, { body, headers }))[0]?.status).toBe(400);
   });

@@ -37,7 +37,7 @@ describe.each(['uws', 'node'] as const)('responses on %s', (backend) => {
       useCases: {
         screening: async (request) => {
           screened.push(request);
-          return Buffer.from(LARGE);
+          return { json: Buffer.from(LARGE) };
         },
       },
     });

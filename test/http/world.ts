@@ -463,7 +463,7 @@ export function worldUseCases(): UseCases {
       return bytesOf(exchangeStatus(name));
     },
     async screening({ chain, address, jurisdiction = 'CH' }) {
-      return bytesOf(screeningAnswer(subjectOf(chain, address), jurisdiction));
+      return { json: bytesOf(screeningAnswer(subjectOf(chain, address), jurisdiction)) };
     },
     async kyt({ chain, address, from, to, direction = 'both' }) {
       const party = (text: string) => {
@@ -494,18 +494,18 @@ export function worldUseCases(): UseCases {
         policyVersion: 'p1',
         checkedAt: READ.asOf,
       };
-      return bytesOf(answer);
+      return { json: bytesOf(answer) };
     },
     transaction: createTransactionSearch({
       clock: systemClock,
-      search: async ({ chain }) => bytesOf({ chain, status: 'NOT_FOUND', transaction: null }),
+      search: async ({ chain }) => ({ json: bytesOf({ chain, status: 'NOT_FOUND', transaction: null }) }),
     }),
     async trace({ chain, address, direction = 'both', targetAddress, crossChain }) {
       const subject = subjectOf(chain, address);
       const isKnown = subject.address !== UNKNOWN;
       return {
         isKnown,
-        data: bytesOf(traceAnswer(subject, direction as 'both', isKnown, targetAddress, crossChain)),
+        json: bytesOf(traceAnswer(subject, direction as 'both', isKnown, targetAddress, crossChain)),
       };
     },
     names: worldNames(),

@@ -184,9 +184,9 @@ describe('routing', () => {
 
   it('runs use cases where the chain is stored, and locally for an unknown chain', async () => {
     const local = {
-      screening: async () => Buffer.from('local'),
-      kyt: async () => Buffer.from('kyt'),
-      trace: async () => ({ data: Buffer.from('trace'), isKnown: false }),
+      screening: async () => ({ json: Buffer.from('local') }),
+      kyt: async () => ({ json: Buffer.from('kyt') }),
+      trace: async () => ({ json: Buffer.from('trace'), isKnown: false }),
     } as never;
     const sent: string[] = [];
     const useCases = (kind: 'local' | 'remote' | 'unavailable') =>
@@ -200,13 +200,15 @@ describe('routing', () => {
         },
       );
     const request = { chain: 'eth', address: 'x' } as never;
-    expect(String(await useCases('local').screening(request))).toBe('local');
-    expect(String(await useCases('local').kyt(request))).toBe('kyt');
-    expect(String(await useCases('remote').kyt(request))).toBe('remote');
+    expect(String((await useCases('local').screening(request)).json)).toBe('local');
+    expect(String((await useCases('local').kyt(request)).json)).toBe('kyt');
+    expect(String((await useCases('remote').kyt(request)).json)).toBe('remote');
     expect((await useCases('local').trace(request)).isKnown).toBe(false);
     expect(sent).toEqual(['kyt']);
     await expect(useCases('unavailable').trace(request)).rejects.toThrow('stores the transfers of ETH');
-    expect(String(await useCases('unavailable').screening({ chain: 'nothing' } as never))).toBe('local');
+    expect(String((await useCases('unavailable').screening({ chain: 'nothing' } as never)).json)).toBe(
+      'local',
+    );
   });
 });
 

@@ -1,4 +1,5 @@
 /** A task that only the tests have: one descriptor, and one entry of a list. */
+import type { PooledJson } from '../../src/base/buffer-pool.ts';
 import { jsonBytes, routeByChain, task } from '../../src/pool/task.ts';
 import { TASKS } from '../../src/pool/tasks/index.ts';
 
@@ -11,9 +12,9 @@ export const echoTask = task({
   name: 'echo',
   run:
     ({ policy }) =>
-    ({ chain, text }: EchoRequest): Uint8Array => {
+    ({ chain, text }: EchoRequest): PooledJson => {
       if (text === '') throw new RangeError('nothing to echo');
-      return jsonBytes({ chain, text, policy: policy.version });
+      return { json: jsonBytes({ chain, text, policy: policy.version }) };
     },
   route: routeByChain<EchoRequest>(),
 });

@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { takeJson } from '../../src/base/buffer-pool.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
@@ -95,7 +96,10 @@ async function transactionsOf(index: number): Promise<readonly (number | null)[]
   const answers = await Promise.all(asked);
   return [
     ...new Set(
-      answers.map((json) => (JSON.parse(Buffer.from(json).toString()) as ScreeningAnswer).totalTransactions),
+      answers.map(
+        (answer) =>
+          (JSON.parse(Buffer.from(takeJson(answer)).toString()) as ScreeningAnswer).totalTransactions,
+      ),
     ),
   ];
 }

@@ -122,10 +122,12 @@ describe('the worker pool', () => {
   });
 
   it('answers a screening with the bytes of its data', async () => {
-    const json = await start().run('screening', {
+    const { json, release } = await start().run('screening', {
       request: { address: EXCHANGE, chain: 'ETH', jurisdiction: 'CH' },
       facts: {},
     });
+    expect(json.buffer).toBeInstanceOf(SharedArrayBuffer);
+    expect(release).toBeTypeOf('function');
     expect(JSON.parse(text(json))).toMatchObject({ address: EXCHANGE, chain: 'ETH' });
   });
 

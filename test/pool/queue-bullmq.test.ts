@@ -38,10 +38,10 @@ const useCases = (
   answer: (address: string) => Promise<Uint8Array> | Uint8Array,
 ): ((request: GraphRequest) => Promise<RemoteResult>) => {
   const local: GraphUseCases = {
-    screening: async ({ address }) => answer(address),
-    kyt: async ({ address }) => answer(address ?? ''),
-    trace: async ({ address }) => ({ data: await answer(address), isKnown: false }),
-    chainTransaction: async ({ hash }) => answer(hash),
+    screening: async ({ address }) => ({ json: await answer(address) }),
+    kyt: async ({ address }) => ({ json: await answer(address ?? '') }),
+    trace: async ({ address }) => ({ json: await answer(address), isKnown: false }),
+    chainTransaction: async ({ hash }) => ({ json: await answer(hash) }),
   };
   return (request) => answerRemote(TASKS, local, request);
 };

@@ -93,10 +93,10 @@ describe('route of a request', () => {
   });
 
   const local: GraphUseCases = {
-    screening: async ({ chain }) => Buffer.from(`local ${chain}`),
-    kyt: async ({ chain }) => Buffer.from(`local ${chain}`),
-    trace: async () => ({ data: Buffer.from('local'), isKnown: false }),
-    chainTransaction: async ({ chain }) => Buffer.from(`local ${chain}`),
+    screening: async ({ chain }) => ({ json: Buffer.from(`local ${chain}`) }),
+    kyt: async ({ chain }) => ({ json: Buffer.from(`local ${chain}`) }),
+    trace: async () => ({ json: Buffer.from('local'), isKnown: false }),
+    chainTransaction: async ({ chain }) => ({ json: Buffer.from(`local ${chain}`) }),
   };
   it('sends the whole request, and returns the result', async () => {
     const sent: unknown[] = [];
@@ -113,16 +113,16 @@ describe('route of a request', () => {
       },
     );
     const request = { chain: 'btc', address: 'x', hops: 2 };
-    expect(await routed.trace(request)).toEqual({ data: Buffer.from('remote'), isKnown: false });
-    expect(String(await routed.kyt({ chain: 'BTC', address: 'y' }))).toBe('remote');
+    expect(await routed.trace(request)).toEqual({ json: Buffer.from('remote'), isKnown: false });
+    expect(String((await routed.kyt({ chain: 'BTC', address: 'y' })).json)).toBe('remote');
     expect(sent).toEqual([
       ['all'],
       { task: 'trace', request },
       ['all'],
       { task: 'kyt', request: { chain: 'BTC', address: 'y' } },
     ]);
-    expect(String(await routed.screening({ chain: 'ETH', address: 'x' }))).toBe('local ETH');
-    expect(String(await routed.screening({ chain: 'nonsense', address: 'x' }))).toBe('local nonsense');
+    expect(String((await routed.screening({ chain: 'ETH', address: 'x' })).json)).toBe('local ETH');
+    expect(String((await routed.screening({ chain: 'nonsense', address: 'x' })).json)).toBe('local nonsense');
     await expect(routed.screening({ chain: 'LTC', address: 'x' })).rejects.toMatchObject({
       code: 'NOT_READY',
     });
@@ -140,7 +140,7 @@ describe('route of a request', () => {
     );
     await expect(routed.screening({ chain: 'ETH', address: 'x' })).rejects.toBe(fault);
     // The local use case refuses it.
-    expect(String(await routed.screening({ chain: 'nonsense', address: 'x' }))).toBe('local nonsense');
+    expect(String((await routed.screening({ chain: 'nonsense', address: 'x' })).json)).toBe('local nonsense');
   });
 });
 

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
+import { type PooledJson, takeJson } from '../../src/base/buffer-pool.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { createPool, type WorkerPool } from '../../src/pool/pool.ts';
@@ -40,12 +41,12 @@ afterAll(async () => {
   world.remove();
 });
 
-const textOf = (data: Uint8Array): unknown => JSON.parse(Buffer.from(data).toString());
+const textOf = (result: PooledJson): unknown => JSON.parse(Buffer.from(takeJson(result)).toString());
 
 describe('a task that is added to the list', () => {
   it('runs in a thread of the pool, next to the others', async () => {
     const answer = await pool.run('echo', { chain: 'ETH', text: 'hello' });
-    expectTypeOf(answer).toEqualTypeOf<Uint8Array>();
+    expectTypeOf(answer).toEqualTypeOf<PooledJson>();
     expect(textOf(answer)).toEqual({ chain: 'ETH', text: 'hello', policy: expect.any(String) });
     const screened = await pool.run('screening', {
       request: { chain: 'ETH', address: '0x28c6c06298d514db089934071355e5743bf21d60' },

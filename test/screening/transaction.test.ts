@@ -50,7 +50,7 @@ describe('the search of a transaction', () => {
   const find = (hash: string, chain?: string, on = search()) =>
     createTransactionSearch({
       clock: { now: () => NOW },
-      search: async (request) => Buffer.from(JSON.stringify(on(request))),
+      search: async (request) => ({ json: Buffer.from(JSON.stringify(on(request))) }),
     })({ hash, chain });
 
   beforeAll(async () => {

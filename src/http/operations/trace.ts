@@ -31,8 +31,8 @@ export const trace = operation({
   cost: ({ targetAddress }) => (targetAddress === undefined ? CREDITS.graph : CREDITS.path),
   subjects: ({ address, chain }) => [address, chain.toUpperCase()],
   async run({ services, call, body }) {
-    const { data, isKnown } = await services.useCases.trace(body);
-    if (!isKnown) call.credits = 0;
-    return data;
+    const traced = await services.useCases.trace(body);
+    if (!traced.isKnown) call.credits = 0;
+    return traced;
   },
 });

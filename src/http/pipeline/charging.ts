@@ -12,15 +12,16 @@ import {
 } from '../../accounts/idempotency.ts';
 import type { AnswerSlot } from '../../accounts/ledger.ts';
 import { balanceId } from '../../accounts/pools.ts';
+import { type PooledJson, takeJson } from '../../base/buffer-pool.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { HttpDeps } from '../ports.ts';
 import type { Route } from '../routes.ts';
 import type { Admitter } from './admit.ts';
 import { type Call, ClientGone } from './call.ts';
-import { chargedEnvelope, withIgnored } from './envelope.ts';
+import { chargedEnvelope, creditsMember, withIgnored } from './envelope.ts';
 import { parseJson } from './json-body.ts';
-import type { ChargedWork, Purchase, PurchaseWork } from './work.ts';
+import type { ChargedResponse, ChargedWork, Purchase, PurchaseWork } from './work.ts';
 
 /** Header line of a response that was stored for an earlier request. */
 export const REPLAYED = '\r\nIdempotency-Replayed: true';
@@ -35,6 +36,13 @@ export interface KeptAnswer {
   readonly bodyHash: Uint8Array;
   readonly bytes: Uint8Array;
 }
+
+/** Returns a response that is whole. */
+export const wholeResponse = ({ body, replayed }: IdempotentAnswer): ChargedResponse => ({
+  body,
+  replayed,
+  data: null,
+});
 
 export interface ChargingDeps extends Pick<HttpDeps, 'access' | 'log'> {
   readonly admitter: Admitter;
@@ -68,7 +76,7 @@ export class Charging {
   }
 
   /**
-   * Reserves the credits for the body, works, charges, and resolves with the whole response. If it rejects, nothing was charged.
+   * Reserves the credits for the body, works, charges, and resolves with the response. If it rejects, nothing was charged.
    *
    * @param read - validates the parsed body
    * @throws CREDITS_EXHAUSTED and the errors of the steps
@@ -79,21 +87,20 @@ export class Charging {
     bytes: Uint8Array,
     read: (value: unknown) => Body,
     work: ChargedWork<Body> | PurchaseWork<Body>,
-  ): Promise<Uint8Array> {
+  ): Promise<ChargedResponse> {
     const value = parseJson(bytes);
     const slot = call.answerSlot;
     // Before `read`, which removes unknown fields: two bodies that differ in one are different.
     const bodyHash = slot === null ? null : hashBody(value);
     const body = read(value);
-    if (slot === null || bodyHash === null)
-      return (await this.charge(call, route, body, work, undefined)).body;
+    if (slot === null || bodyHash === null) return this.charge(call, route, body, work, undefined);
     const response = await this.#idempotency.run(slot, bodyHash, () =>
       this.charge(call, route, body, work, { slot, bodyHash, bytes }),
     );
     // A request that waited for the response of another one with the same key counts as a request too.
     if (!call.isCounted) await this.#admitter.admitted(call, route);
     if (response.replayed) call.lines += REPLAYED;
-    return response.body;
+    return wholeResponse(response);
   }
 
   /** Refunds the charge of a request if its response could not be sent. */
@@ -112,21 +119,25 @@ export class Charging {
       );
   }
 
-  /** Gate → work → commit. The reservation is released in every case. */
+  /**
+   * Gate → work → commit. The reservation is released in every case.
+   *
+   * @param keep - the response is whole, and stored here; undefined if nothing stores it
+   */
   async charge<Body>(
     call: Call,
     route: Route,
     body: Body,
     work: ChargedWork<Body> | PurchaseWork<Body>,
     keep: KeptAnswer | undefined,
-  ): Promise<IdempotentAnswer> {
+  ): Promise<ChargedResponse> {
     call.credits = ('cost' in work ? work.cost?.(body) : undefined) ?? route.credits;
     const { storedAnswer, reservation } = await this.#admitter.admitted(call, route, {
       slot: keep?.slot ?? null,
       credits: call.credits,
     });
     if (storedAnswer !== null && keep !== undefined)
-      return replayed(storedAnswer, keep.bodyHash, hashBytes(keep.bytes));
+      return wholeResponse(replayed(storedAnswer, keep.bodyHash, hashBytes(keep.bytes)));
     if (reservation === null)
       throw new AssayError('INTERNAL', 'A charged request was admitted without a reservation of credits.');
     const ledger = this.#access.ledger();
@@ -144,29 +155,37 @@ export class Charging {
         ledger.release(reservation);
       },
     });
+    let pooled: PooledJson | null = null;
     try {
-      if ('purchase' in work) return await work.purchase(call, body, purchase());
-      const data = await work.answer(call, body);
-      const stored = work.store === undefined ? null : work.store(call, body, data, purchase());
-      if (stored !== null) return await stored;
+      if ('purchase' in work) return wholeResponse(await work.purchase(call, body, purchase()));
+      const result = await work.answer(call, body);
+      pooled = result.release === undefined ? null : result;
+      const stored = work.store === undefined ? null : work.store(call, body, result, purchase());
+      if (stored !== null) return wholeResponse(await stored);
       requireClient();
+      const isInParts = pooled !== null && keep === undefined && !work.bare;
+      const data = isInParts ? result.json : takeJson(result);
       const done = await ledger.commit(reservation, {
         type,
         amount: call.credits,
         reference,
-        answer: (remaining) =>
-          work.bare
-            ? withIgnored(data, call.ignored)
-            : // The balance of payers is that of many.
-              chargedEnvelope(data, call.payer === null ? remaining : 0, call.ignored),
+        answer(remaining) {
+          if (work.bare) return withIgnored(data, call.ignored);
+          // The balance of payers is that of many.
+          const shown = call.payer === null ? remaining : 0;
+          return isInParts ? creditsMember(shown) : chargedEnvelope(data, shown, call.ignored);
+        },
         // A payment that was worth nothing is good for another request, so its answer is not kept in its place.
         ...(keep === undefined || (call.payer !== null && call.credits === 0)
           ? {}
           : { keep: { slot: keep.slot, bodyHash: keep.bodyHash } }),
       });
       call.chargedEntry = done.entry?.id ?? null;
-      return { body: done.answer, replayed: done.replayed };
+      const response = { body: done.answer, replayed: done.replayed, data: isInParts ? pooled : null };
+      if (isInParts) pooled = null;
+      return response;
     } finally {
+      pooled?.release?.();
       ledger.release(reservation);
     }
   }

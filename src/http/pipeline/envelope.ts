@@ -1,5 +1,5 @@
-import { HTTP_LIMITS } from '../limits.ts';
 /** The envelope of JSON responses: `{"success":true,"data":…}`, with the credits left and the list of unknown fields. */
+import { HTTP_LIMITS } from '../limits.ts';
 
 /** Bytes before the data. */
 export const ENVELOPE_START = Buffer.from('{"success":true,"data":');
@@ -23,6 +23,10 @@ export function writeEnvelopeEnd(out: Buffer, offset: number, ignored: readonly 
   return offset + 1;
 }
 
+/** Returns the member of a charged envelope that follows `data`: the balance after the charge. */
+export const creditsMember = (remaining: number): Uint8Array =>
+  Buffer.from(`,"credits":{"remaining":${remaining}}`);
+
 /** Returns the envelope of a charged response, with the balance after the charge. */
 export function chargedEnvelope(
   data: Uint8Array,
@@ -30,7 +34,7 @@ export function chargedEnvelope(
   ignored: readonly string[] | null,
 ): Uint8Array {
   const rest = ignored === null ? '' : ignoredMember(ignored);
-  return Buffer.concat([ENVELOPE_START, data, Buffer.from(`,"credits":{"remaining":${remaining}}${rest}}`)]);
+  return Buffer.concat([ENVELOPE_START, data, creditsMember(remaining), Buffer.from(`${rest}}`)]);
 }
 
 /** Appends the list of unknown fields to a response that is an object without an envelope. */

@@ -16,9 +16,9 @@ import type { Route } from '../routes.ts';
 import type { Admitter } from './admit.ts';
 import type { Call, Payer } from './call.ts';
 import type { Charging } from './charging.ts';
-import { REPLAYED } from './charging.ts';
+import { REPLAYED, wholeResponse } from './charging.ts';
 import { parseJson } from './json-body.ts';
-import type { ChargedWork } from './work.ts';
+import type { ChargedResponse, ChargedWork } from './work.ts';
 
 export interface PaidCallsDeps {
   readonly payPerCall: () => PayPerCall | null;
@@ -65,7 +65,7 @@ export class PaidCalls {
    *
    * @throws PaymentNeeded and the errors of the steps
    */
-  async respond<Body>(paid: PaidRequest<Body>): Promise<Uint8Array> {
+  async respond<Body>(paid: PaidRequest<Body>): Promise<ChargedResponse> {
     const service = this.#deps.payPerCall();
     if (service === null)
       throw new AssayError(
@@ -87,7 +87,7 @@ export class PaidCalls {
   async #respond<Body>(
     { call, payer, route, bytes, read, work }: PaidRequest<Body>,
     service: PayPerCall,
-  ): Promise<Uint8Array> {
+  ): Promise<ChargedResponse> {
     const { method, path, query, client, url, payment } = payer;
     const facts = { operation: route.id, description: route.summary, url, client };
     // Counted before anything is asked of a chain.
@@ -119,7 +119,7 @@ export class PaidCalls {
     });
     this.#addResponse(call, service, taken);
     if (response.replayed) call.lines += REPLAYED;
-    return response.body;
+    return wholeResponse(response);
   }
 
   /** Adds PAYMENT-RESPONSE to every response of the call, errors included: the client sees that its payment has arrived. */

@@ -431,7 +431,7 @@ export class Pipeline {
           ? this.#charging.respond(call, route, bytes, parse, work)
           : this.#paidCalls.respond({ call, payer: call.payer, route, bytes, read: parse, work });
       responding
-        .then((json) => this.#responder.sendJson(call, endpoint, json))
+        .then((response) => this.#responder.sendCharged(call, endpoint, response))
         .catch((error: unknown) => {
           this.#charging.refund(call);
           this.#admitter.failCounted(call, endpoint, error);

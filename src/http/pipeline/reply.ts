@@ -17,7 +17,7 @@ import { renderError } from './errors.ts';
 import { CLIENT_GONE, type HttpMetrics } from './metrics.ts';
 import { codingFor } from './negotiation.ts';
 import { isUnserved, OutageLog } from './outage.ts';
-import type { AsyncData, Endpoint, LargeResponse, Page, WriteData } from './work.ts';
+import type { AsyncData, ChargedResponse, Endpoint, LargeResponse, Page, WriteData } from './work.ts';
 
 const JSON_TYPE = '\r\nContent-Type: application/json';
 const NOSNIFF = '\r\nX-Content-Type-Options: nosniff';
@@ -59,6 +59,17 @@ const writeText: WriteData<string> = (_call, out, offset, text) => {
   // A character takes at most three bytes: only a text that nearly fills the buffer is measured.
   if (text.length * 3 > left && Buffer.byteLength(text) > left) return -1;
   return offset + out.write(text, offset);
+};
+
+/** Copies data and the member that follows it. */
+const copyParts: WriteData<{ readonly data: Uint8Array; readonly member: Uint8Array }> = (
+  call,
+  out,
+  offset,
+  { data, member },
+) => {
+  const end = copyData(call, out, offset, data);
+  return end < 0 ? end : copyData(call, out, end, member);
 };
 
 export interface ResponderDeps {
@@ -153,6 +164,19 @@ export class Responder {
     }
     end = writeEnvelopeEnd(buffer, end, call.ignored);
     this.sendJson(call, endpoint, new Uint8Array(buffer.buffer, buffer.byteOffset, end));
+  }
+
+  /** Sends the response to a charged request, and releases its buffer. */
+  sendCharged(call: Call, endpoint: Endpoint, { body, data }: ChargedResponse): void {
+    if (data === null) {
+      this.sendJson(call, endpoint, body);
+      return;
+    }
+    try {
+      this.sendData(call, endpoint, copyParts, { data: data.json, member: body });
+    } finally {
+      data.release?.();
+    }
   }
 
   /** Sends the envelope around data that was made elsewhere. */

@@ -4,13 +4,14 @@ import type { ChargeType } from '../../accounts/credits.ts';
 import type { IdempotentAnswer } from '../../accounts/idempotency.ts';
 import type { Charge } from '../../accounts/ledger.ts';
 import type { Pool } from '../../accounts/pools.ts';
+import type { PooledJson } from '../../base/buffer-pool.ts';
 import type { ByteSource, EventStream } from '../server/port.ts';
 import type { Upload } from '../server/uploads.ts';
 import type { Call } from './call.ts';
 import type { BodyOutline, ReadBody } from './json-body.ts';
 
 /** Async response data: JSON as a text or as owned bytes, or in a pooled buffer that is released after it has been copied. */
-export type AsyncData = string | Uint8Array | { readonly json: Uint8Array; readonly release?: () => void };
+export type AsyncData = string | Uint8Array | PooledJson;
 
 /** A response without an envelope: probes, documents, metrics. */
 export interface Page {
@@ -48,7 +49,7 @@ export interface ChargedWork<Body> {
   /** The result of the work is the whole response, an object without an envelope. */
   readonly bare?: true;
   /** Does the work and returns the JSON text of `data`. It may lower `call.credits` if the work turns out to be worth less. */
-  readonly answer: (call: Call, body: Body) => Promise<Uint8Array>;
+  readonly answer: (call: Call, body: Body) => Promise<PooledJson>;
   /**
    * Stores the result of `answer` and books its charge, if the body asks for that; else returns null.
    *
@@ -57,9 +58,18 @@ export interface ChargedWork<Body> {
   readonly store?: (
     call: Call,
     body: Body,
-    data: Uint8Array,
+    result: PooledJson,
     charge: Purchase,
   ) => Promise<IdempotentAnswer> | null;
+}
+
+/** The response to a charged request. */
+export interface ChargedResponse extends IdempotentAnswer {
+  /**
+   * Null if `body` is the whole response. Otherwise `data` in a buffer of the pool, which nothing stores and the receiver releases: `body` is
+   * then only the member that follows it.
+   */
+  readonly data: PooledJson | null;
 }
 
 /** A charge that its work books itself, because it stores something that must exist exactly if it is charged. */
@@ -106,7 +116,7 @@ export type Work<Body = unknown> =
   /** Answered synchronously, from a body that matches the schema. */
   | { readonly kind: 'body'; readonly read: ReadBody<Body>; readonly write: WriteData<Body> }
   /** Answered asynchronously, from the path and the query. */
-  | { readonly kind: 'query'; readonly answer: (call: Call) => Promise<Uint8Array> }
+  | { readonly kind: 'query'; readonly answer: (call: Call) => Promise<PooledJson> }
   /** Answered asynchronously, from a body that matches the schema. Only this kind of work and the next can cost credits. */
   | ({ readonly kind: 'task'; readonly read: ReadBody<Body> } & ChargedWork<Body>)
   | ({ readonly kind: 'purchase'; readonly read: ReadBody<Body> } & PurchaseWork<Body>)

@@ -1,4 +1,5 @@
 /** KYT check of a transfer. */
+import type { PooledJson } from '../../base/buffer-pool.ts';
 import { createAttestedKyt, type KytFacts, type KytRequest } from '../../screening/kyt.ts';
 import { jsonBytes, routeByChain, task } from '../task.ts';
 
@@ -12,9 +13,9 @@ export const kytTask = task({
   name: 'kyt',
   run(services) {
     const kyt = createAttestedKyt(services, services.assessor);
-    return ({ request, facts }: KytMessage): Uint8Array => {
+    return ({ request, facts }: KytMessage): PooledJson => {
       const { answer, evidence } = kyt(request, facts);
-      return jsonBytes(request.withEvidence ? { answer, evidence } : answer);
+      return { json: jsonBytes(request.withEvidence ? { answer, evidence } : answer) };
     };
   },
   route: routeByChain<KytRequest>(),

@@ -1,4 +1,5 @@
 /** Screening of an address. */
+import type { PooledJson } from '../../base/buffer-pool.ts';
 import { createKeptAnswers } from '../../screening/kept-answers.ts';
 import {
   createAttestedScreening,
@@ -19,12 +20,13 @@ export const screeningTask = task({
   run(services) {
     const screen = createAttestedScreening(services, services.assessor);
     const kept = createKeptAnswers(services, services.assessor);
-    return ({ request, facts }: ScreeningMessage): Uint8Array =>
-      kept.answer(request, facts, () => {
+    return ({ request, facts }: ScreeningMessage): PooledJson => ({
+      json: kept.answer(request, facts, () => {
         const { answer, evidence } = screen(request, facts);
         const chosen = chosenSections(answer, request);
         return jsonBytes(request.withEvidence ? { answer: chosen, evidence } : chosen);
-      });
+      }),
+    });
   },
   route: routeByChain<ScreeningRequest>(),
 });

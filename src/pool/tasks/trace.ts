@@ -1,4 +1,5 @@
 /** Trace of the transfers around an address. */
+import { takeJson } from '../../base/buffer-pool.ts';
 import { createTrace, type TraceRequest, type TraceResult } from '../../screening/trace.ts';
 import { jsonBytes, task } from '../task.ts';
 
@@ -8,12 +9,12 @@ export const traceTask = task({
     const trace = createTrace(services, services.assessor);
     return (request: TraceRequest): TraceResult => {
       const { answer, isKnown } = trace(request);
-      return { data: jsonBytes(answer), isKnown };
+      return { json: jsonBytes(answer), isKnown };
     };
   },
   route: {
     chainOf: ({ chain }: TraceRequest) => chain,
-    toRemote: (result) => result,
-    fromRemote: (result) => result,
+    toRemote: (result) => ({ data: takeJson(result), isKnown: result.isKnown }),
+    fromRemote: ({ data, isKnown }) => ({ json: data, isKnown }),
   },
 });

@@ -67,7 +67,7 @@ describe.skipIf(!hasAnvil)('pay per call', () => {
         async screening({ address, chain }) {
           const failure = failures.shift();
           if (failure !== undefined) throw failure;
-          return Buffer.from(JSON.stringify({ address, chain }));
+          return { json: Buffer.from(JSON.stringify({ address, chain })) };
         },
       },
     });

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { takeJson } from '../../../src/base/buffer-pool.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { createFetcher, type Fetch, type Fetcher } from '../../../src/graph/remote/fetch.ts';
 import { REMOTE_LIMITS } from '../../../src/graph/remote/limits.ts';
@@ -254,7 +255,7 @@ describe.skipIf(!hasRedis)('frequent pushes', () => {
       push(url('threads'), join(world.folder, 'data', 'transfers', 'eth.mdb'), {
         graceMs: REMOTE_LIMITS.remoteGraceMs,
       });
-    const versions = [shown(here.trace(request).data)];
+    const versions = [shown(here.trace(request).json)];
     await pushWorld();
     const pool = createPool(
       {
@@ -279,14 +280,14 @@ describe.skipIf(!hasRedis)('frequent pushes', () => {
       const askOn = async (): Promise<void> => {
         while (!isOver) {
           const before = oldest;
-          const { data } = await pool.run('trace', request);
-          answers.push({ oldest: before, version: versions.indexOf(shown(data)) });
+          const json = takeJson(await pool.run('trace', request));
+          answers.push({ oldest: before, version: versions.indexOf(shown(json)) });
         }
       };
       const asking = Promise.all(Array.from({ length: 4 }, askOn));
       for (let version = 1; version <= ROUNDS; version++) {
         await world.transfers.ingest(next(300));
-        versions.push(shown(here.trace(request).data));
+        versions.push(shown(here.trace(request).json));
         await pushWorld();
         await nextLook();
         oldest = version;

@@ -83,8 +83,8 @@ describe.skipIf(!hasRedis)('screening over a graph in a cluster', () => {
   it('screens like the local store', () => {
     for (const address of subjects) {
       const request = { chain: 'ETH', address, maxHops: 4 };
-      expect(text(there.screening({ request, facts: {} }))).toBe(
-        text(here.screening({ request, facts: {} })),
+      expect(text(there.screening({ request, facts: {} }).json)).toBe(
+        text(here.screening({ request, facts: {} }).json),
       );
     }
   });
@@ -94,7 +94,7 @@ describe.skipIf(!hasRedis)('screening over a graph in a cluster', () => {
       if (at % 2 === 1) continue;
       const request = { chain: 'ETH', from: address, to: subjects[(at + 7) % subjects.length] as string };
       const check = { request, facts: {} };
-      expect(text(there.kyt(check))).toBe(text(here.kyt(check)));
+      expect(text(there.kyt(check).json)).toBe(text(here.kyt(check).json));
       for (const more of [
         { hops: at % 8 === 0 ? 3 : 2 },
         { hops: 1, crossChain: true },
@@ -103,7 +103,7 @@ describe.skipIf(!hasRedis)('screening over a graph in a cluster', () => {
         const request = { chain: 'ETH', address, ...more };
         const [mine, theirs] = [here.trace(request), there.trace(request)];
         expect(theirs.isKnown).toBe(mine.isKnown);
-        expect(text(theirs.data)).toBe(text(mine.data));
+        expect(text(theirs.json)).toBe(text(mine.json));
       }
     }
   });
@@ -130,8 +130,8 @@ describe.skipIf(!hasRedis)('screening over a graph in a cluster', () => {
       const { nodes, edges, stoppedAt } = JSON.parse(text(bytes)) as Record<string, unknown>;
       return { nodes, edges, stoppedAt };
     };
-    const { data } = await pool.run('trace', request);
-    expect(graphOf(data)).toEqual(graphOf(here.trace(request).data));
+    const { json } = await pool.run('trace', request);
+    expect(graphOf(json)).toEqual(graphOf(here.trace(request).json));
     await pool.close();
   });
 });

@@ -1,5 +1,6 @@
 /** Receipts of responses: whether a request asks for one, and the member that it adds to `data`. */
 import { Type } from 'typebox';
+import { type PooledJson, takeJson } from '../../../base/buffer-pool.ts';
 import { AssayError } from '../../../base/errors.ts';
 import { parseVerifier, type VerdictTarget } from '../../../receipts/eip712.ts';
 import { RECEIPT_FORMS, type ReceiptForm } from '../../../receipts/kinds.ts';
@@ -123,9 +124,10 @@ export async function attestedTask<Request extends object>(
   kind: 'SCREENING' | 'KYT',
   request: Request,
   wanted: WantedReceipt,
-  run: (request: Request & { readonly withEvidence: true }) => Promise<Uint8Array>,
+  run: (request: Request & { readonly withEvidence: true }) => Promise<PooledJson>,
 ): Promise<Uint8Array> {
-  const text = Buffer.from(await run({ ...request, withEvidence: true })).toString('utf8');
+  const json = takeJson(await run({ ...request, withEvidence: true }));
+  const text = Buffer.from(json.buffer, json.byteOffset, json.length).toString('utf8');
   const { answer, evidence } = JSON.parse(text) as Partial<AnswerToAttest>;
   if (answer === undefined || evidence === undefined)
     throw new AssayError(

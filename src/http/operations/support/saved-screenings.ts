@@ -1,4 +1,5 @@
 /** Parts of the operations of saved screenings. Every id is looked up together with the account of the client. */
+import { type PooledJson, takeJson } from '../../../base/buffer-pool.ts';
 import type { ReceiptForm } from '../../../receipts/kinds.ts';
 import { SAVED_KINDS, type SavedKind } from '../../../saved-screenings/records.ts';
 import { type Call, callerOf, type Input, type Purchase, principalOf } from '../../operation.ts';
@@ -46,14 +47,14 @@ export const storeAs =
   (kind: SavedKind) =>
   <Body extends Unsigned>(
     { services, call, body }: Pick<Input<Body, unknown, unknown, unknown>, 'services' | 'call' | 'body'>,
-    data: Uint8Array,
+    result: PooledJson,
     { beginCharge, keep, ...charge }: Purchase,
   ) => {
     if (body.save !== true) return null;
     const { id: who, accountId } = callerOf(call);
     return services.useCases.savedScreenings().save(
       { accountId, who },
-      { kind, request: requestOf(body), data },
+      { kind, request: requestOf(body), data: takeJson(result) },
       {
         ...charge,
         keep: keep === null ? null : { slot: hexOf(keep.slot), bodyHash: hexOf(keep.bodyHash) },
