@@ -178,7 +178,14 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
           disk.fill();
           await expect
             .poll(async () => (await ask(server, 'GET', '/ready')).body)
-            .toMatchObject({ success: true, data: { ready: true, degraded: [{ path: store }] } });
+            .toMatchObject({
+              success: true,
+              // On a slow machine, the minute's write of the keys' last use was refused as well.
+              data: {
+                ready: true,
+                degraded: expect.arrayContaining([expect.objectContaining({ path: store })]),
+              },
+            });
           expect(await ask(server, 'GET', '/ready?for=writes')).toMatchObject({
             status: 503,
             body: { error: expect.stringContaining(store) },
