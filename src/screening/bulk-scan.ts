@@ -2,6 +2,16 @@
  * Finds the texts of bulk bodies in the common shape without parsing them: addresses and chains in any order, no other fields, no escapes, only
  * printable ASCII. The work is done by a WebAssembly kernel that the build assembles (scripts/kernels), or without it by the same steps here.
  */
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+} from '../base/json-bytes.ts';
 import { type KernelMemory, loadKernel } from '../base/kernel.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 
@@ -32,15 +42,6 @@ export interface BulkPlaces {
 
 /** Returns the places of the texts of a body; null of a body in any other shape, valid or not. */
 export type BulkScanner = (body: Uint8Array) => BulkPlaces | null;
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
 
 const ABSENT = -1;
 export const UNUSUAL = -1;

@@ -3,7 +3,9 @@
  * (escapes, other fields, other types) is parsed with JSON.parse and gets the same answer.
  */
 
+import type { PooledJson } from '../base/buffer-pool.ts';
 import { AssayError } from '../base/errors.ts';
+import { CLOSE_ARRAY, COMMA } from '../base/json-bytes.ts';
 import { type ChainId, parseChainId } from '../chains/registry.ts';
 import { BATCH_ITEMS, type BulkItem, BulkItems } from './bulk-items.ts';
 import { type BulkPlaces, type BulkScanner, createBulkScanner, PLACE_NUMBERS } from './bulk-scan.ts';
@@ -11,21 +13,13 @@ import { createLabelContext } from './context.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 import { createItemVerdicts, type OracleDeps } from './oracle.ts';
 
-export interface BulkAnswer {
-  /**
-   * JSON text of `data`, UTF-8. Owned by the caller, or by a buffer pool if `release` is set; with the option `asView`, overwritten by the next
-   * query.
-   */
-  readonly json: Uint8Array;
-  /** Returns the memory of `json` to its pool; to be called after the bytes were copied. */
-  readonly release?: () => void;
+/** The JSON text of `data`. With the option `asView`, the next query overwrites it. */
+export interface BulkAnswer extends PooledJson {
   /** Number of items with an answer; items with an error are not counted. */
   readonly answered: number;
 }
 
 export type BulkQuery = (body: Uint8Array) => BulkAnswer;
-
-const COMMA = 0x2c;
 
 const invalid = (field: string, expected: string): AssayError =>
   new AssayError('INVALID_REQUEST', `${field}: must be ${expected}.`, { field });
@@ -97,8 +91,6 @@ export const countUsualAddresses = (body: Uint8Array): number | null => scanned(
 export function countBulkAddresses(body: Uint8Array): number {
   return countUsualAddresses(body) ?? parseBody(body).items.length;
 }
-
-const CLOSE_RESULTS = 0x5d;
 
 export interface BulkQueryOptions {
   /** False parses every body with JSON.parse. The scan is compared with this. */
@@ -221,7 +213,7 @@ export function createBulk(
     writer.append('{"results":[');
     for (let from = 0; from < count; from += BATCH_ITEMS) {
       const to = Math.min(count, from + BATCH_ITEMS);
-      const last = to === count ? CLOSE_RESULTS : COMMA;
+      const last = to === count ? CLOSE_ARRAY : COMMA;
       writer.write({ reader, dataAsOf: freshness.asOf }, bytes, items, from, to, COMMA, last);
     }
     // Fields that are equal for all items are written once, not for each item.

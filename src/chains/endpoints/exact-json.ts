@@ -3,6 +3,7 @@
  * that convert fields of responses to domain types, and throw CHAIN_BAD_ANSWER for invalid values.
  */
 import { AssayError } from '../../base/errors.ts';
+import { CLOSE_ARRAY, CLOSE_OBJECT, OPEN_ARRAY, OPEN_OBJECT } from '../../base/json-bytes.ts';
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
@@ -14,11 +15,6 @@ const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const DEPTH_MAX = 2_200;
 /** Texts up to this length are not checked for depth: parsing them is fast at any depth. */
 const DEPTH_FREE_CHARS = 64 * 1024;
-
-const OPEN_LIST = 0x5b;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_LIST = 0x5d;
-const CLOSE_OBJECT = 0x7d;
 
 /** Returns the offset after the closing quote of the JSON string that begins at `start`, or the end of the text. */
 function endOfString(text: string, start: number): number {
@@ -55,9 +51,9 @@ function checkDepth(text: string): void {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === 0x22) at = endOfString(text, at) - 1;
-    else if (code === OPEN_LIST || code === OPEN_OBJECT) {
+    else if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
       if (++depth > DEPTH_MAX) throw badAnswer('JSON', `nested at most ${DEPTH_MAX} deep`);
-    } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--;
+    } else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) depth--;
   }
 }
 

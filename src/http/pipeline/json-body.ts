@@ -5,6 +5,16 @@ import { isUtf8 } from 'node:buffer';
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { AssayError } from '../../base/errors.ts';
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+} from '../../base/json-bytes.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 
 /** Result of one pass over the bytes of a body, before it is parsed. */
@@ -17,14 +27,6 @@ export interface BodyOutline {
   readonly hasInnerObject: boolean;
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
 const SPACE = 0x20;
 
 const invalidJson = (reason: string): AssayError => new AssayError('INVALID_JSON', reason, { field: 'body' });

@@ -3,6 +3,7 @@
  * alone. An invalid line fails only that line.
  */
 import { AssayError } from '../../base/errors.ts';
+import { COMMA, OPEN_OBJECT, QUOTE } from '../../base/json-bytes.ts';
 import { type ChainId, parseChainId } from '../../chains/registry.ts';
 import type { LineReader } from '../../screening/bulk-file-thread.ts';
 import type { BulkItem } from '../../screening/bulk-items.ts';
@@ -28,10 +29,6 @@ const NUMBERS: ReadonlySet<string> = new Set(['maxHops']);
 const SUBJECTS: ReadonlySet<string> = new Set(['address', 'from', 'to']);
 
 export type LineFields = Readonly<Record<string, string | number>>;
-
-const OPEN_OBJECT = 0x7b;
-const QUOTE = 0x22;
-const COMMA = 0x2c;
 
 const invalid = (field: string, sentence: string): AssayError =>
   new AssayError('INVALID_REQUEST', `${field}: ${sentence}`, { field });
