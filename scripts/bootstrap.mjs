@@ -88,6 +88,12 @@ async function build() {
   writeFileSync(mark, '');
 }
 
+/** Also joins the program to one file, as it ships. That step sees for itself whether it has to be done again, for example for another Node. */
+async function buildProgram() {
+  await build();
+  await run(process.execPath, ['dist/scripts/joined/main.js']);
+}
+
 async function runTests(args) {
   // Each of them waits for the registry half of the time.
   await Promise.all([install(), run(process.execPath, ['scripts/dashboard.mjs', '--packages'])]);
@@ -112,8 +118,7 @@ const MEMORY = {
 const commands = {
   start: async (args) => {
     await install();
-    await build();
-    await run(process.execPath, ['dist/scripts/joined/main.js']);
+    await buildProgram();
     // The API starts without it, for example if the registry of packages cannot be reached.
     if (!buildDashboard(note)) note('the dashboard could not be built');
     await run(process.execPath, ['dist/joined/main.cjs', 'serve', ...args], {
@@ -132,8 +137,7 @@ const commands = {
   },
   bench: async (args) => {
     await install();
-    await build();
-    await run(process.execPath, ['dist/scripts/joined/main.js']);
+    await buildProgram();
     await run(process.execPath, ['--expose-gc', 'dist/bench/main.js', ...args], {
       env: { NODE_OPTIONS: MEMORY.NODE_OPTIONS, ...process.env },
     });

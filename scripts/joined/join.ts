@@ -55,7 +55,6 @@ const WAITS_FROM: Readonly<Record<string, string>> = {
   'src/main.js': 'await import(',
   'src/program.js': 'const code = await runProgram(',
   'workers/replication.js': 'await runReplicationThread(',
-  'test/state/store-probe.js': 'for (const path of argv.slice(3))',
 };
 
 /** Setting of the loader: the folder whose compiled code is kept. */
@@ -151,8 +150,8 @@ const modulesBelow = (dist: string, folder: string): string[] =>
     .map((entry) => join(entry.parentPath, entry.name));
 
 /**
- * What dist/joined is made of: the newest change of its modules, of this script and of the packages, and the version of Node, as another one
- * compiles to other code.
+ * Returns a text that differs if dist/joined has to be made again: the newest change of its modules, of this script and of the packages, and the
+ * version of Node, because another one compiles to other code.
  */
 export function joinedState(root: string, more: readonly string[] = []): string {
   const dist = join(root, 'dist');
@@ -244,7 +243,7 @@ export function runOnce(args: readonly string[], env: NodeJS.ProcessEnv): void {
 
 /**
  * Starts the program, so that the loader keeps the compiled code of the functions that ran. If the program does not start, nothing is kept:
- * whoever starts it next sees why.
+ * the next start shows why.
  */
 const compile = (out: string): Promise<void> => {
   const main = join(out, 'main.cjs');

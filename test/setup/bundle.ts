@@ -1,5 +1,5 @@
 /**
- * What tests need beside the built program: the program joined to one file (scripts/joined) and, in dist/bundled, programs of tests and typebox
+ * Makes the files that tests need beside the built program: the program joined to one file (scripts/joined) and, in dist/bundled, programs of tests and typebox
  * joined in the same way, and the labels and names that a first start builds.
  */
 import { cpSync, existsSync } from 'node:fs';
@@ -43,7 +43,7 @@ export async function bundleForTests(): Promise<void> {
 
 /**
  * Keeps what a first start builds from the shipped data, if it did, for the folders of tests (`prepared-folder.ts`): 1.4 s of processor time for each
- * first start less. What is secret or unlike in each folder, such as accounts, is not kept. Keeps the compiled code of the probes as well.
+ * first start less. Secrets, and files that differ between folders, such as accounts, are not kept. Keeps the compiled code of the probes as well.
  */
 const prepare = (): Promise<void> =>
   startOnce(PROGRAM, {}, (store, env) => {

@@ -84,5 +84,10 @@ async function told(path: string): Promise<string> {
   }
 }
 
-for (const path of argv.slice(3)) console.log(await told(path));
-process.exit(0);
+// Not at the top level: it is joined to a script, which cannot wait there.
+async function probe(): Promise<void> {
+  for (const path of argv.slice(3)) console.log(await told(path));
+  process.exit(0);
+}
+
+void probe();
