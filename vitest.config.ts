@@ -37,7 +37,7 @@ export default defineConfig({
   test: {
     ...test,
     globalSetup: ['test/setup/build.ts'],
-    reporters: ['default', './test/setup/second-tries.ts'],
+    reporters: ['default', './test/setup/second-tries.ts', './test/setup/held-up.ts'],
     // More than the two cores of the smallest machine, because many tests wait for servers, leases and nodes. With three, the cores are idle
     // for 20 % of a run; with four, for 6 %. With five, tests that expect a node or a Redis to answer within a second fail on slow machines.
     maxWorkers: 4,

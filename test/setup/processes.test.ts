@@ -11,9 +11,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { TestModule } from 'vitest/node';
 import { projectRoot } from '../../src/base/paths.ts';
 import { filesAlone } from './alone.ts';
+import HeldUp from './held-up.ts';
 import { madeOnce } from './made-once.ts';
 import { LONGEST } from './order.ts';
 
@@ -46,6 +48,21 @@ describe('a process of its own', () => {
 
 it('starts files first that exist', () => {
   expect(LONGEST.filter((path) => !existsSync(join(projectRoot, path)))).toEqual([]);
+});
+
+it('names a file that runs for minutes, and ends the run if it holds it up', () => {
+  const said: string[] = [];
+  const ended: number[] = [];
+  const log = vi.spyOn(console, 'log').mockImplementation((line: string) => void said.push(line));
+  const reporter = new HeldUp((code) => void ended.push(code));
+  const file = (relativeModuleId: string) => ({ relativeModuleId }) as TestModule;
+  for (const name of ['slow.test.ts', 'quick.test.ts']) reporter.onTestModuleStart(file(name));
+  reporter.onTestModuleEnd(file('quick.test.ts'));
+  const begun = performance.now();
+  for (const minutes of [4, 6, 16]) reporter.look(begun + minutes * 60_000);
+  log.mockRestore();
+  expect(said).toEqual(['slow.test.ts has run for 6 minutes', 'slow.test.ts has run for 16 minutes']);
+  expect(ended).toEqual([1]);
 });
 
 describe('a folder that several processes need', () => {
