@@ -1,6 +1,7 @@
 /** The responses and the log of a node of the built program while Redis is up but its replica is down. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
+import { until } from '../support/wait.ts';
 import { askOnce, newWorld, type RunningServer, type World } from './program.ts';
 
 const SCREENED = { address: '0x098B716B8Aaf21512996dC57EB0615e2383E2f96', chain: 'ETH' };
@@ -23,7 +24,7 @@ describe.skipIf(!hasRedis)('a Redis without the replica that must acknowledge', 
   beforeAll(async () => {
     master = await startRedis();
     replica = await startRedis(['--appendonly', 'yes', '--replicaof', `127.0.0.1 ${master.port}`]);
-    while (!replica.run('role').includes('connected'));
+    await until(() => replica.run('role').includes('connected'), 'a replica that follows');
     world = newWorld();
     const environment = { ASSAY_REDIS_URL: master.url, ASSAY_REDIS_REPLICAS: '1', ASSAY_WORKERS: '1' };
     const founded = await world.run(['redis', 'found'], { environment });

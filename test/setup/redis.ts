@@ -41,9 +41,16 @@ export interface RedisCluster {
   stop(): Promise<void>;
 }
 
-/** Reads the state that Linux gives a process, which follows its name. The name may contain anything between its parentheses. */
-const hasStopped = (pid: number | undefined): boolean =>
-  /^T/.test(readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, ''));
+/**
+ * Whether Linux has suspended a process. Its state follows its name, which may contain anything between its parentheses.
+ *
+ * @throws Error if the process has ended: it would never be suspended
+ */
+function hasStopped(pid: number | undefined): boolean {
+  const state = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')[0];
+  if (state === 'Z' || state === 'X') throw new Error(`The Redis server ${pid} has ended.`);
+  return state === 'T';
+}
 
 const listens = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
@@ -83,7 +90,7 @@ export async function startRedis(
     }).trim();
 
   async function start(): Promise<void> {
-    child = spawn(
+    const started = spawn(
       server?.path as string,
       [
         ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
@@ -91,8 +98,16 @@ export async function startRedis(
       ],
       { stdio: 'ignore', env: { ...process.env, ...server?.env } },
     );
-    await untilReady(() => listens(port), `redis-server listening on port ${port}`);
-    await untilReady(() => run('ping') === 'PONG', `redis-server answering on port ${port}`);
+    child = started;
+    // Another process may have taken the port in the meantime, also another Redis server: this one must answer.
+    const answers = async (): Promise<boolean> => {
+      if (started.exitCode !== null)
+        throw new Error(`redis-server ended with ${started.exitCode} on port ${port}`);
+      if (!(await listens(port)) || !run('info', 'server').includes(`process_id:${started.pid}\r`))
+        return false;
+      return run('ping') === 'PONG';
+    };
+    await untilReady(answers, `redis-server answering on port ${port}`);
   }
 
   async function kill(): Promise<void> {
