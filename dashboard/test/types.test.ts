@@ -1,7 +1,7 @@
 /** The dashboard has settings of its own for the type checker: its code runs in browsers. */
-import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { spawnSync } from '../../test/support/child-process.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 

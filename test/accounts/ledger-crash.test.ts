@@ -1,5 +1,5 @@
 /** Kills a process that charges under load at random moments, and compares the ledger with the charges that it had acknowledged. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -11,6 +11,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { seededUint32, systemRandom } from '../../src/base/random.ts';
 import { chargeOf } from '../conformance/ledger.ts';
+import { spawnSync } from '../support/child-process.ts';
 import { tempFolder } from './temp-folder.ts';
 
 const WRITER = join(projectRoot, 'dist', 'test', 'accounts', 'ledger-writer.js');

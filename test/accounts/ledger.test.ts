@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
 import { chargeOf, ledgerConformance } from '../conformance/ledger.ts';
+import { spawnSync } from '../support/child-process.ts';
 import { sleep } from '../support/wait.ts';
 import { tempFolder } from './temp-folder.ts';
 

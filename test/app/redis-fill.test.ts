@@ -2,7 +2,7 @@
  * The move from one machine to several nodes, over real stores and a real Redis. The nodes read, byte for byte, what the machine had in
  * files, and whatever interrupts the move, no node takes a part of the data for the whole.
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -34,6 +34,7 @@ import { entriesOf, openLog } from '../receipts/log/world.ts';
 import { storeAt } from '../receipts/world.ts';
 import { openedSaved } from '../saved-screenings/opened.ts';
 import { hasRedis, type RedisServer, startRedis, startRedisCluster } from '../setup/redis.ts';
+import { execFileSync } from '../support/child-process.ts';
 
 /** A payment of an invoice that waits to be sent. */
 const AUTHORIZED: AuthorizedPayment = {

@@ -1,11 +1,11 @@
 /** Backups of a server that gets requests and writes while they are taken, and what another machine restores from them. */
-import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyBackup } from '../../src/backup/backup.ts';
 import { readJson } from '../../src/state/atomic-file.ts';
 import { ask, newWorld, type RunningServer, type World } from '../e2e/program.ts';
+import { spawnSync } from '../support/child-process.ts';
 import { sleep } from '../support/wait.ts';
 
 const BINANCE = '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';

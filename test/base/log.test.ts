@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { redactKeys, textLine } from '../../src/base/log.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 it.each([
   ['key assay_live_Ab3 of', 'key assay_live_[redacted] of'],

@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { BENCHMARKS } from '../../bench/catalogue.ts';
 import { projectRoot } from '../../src/base/paths.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 const bench = (...args: readonly string[]) =>
   spawnSync(process.execPath, [join(projectRoot, 'dist', 'bench', 'main.js'), ...args], { encoding: 'utf8' });

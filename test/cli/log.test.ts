@@ -1,5 +1,4 @@
 /** `assay log` as an auditor runs it: over the log of an installation, and over static files. */
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -12,6 +11,7 @@ import { LogPublisher } from '../../src/receipts/log/publish.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { entriesOf, type OpenedLog, openLog } from '../receipts/log/world.ts';
 import { PROGRAM } from '../setup/program-path.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 describe('assay log', () => {
   let folder: TempFolder;

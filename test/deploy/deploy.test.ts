@@ -1,5 +1,5 @@
 /** The files for containers, checked against the program as far as is possible without a container engine. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ import { ROLES } from '../../src/nodes/roles.ts';
 import { debianProgram } from '../setup/debian-package.ts';
 import { freePort } from '../setup/free-port.ts';
 import { isMemorySetting } from '../setup/server-settings.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 const read = (...parts: string[]): string => readFileSync(join(projectRoot, ...parts), 'utf8');
 

@@ -1,11 +1,11 @@
 /** The first steps in a fresh clone: the first start, keys, bad settings, a taken port, a clean stop, list refresh from a mirror. */
-import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TOKEN_PREFIX } from '../../src/accounts/key-token.ts';
 import { shippedData } from '../../src/base/paths.ts';
 import { type ListServer, startListServer } from '../setup/list-server.ts';
+import { execFileSync } from '../support/child-process.ts';
 import { ask, newEmptyWorld, type RunningServer, type World } from './program.ts';
 
 const BINANCE = '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';

@@ -1,10 +1,10 @@
 /** Whatever the umask is, no other user of the machine can read the files of the program. */
-import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PROGRAM } from '../setup/program-path.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 let folder: string;
 beforeAll(() => {

@@ -1,5 +1,4 @@
 /** The manifests for Kubernetes: against the schemas of its API, and against what the program needs. */
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +9,7 @@ import { projectRoot } from '../../src/base/paths.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { ROLES } from '../../src/nodes/roles.ts';
 import { installedPackages } from '../setup/installed-packages.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 const folder = join(projectRoot, 'examples', 'kubernetes');
 const read = (name: string): string => readFileSync(join(folder, name), 'utf8');

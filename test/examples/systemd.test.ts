@@ -1,5 +1,4 @@
 /** The unit for systemd: as systemd itself reads and rates it. */
-import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +7,7 @@ import { projectRoot } from '../../src/base/paths.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { debianProgram } from '../setup/debian-package.ts';
 import { isMemorySetting, memorySettings } from '../setup/server-settings.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 const source = join(projectRoot, 'examples', 'systemd', 'assay.service');
 const unit = readFileSync(source, 'utf8');

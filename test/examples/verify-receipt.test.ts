@@ -1,5 +1,4 @@
 /** The Python script of examples/verify-receipt over genuine and forged receipts. */
-import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -9,6 +8,7 @@ import { receiptBytes } from '../../src/receipts/receipt.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { type ProvedReceipt, provedReceipt } from '../receipts/proved.ts';
 import { findPython } from '../setup/python.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 const python = findPython();
 const hasEd25519 =

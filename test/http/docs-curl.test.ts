@@ -1,5 +1,5 @@
 /** Runs every curl command of /docs against the built program, with its placeholders replaced, as a reader would. */
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { OPERATIONS } from '../../src/http/operations/index.ts';
 import { newWorld, type RunningServer, type World } from '../e2e/program.ts';
 import { startMailServer } from '../setup/mail-server.ts';
 import { fromBase32 } from '../support/base32.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 /** The host that the page shows. */
 const SHOWN_HOST = 'http://127.0.0.1:8080';

@@ -1,5 +1,4 @@
 /** MBAL: the constructed file of the shared data, and a generated file with the shares and faults of the original. */
-import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -12,6 +11,7 @@ import { loadPolicy } from '../../src/risk/policy.ts';
 import { MBAL_COLUMNS, mbalReader } from '../../src/sources/mbal/read.ts';
 import { runCommand } from '../cli/run-command.ts';
 import { sharedData } from '../setup/shared-data.ts';
+import { spawnSync } from '../support/child-process.ts';
 import { makeWorld, type World } from './world.ts';
 
 const HEADER = MBAL_COLUMNS.join();

@@ -1,5 +1,4 @@
 /** Threads of the pool answer from the newest commit of a chain, whichever process or thread wrote it and whenever its file appeared. */
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -16,6 +15,7 @@ import { createTaskReadings } from '../../src/pool/task-readings.ts';
 import type { ScreeningAnswer } from '../../src/screening/answers.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
 import { type LabelFolder, labelFolder } from '../jobs/label-folder.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 const EXCHANGE = '0x28c6c06298d514db089934071355e5743bf21d60';
 const THREADS = 3;

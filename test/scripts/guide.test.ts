@@ -1,5 +1,4 @@
 /** The renderer of the guide: its pages, links, texts for the search, and what a strict content security policy demands of them. */
-import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -20,6 +19,7 @@ import { GUIDE, guideSections } from '../../scripts/guide/pages.ts';
 import { SEARCH_OPTIONS, type SearchEntry } from '../../scripts/guide/search-options.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { OPERATIONS } from '../../src/http/operations/index.ts';
+import { execFileSync } from '../support/child-process.ts';
 
 const sources = guideSections(projectRoot).flatMap(({ pages }) => pages);
 const files = buildGuide(projectRoot);

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -10,6 +9,7 @@ import { drawMutants } from '../../scripts/mutants/sample.ts';
 import { mutationText, readSurvivors, survivorRow } from '../../scripts/mutants/survivors.ts';
 import type { Tree } from '../../scripts/mutants/tree.ts';
 import { projectRoot } from '../../src/base/paths.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 const FILE = 'src/room/file.ts';
 

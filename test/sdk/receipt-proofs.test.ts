@@ -1,5 +1,4 @@
 /** Proofs in the TypeScript and the Python client: that a receipt is in the log, and that it binds a line. */
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,6 +11,7 @@ import { LineLeaves, lineSalt } from '../../src/base/salted-lines.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
 import { type ProvedReceipt, provedReceipt } from '../receipts/proved.ts';
 import { findPython, runPython } from '../setup/python.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 const python = findPython();
 const hasEd25519 =

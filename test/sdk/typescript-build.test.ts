@@ -1,5 +1,4 @@
 /** The built package of the TypeScript client: both module formats, its types in a program, and its size. */
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -8,6 +7,7 @@ import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { projectRoot } from '../../src/base/paths.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 /** Goal: one call, with all that it needs. */
 const BYTES_MAX = 12 * 1024;

@@ -1,5 +1,5 @@
 /** The built TypeScript client where its users run it: the oldest and the newest Node, both module formats, and a browser. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -11,6 +11,7 @@ import { projectRoot } from '../../src/base/paths.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { SANCTIONED } from '../http/world.ts';
 import { chromiumProgram, startChromium } from '../setup/chromium.ts';
+import { spawnSync } from '../support/child-process.ts';
 import { addressOf, openSdkWorld, type SdkWorld } from './world.ts';
 
 /** The last release of the oldest line that the package names in `engines`, and the newest of the newest line. */

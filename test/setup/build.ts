@@ -1,6 +1,6 @@
 /** Builds dist/ once before the tests: workers and the command line always run built JavaScript. */
-import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { spawnSync } from '../support/child-process.ts';
 import { bundleForTests } from './bundle.ts';
 
 export default async function setup(): Promise<void> {

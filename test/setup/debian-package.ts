@@ -2,10 +2,10 @@
  * Programs of Debian packages for tests of real nodes: the installed ones, or copies unpacked into a folder below node_modules/.cache.
  * Nothing is installed into the system, and no rights are needed if apt's lists exist.
  */
-import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectRoot } from '../../src/base/paths.ts';
+import { execFileSync } from '../support/child-process.ts';
 import { madeOnce } from './made-once.ts';
 
 export interface DebianProgram {

@@ -1,8 +1,8 @@
 /** Packages for tests only, installed below node_modules/.cache from a lockfile of their own at first use. */
-import { execFileSync } from 'node:child_process';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectRoot } from '../../src/base/paths.ts';
+import { execFileSync } from '../support/child-process.ts';
 import { madeOnce } from './made-once.ts';
 
 /**

@@ -4,6 +4,8 @@ import { dirname } from 'node:path';
 
 /** Between two looks at whether another process is done: what it does takes seconds. */
 const LOOK_MS = 100;
+/** Longer than any folder takes. Without a limit, a process that has the number of a killed one would be waited for. */
+const WAIT_MS = 600_000;
 
 function isRunning(pid: number): boolean {
   try {
@@ -37,15 +39,17 @@ function take(lock: string): boolean {
  * time, and four test files that start together need it. It has its name only once it is complete.
  *
  * @param make - fills the empty folder whose path it gets
- * @throws what `make` throws; the next process tries again
+ * @throws what `make` throws; the next process tries again. Error if another process does not finish it within ten minutes
  */
 export function madeOnce(folder: string, make: (path: string) => void): void {
   const lock = `${folder}.lock`;
   const making = `${folder}.${process.pid}`;
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
   mkdirSync(dirname(folder), { recursive: true });
+  const beganMs = performance.now();
   while (!existsSync(folder)) {
     if (!take(lock)) {
+      if (performance.now() - beganMs > WAIT_MS) throw new Error(`${folder} was not made: ${lock} is there.`);
       Atomics.wait(sleeper, 0, 0, LOOK_MS);
       continue;
     }

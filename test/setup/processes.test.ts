@@ -50,6 +50,17 @@ it('starts files first that exist', () => {
   expect(LONGEST.filter((path) => !existsSync(join(projectRoot, path)))).toEqual([]);
 });
 
+it('waits for no program without a limit, with the thread blocked', () => {
+  const waits = /import \{[^}]*(?:spawnSync|execFileSync|execSync)[^}]*\} from 'node:child_process'/;
+  const unbounded = ['test', join('dashboard', 'test')].flatMap((folder) =>
+    readdirSync(join(projectRoot, folder), { recursive: true, encoding: 'utf8' })
+      .map((name) => join(folder, name))
+      .filter((path) => path.endsWith('.ts') && !path.startsWith(join('test', 'long')))
+      .filter((path) => waits.test(readFileSync(join(projectRoot, path), 'utf8'))),
+  );
+  expect(unbounded).toEqual([]);
+});
+
 it('names a file that runs for minutes, and ends the run if it holds it up', () => {
   const said: string[] = [];
   const ended: number[] = [];

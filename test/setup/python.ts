@@ -1,5 +1,6 @@
 /** Python 3 for tests of the Python client: the one of the machine, or Debian's package. */
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { execFileSync } from '../support/child-process.ts';
 import { debianProgram } from './debian-package.ts';
 
 /** Oldest version that the client supports. */

@@ -1,9 +1,10 @@
 /** Real Redis servers for tests: Debian's redis-server, single or a cluster of six on loopback, on free ports, with files of their own. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { execFileSync } from '../support/child-process.ts';
 import { until } from '../support/wait.ts';
 import { debianProgram } from './debian-package.ts';
 import { freePort } from './free-port.ts';

@@ -1,5 +1,4 @@
 /** A small real file system of a test, which the test fills. Mounting needs root; if it is refused, the tests are skipped. */
-import { spawnSync } from 'node:child_process';
 import {
   closeSync,
   mkdirSync,
@@ -12,6 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { spawnSync } from '../support/child-process.ts';
 
 export type DiskKind = 'tmpfs' | 'ext4';
 

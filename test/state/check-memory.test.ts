@@ -1,10 +1,10 @@
 /** Checking a store must not raise memory by the size of the store. */
-import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { projectRoot } from '../../src/base/paths.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 const folder = tempFolder();
 afterAll(() => folder.remove());

@@ -1,5 +1,5 @@
 /** Whatever happens to the bytes of a store, a process that starts on it either refuses it with one sentence or answers as before. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   cpSync,
@@ -28,6 +28,7 @@ import { isAsRecorded, readRecordedState } from '../../src/state/page-sums.ts';
 import { verifyFile } from '../../src/state/sound-file.ts';
 import { tempFolder } from '../accounts/temp-folder.ts';
 import { build, key, template, writeSegment } from '../labels/index/world.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 const PROBE = join(projectRoot, 'dist', 'bundled', 'store-probe.cjs');
 const PAGE = 4096;

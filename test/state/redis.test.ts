@@ -1,5 +1,4 @@
 /** The connection to Redis, against real servers. */
-import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -17,6 +16,7 @@ import {
   startRedisCluster,
   startRedisSentinel,
 } from '../setup/redis.ts';
+import { execFileSync } from '../support/child-process.ts';
 
 const log = createLogger({ level: 'silent' });
 

@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withLock } from '../../src/state/writer-lock.ts';
+import { spawnSync } from '../support/child-process.ts';
 import { sleep } from '../support/wait.ts';
 
 let folder: string;

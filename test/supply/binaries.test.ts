@@ -1,5 +1,4 @@
 /** The recorded hashes of the binaries of uWebSockets.js, and what happens if a binary is another file. */
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   cpSync,
@@ -18,6 +17,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { projectRoot } from '../../src/base/paths.ts';
 import { checkedUwsBinary, uwsBinaryName } from '../../src/http/server/uws-binding.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'assay-binaries-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { projectRoot } from '../../src/base/paths.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-licences-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

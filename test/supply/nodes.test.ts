@@ -1,10 +1,10 @@
 /** `npm run test:nodes`, with a cache that already has a Node. */
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { projectRoot } from '../../src/base/paths.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'assay-nodes-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

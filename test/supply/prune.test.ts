@@ -1,11 +1,11 @@
 /** What `scripts/supply/prune.mjs` deletes from installed packages, and what it keeps. */
-import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
 import { projectRoot } from '../../src/base/paths.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'assay-prune-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

@@ -1,10 +1,10 @@
 /** `npm run signatures` for each outcome of `npm audit signatures`, which a program named npm plays. */
-import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { projectRoot } from '../../src/base/paths.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-signatures-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

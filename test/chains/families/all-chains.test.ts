@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -7,6 +6,7 @@ import { silentLogger } from '../../../src/base/log.ts';
 import { projectRoot } from '../../../src/base/paths.ts';
 import { createChainAdapters } from '../../../src/chains/families/adapters.ts';
 import { CHAINS } from '../../../src/chains/registry.ts';
+import { spawnSync } from '../../support/child-process.ts';
 
 const deps = { clock: systemClock, log: silentLogger, jitter: () => 0.5 };
 

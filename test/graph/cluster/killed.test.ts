@@ -1,9 +1,9 @@
 /** A build of clusters that is killed keeps the last build, and the next run ends with the clusters of an undisturbed one. */
-import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { projectRoot } from '../../../src/base/paths.ts';
+import { spawnSync } from '../../support/child-process.ts';
 import { chainOfBlocks, numberAddresses, SMALL } from './killed-build.ts';
 import { ClusterWorld } from './numbered.ts';
 

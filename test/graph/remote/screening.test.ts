@@ -1,5 +1,4 @@
 /** Answers over a graph in servers, byte for byte those over the local store; and the command that fills it. */
-import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { projectRoot } from '../../../src/base/paths.ts';
@@ -18,6 +17,7 @@ import { TASKS, type Tasks } from '../../../src/pool/tasks/index.ts';
 import { createTaskServices } from '../../../src/pool/worker-services.ts';
 import { createWorld, WALLETS, type World } from '../../screening/world.ts';
 import { hasRedis, type RedisCluster, startRedisCluster } from '../../setup/redis.ts';
+import { execFileSync } from '../../support/child-process.ts';
 import { addressAt, log, openRemote, transferSource } from './world.ts';
 
 const known = Object.values(WALLETS);

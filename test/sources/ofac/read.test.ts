@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -6,6 +5,7 @@ import { projectRoot } from '../../../src/base/paths.ts';
 import { ofacReader } from '../../../src/sources/ofac/read.ts';
 import type { DesignatedParty } from '../../../src/sources/records.ts';
 import { describeWithSharedData, sharedData } from '../../setup/shared-data.ts';
+import { spawnSync } from '../../support/child-process.ts';
 import { collect, withFolder } from '../collect.ts';
 
 const MARCH_4 = sharedData('ofac', 'sdn_advanced_2025-03-04.xml.gz');
