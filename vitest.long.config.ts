@@ -3,10 +3,15 @@ import { defineConfig } from 'vitest/config';
 /** Files of `npm test` that run here as well: with ASSAY_TEST_LONG=1 they take more schedules, rounds, seeds and cases. */
 const LONGER = [
   'test/accounts/ledger-crash.test.ts',
+  'test/app/redis-fill.test.ts',
+  'test/app/redis-restore.test.ts',
   'test/chains/families/polkadot/chopsticks.test.ts',
   'test/chains/families/utxo/follow-graph.test.ts',
+  'test/cli/garbage-files.test.ts',
   'test/e2e/damaged-folder.test.ts',
   'test/e2e/full-disk-commands.test.ts',
+  'test/e2e/full-disk-exposure.test.ts',
+  'test/e2e/full-disk.test.ts',
   'test/e2e/jobs.test.ts',
   'test/e2e/killed-cases.test.ts',
   'test/e2e/killed-authorizations.test.ts',

@@ -2,13 +2,16 @@
 import { createHmac } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openEnvironment } from '../../src/state/lmdb.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
 import { newEmptyWorld, type RunningServer, type World } from './program.ts';
 
 const ADDRESS = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
 const MIB = 48;
+/** Bytes left free at a first start, from none to nearly enough. The short suite takes one before the stores and one amid the builds. */
+const SPARES =
+  process.env.ASSAY_TEST_LONG === '1' ? [0, 64_000, 256_000, 1_000_000, 2_500_000] : [64_000, 2_500_000];
 const JOBS = '/api/v1/jobs?kind=labels&chain=ETH';
 
 const STRIPE = '/api/v1/payments/stripe';
@@ -149,149 +152,140 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
   describe.skipIf(refusal !== null)(
     `a server on a full ${kind}${refusal === null ? '' : ` (${refusal})`}`,
     () => {
-      async function inWorld(
-        work: (world: World, disk: SmallDisk, store: string) => Promise<void>,
-      ): Promise<void> {
-        const world = newEmptyWorld();
-        const disk = smallDisk(kind, MIB);
-        try {
-          await work(world, disk, join(disk.path, 'store'));
-        } finally {
-          await world.end();
-          disk.remove();
-        }
-      }
+      let world: World;
+      let disk: SmallDisk;
+      let store: string;
+      let server: RunningServer;
+      let environment: Record<string, string>;
+      beforeAll(() => {
+        world = newEmptyWorld();
+        disk = smallDisk(kind, MIB);
+        store = join(disk.path, 'store');
+        environment = { ASSAY_DATA_DIR: store, ASSAY_STRIPE_SECRET: STRIPE_SECRET };
+      });
+      afterAll(async () => {
+        await world.end();
+        disk.remove();
+      });
 
-      it('answers every read, rejects every write with STORAGE_FULL, and recovers when there is space', () =>
-        inWorld(async (world, disk, store) => {
-          const environment = { ASSAY_DATA_DIR: store, ASSAY_STRIPE_SECRET: STRIPE_SECRET };
-          const server = await world.serve(environment);
-          key = server.firstKey;
+      // The tests follow each other on one disk: a first start takes two seconds of processor time.
+      it('fails its first start without space, gives the reason in one line, and damages nothing', async () => {
+        for (const spare of SPARES) {
+          disk.fill(spare);
+          const refused = await world.run(['serve'], { environment });
+          expect(refused.code, refused.err).toBe(1);
+          expect(refused.err.split('\n').filter((line) => line.startsWith('assay: '))).toHaveLength(1);
+          expect(refused.err).toContain(disk.path);
+          disk.free();
+        }
+        server = await world.serve(environment);
+        key = server.firstKey;
+        expect((await ask(server, 'GET', `/api/v1/oracle/address/ETH/${ADDRESS}`)).status).toBe(200);
+        expect(readdirSync(store).filter((name) => name.includes('.tmp'))).toEqual([]);
+      });
+
+      it('answers every read, rejects every write with STORAGE_FULL, and recovers when there is space', async () => {
+        for (const [method, path, body] of READS)
+          expect((await ask(server, method, path, body)).status, path).toBe(200);
+        for (const [method, path, body] of WRITES) {
+          const first = await ask(server, method, path, body(1));
+          expect(first.status, `${path} ${JSON.stringify(first.body)}`).toBeLessThan(300);
+        }
+        const before = await ask(server, 'GET', '/api/v1/usage');
+        const release = holdPages(store);
+        disk.fill();
+        await expect
+          .poll(async () => (await ask(server, 'GET', '/ready')).body)
+          .toMatchObject({
+            success: true,
+            // On a slow machine, the minute's write of the keys' last use was refused as well.
+            data: {
+              ready: true,
+              degraded: expect.arrayContaining([expect.objectContaining({ path: store })]),
+            },
+          });
+        expect(await ask(server, 'GET', '/ready?for=writes')).toMatchObject({
+          status: 503,
+          body: { error: expect.stringContaining(store) },
+        });
+        // Small commits find free pages in the files for a while: these calls succeed and are stored.
+        let charged = 0;
+        let bought = 0;
+        for (const [method, path, body] of WRITES)
+          for (let call = 100; ; call++) {
+            const { status } = await ask(server, method, path, body(call));
+            if (status === 500) break;
+            expect(status, path).toBe(200);
+            if (path.endsWith('/screening')) charged++;
+            if (path === STRIPE) bought++;
+          }
+        let refused = 0;
+        for (let round = 0; round < 3; round++) {
           for (const [method, path, body] of READS)
             expect((await ask(server, method, path, body)).status, path).toBe(200);
           for (const [method, path, body] of WRITES) {
-            const first = await ask(server, method, path, body(1));
-            expect(first.status, `${path} ${JSON.stringify(first.body)}`).toBeLessThan(300);
+            const response = await ask(server, method, path, body(10 + round));
+            expect(response, path).toMatchObject({ status: 500, code: 'STORAGE_FULL' });
+            expect(Number(response.retryAfter)).toBeGreaterThan(0);
+            expect(Object.keys(response.body)).toEqual(['error']);
+            refused++;
           }
-          const before = await ask(server, 'GET', '/api/v1/usage');
-          const release = holdPages(store);
-          disk.fill();
-          await expect
-            .poll(async () => (await ask(server, 'GET', '/ready')).body)
-            .toMatchObject({
-              success: true,
-              // On a slow machine, the minute's write of the keys' last use was refused as well.
-              data: {
-                ready: true,
-                degraded: expect.arrayContaining([expect.objectContaining({ path: store })]),
-              },
-            });
-          expect(await ask(server, 'GET', '/ready?for=writes')).toMatchObject({
-            status: 503,
-            body: { error: expect.stringContaining(store) },
+          // Jobs are refused before the disk is full.
+          expect(await ask(server, 'POST', JOBS, `{"address":"${ADDRESS}"}`)).toMatchObject({
+            status: 429,
+            code: 'OVERLOADED',
+            retryAfter: expect.stringMatching(/^[1-9]/),
           });
-          // Small commits find free pages in the files for a while: these calls succeed and are stored.
-          let charged = 0;
-          let bought = 0;
-          for (const [method, path, body] of WRITES)
-            for (let call = 100; ; call++) {
-              const { status } = await ask(server, method, path, body(call));
-              if (status === 500) break;
-              expect(status, path).toBe(200);
-              if (path.endsWith('/screening')) charged++;
-              if (path === STRIPE) bought++;
-            }
-          let refused = 0;
-          for (let round = 0; round < 3; round++) {
-            for (const [method, path, body] of READS)
-              expect((await ask(server, method, path, body)).status, path).toBe(200);
-            for (const [method, path, body] of WRITES) {
-              const response = await ask(server, method, path, body(10 + round));
-              expect(response, path).toMatchObject({ status: 500, code: 'STORAGE_FULL' });
-              expect(Number(response.retryAfter)).toBeGreaterThan(0);
-              expect(Object.keys(response.body)).toEqual(['error']);
-              refused++;
-            }
-            // Jobs are refused before the disk is full.
-            expect(await ask(server, 'POST', JOBS, `{"address":"${ADDRESS}"}`)).toMatchObject({
-              status: 429,
-              code: 'OVERLOADED',
-              retryAfter: expect.stringMatching(/^[1-9]/),
-            });
-            // The first use of the store of people, by a client without a key.
-            const login = { email: 'a@example.com', password: 'x'.repeat(20) };
-            expect((await ask(server, 'POST', '/api/v1/auth/login', login)).status).not.toBe(200);
-          }
-          expect(refused).toBe(3 * WRITES.length);
-          const metrics = await ask(server, 'GET', '/metrics');
-          expect(metrics.body.text).toMatch(/^assay_storage_refused [1-9]/m);
-          for (let call = 0; call < 300; call++)
-            expect((await ask(server, 'GET', `/api/v1/oracle/address/ETH/${ADDRESS}`)).status).toBe(200);
-          const balanceOf = ({ body }: Told): number => (body.data as { balance: number }).balance;
-          const usage = await ask(server, 'GET', '/api/v1/usage');
-          expect(usage.body).toMatchObject({
-            data: {
-              balance: balanceOf(before) - charged + bought * STARTER.credits,
-              credits: { held: 0 },
-            },
-          });
-
-          await release();
-          disk.free();
-          await expect.poll(async () => (await ask(server, 'GET', '/ready?for=writes')).status).toBe(200);
-          for (const [method, path, body] of WRITES) {
-            const response = await ask(server, method, path, body(20));
-            expect(response.status, `${path} ${JSON.stringify(response.body)}`).toBeLessThan(300);
-          }
-          // The refused events are delivered again, some of them twice: each is booked once.
-          const between = await ask(server, 'GET', '/api/v1/usage');
-          for (const n of [10, 11, 10, 12, 11])
-            expect(await ask(server, 'POST', STRIPE, checkout(n))).toMatchObject({ status: 200 });
-          expect(balanceOf(await ask(server, 'GET', '/api/v1/usage'))).toBe(
-            balanceOf(between) + 3 * STARTER.credits,
-          );
-          expect(await server.stop()).toBe(0);
-          for (const command of ['ledger', 'audit']) {
-            const verified = await world.run([command, 'verify', '--json'], { environment });
-            expect(JSON.parse(verified.out), verified.err).toMatchObject({ faults: [] });
-          }
-        }));
-
-      it('starts on the full disk, and answers', () =>
-        inWorld(async (world, disk, store) => {
-          const environment = { ASSAY_DATA_DIR: store };
-          const first = await world.serve(environment);
-          key = first.firstKey;
-          expect(await first.stop()).toBe(0);
-          disk.fill();
-          const second = await world.serve(environment);
-          expect((await ask(second, 'GET', `/api/v1/oracle/address/ETH/${ADDRESS}`)).status).toBe(200);
-          expect((await ask(second, 'GET', '/api/v1/monitoring/wallets')).status).toBe(200);
-          expect((await ask(second, 'GET', '/ready')).status).toBe(200);
-          disk.free();
-          await expect.poll(async () => (await ask(second, 'GET', '/ready?for=writes')).status).toBe(200);
-          expect((await ask(second, 'POST', '/api/v1/keys', { name: 'k' })).status).toBe(200);
-          expect(await second.stop()).toBe(0);
-        }));
-
-      it('fails its first start without space, gives the reason in one line, and damages nothing', () =>
-        inWorld(async (world, disk, store) => {
-          const environment = { ASSAY_DATA_DIR: store };
-          // From no free bytes to nearly enough.
-          for (const spare of [0, 64_000, 256_000, 1_000_000, 2_500_000]) {
-            disk.fill(spare);
-            const refused = await world.run(['serve'], { environment });
-            expect(refused.code, refused.err).toBe(1);
-            expect(refused.err.split('\n').filter((line) => line.startsWith('assay: '))).toHaveLength(1);
-            expect(refused.err).toContain(disk.path);
-            disk.free();
-          }
-          const server = await world.serve(environment);
-          key = server.firstKey;
+          // The first use of the store of people, by a client without a key.
+          const login = { email: 'a@example.com', password: 'x'.repeat(20) };
+          expect((await ask(server, 'POST', '/api/v1/auth/login', login)).status).not.toBe(200);
+        }
+        expect(refused).toBe(3 * WRITES.length);
+        const metrics = await ask(server, 'GET', '/metrics');
+        expect(metrics.body.text).toMatch(/^assay_storage_refused [1-9]/m);
+        for (let call = 0; call < 300; call++)
           expect((await ask(server, 'GET', `/api/v1/oracle/address/ETH/${ADDRESS}`)).status).toBe(200);
-          expect(readdirSync(store).filter((name) => name.includes('.tmp'))).toEqual([]);
-          expect(await server.stop()).toBe(0);
-        }));
+        const balanceOf = ({ body }: Told): number => (body.data as { balance: number }).balance;
+        const usage = await ask(server, 'GET', '/api/v1/usage');
+        expect(usage.body).toMatchObject({
+          data: {
+            balance: balanceOf(before) - charged + bought * STARTER.credits,
+            credits: { held: 0 },
+          },
+        });
+
+        await release();
+        disk.free();
+        await expect.poll(async () => (await ask(server, 'GET', '/ready?for=writes')).status).toBe(200);
+        for (const [method, path, body] of WRITES) {
+          const response = await ask(server, method, path, body(20));
+          expect(response.status, `${path} ${JSON.stringify(response.body)}`).toBeLessThan(300);
+        }
+        // The refused events are delivered again, some of them twice: each is booked once.
+        const between = await ask(server, 'GET', '/api/v1/usage');
+        for (const n of [10, 11, 10, 12, 11])
+          expect(await ask(server, 'POST', STRIPE, checkout(n))).toMatchObject({ status: 200 });
+        expect(balanceOf(await ask(server, 'GET', '/api/v1/usage'))).toBe(
+          balanceOf(between) + 3 * STARTER.credits,
+        );
+        expect(await server.stop()).toBe(0);
+        for (const command of ['ledger', 'audit']) {
+          const verified = await world.run([command, 'verify', '--json'], { environment });
+          expect(JSON.parse(verified.out), verified.err).toMatchObject({ faults: [] });
+        }
+      });
+
+      it('starts on the full disk, and answers', async () => {
+        disk.fill();
+        const second = await world.serve(environment);
+        expect((await ask(second, 'GET', `/api/v1/oracle/address/ETH/${ADDRESS}`)).status).toBe(200);
+        expect((await ask(second, 'GET', '/api/v1/monitoring/wallets')).status).toBe(200);
+        expect((await ask(second, 'GET', '/ready')).status).toBe(200);
+        disk.free();
+        await expect.poll(async () => (await ask(second, 'GET', '/ready?for=writes')).status).toBe(200);
+        expect((await ask(second, 'POST', '/api/v1/keys', { name: 'k' })).status).toBe(200);
+        expect(await second.stop()).toBe(0);
+      });
     },
   );
 }
