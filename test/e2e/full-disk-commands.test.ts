@@ -11,6 +11,7 @@ import { commandModules } from '../../src/cli/commands.ts';
 import type { Terminal } from '../../src/cli/context.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
 import { bech32Address } from '../graph/cluster/addresses.ts';
+import { type CommandProcess, startCommandProcess } from '../setup/command-process.ts';
 import { freePort } from '../setup/free-port.ts';
 import { type ListServer, serve, startListServer } from '../setup/list-server.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
@@ -163,11 +164,20 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
   let inputs: string;
   let environment: Record<string, string>;
   let publisher: ListServer;
+  let commands: CommandProcess;
   let from: string;
   let keyId = '';
 
   const input = (name: string): string => join(inputs, name);
-  const run = (args: readonly string[], text = '') => world.run(args, { environment, input: text });
+  /**
+   * Runs a command with the environment of the process. The short suite starts a process only for commands with input: the others run one
+   * after the other in one, where all of their own code is the same.
+   */
+  const runWith = (args: readonly string[], environment: Record<string, string>, text?: string) =>
+    LONG || text !== undefined
+      ? world.run(args, { environment, ...(text === undefined ? {} : { input: text }) })
+      : commands.run(args, { ...environment, ASSAY_WORKERS: '1' });
+  const run = (args: readonly string[]) => runWith(args, environment);
 
   /** Lists the files of the store, without those that every opening creates. */
   const files = (): string[] =>
@@ -249,6 +259,7 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
       input('bitcoin.csv'),
       ['block,time,txid,dir,index,address,sats,prev_txid,prev_index', ...bitcoinRows(2_000)].join('\n'),
     );
+    commands = startCommandProcess();
     publisher = await startListServer();
     publisher.paths.set('/SDN_ADVANCED.ZIP', serve(sanctionsList(2_000)));
     publisher.paths.set('/CONS_ADVANCED.ZIP', serve(sanctionsList(1)));
@@ -284,6 +295,7 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
     expect(ingested.code, ingested.err).toBe(0);
   });
   afterAll(async () => {
+    await commands.end();
     await world.end();
     await publisher.close();
     pulling.remove();
@@ -574,8 +586,7 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
   ] of Object.entries(cases))
     it.skipIf(isLong && !LONG)(title, async () => {
       const own = { ...environment, ...more.environment?.() };
-      const runOwn = (words: readonly string[], text = '') =>
-        world.run(words, { environment: own, input: text });
+      const runOwn = (words: readonly string[], text?: string) => runWith(words, own, text);
       const full = more.disk?.() ?? disk;
       const before = await runOwn(state);
       const filesBefore = files();
