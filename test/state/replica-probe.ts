@@ -1,6 +1,6 @@
 /**
- * A process that opens a replica, follows Redis and answers from all of it. Arguments: path, URL of Redis. Prints one line of JSON: the
- * records, or the code and the message of the error.
+ * A process that opens replicas, one after the other, follows Redis with each and answers from all of it. Arguments: URL of Redis, paths.
+ * Prints one line for each: `0` and the JSON of the records, or `1` and that of the code and the message of the error.
  */
 import { argv } from 'node:process';
 import { systemClock } from '../../src/base/clock.ts';
@@ -11,9 +11,9 @@ import type { LiveDatabase } from '../../src/state/live-store.ts';
 import { openRedis, parseRedisUrl } from '../../src/state/redis.ts';
 import { openReplicatedStore } from '../../src/state/replicated-store.ts';
 
-const [path, url] = [argv[2] as string, argv[3] as string];
+const url = argv[2] as string;
 
-async function run(): Promise<unknown> {
+async function read(path: string): Promise<unknown> {
   const redis = openRedis(parseRedisUrl(url), { log: silentLogger });
   try {
     const store = openReplicatedStore(
@@ -32,10 +32,10 @@ async function run(): Promise<unknown> {
   }
 }
 
-try {
-  process.stdout.write(`${JSON.stringify({ read: await run() })}\n`);
-} catch (error) {
-  if (!(error instanceof AssayError)) throw error;
-  process.stdout.write(`${JSON.stringify({ code: error.code, message: error.message })}\n`);
-  process.exitCode = 1;
-}
+for (const path of argv.slice(3))
+  try {
+    process.stdout.write(`0 ${JSON.stringify({ read: await read(path) })}\n`);
+  } catch (error) {
+    if (!(error instanceof AssayError)) throw error;
+    process.stdout.write(`1 ${JSON.stringify({ code: error.code, message: error.message })}\n`);
+  }
