@@ -5,8 +5,10 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { projectRoot } from '../../src/base/paths.ts';
+import { runBeside } from '../cli/run-command.ts';
 import { freePort } from '../setup/free-port.ts';
+import { prepareFolder } from '../setup/prepared-folder.ts';
+import { PROGRAM } from '../setup/program-path.ts';
 import { sleep } from '../support/wait.ts';
 import { ask, newWorld, type RunningServer, type World } from './program.ts';
 
@@ -27,7 +29,7 @@ async function label(entity: string): Promise<void> {
     ['import', 'own', file],
     ['index', 'build'],
   ]) {
-    const { code, err } = await a.run(args);
+    const { code, err } = await runBeside(a, args);
     expect(code, err).toBe(0);
   }
 }
@@ -74,6 +76,7 @@ const at = (name: string) => ({ status: 200, name });
 
 beforeAll(async () => {
   a = newWorld();
+  prepareFolder(join(a.folder, 'store'));
   b = newWorld();
   await label('version-0');
   const port = await freePort();
@@ -143,7 +146,7 @@ describe('two nodes', () => {
 
   it('reject a build on the one that pulls', async () => {
     for (const args of [['sync'], ['index', 'build'], ['import', 'own', join(a.folder, 'own.csv')]]) {
-      const { code, err } = await b.run(args, { environment: pullSettings() });
+      const { code, err } = await runBeside(b, args, pullSettings());
       expect(code).toBe(1);
       expect(err).toContain('ASSAY_SNAPSHOT_FROM');
     }
@@ -204,11 +207,10 @@ describe('a pull on the command line', () => {
         ASSAY_DATA_DIR: join(c.folder, 'store'),
         ASSAY_CLUSTER_SECRET: SECRET,
       };
-      const child = spawn(
-        process.execPath,
-        [join(projectRoot, 'dist', 'src', 'main.js'), 'snapshot', 'pull', '--from', url],
-        { env: environment, stdio: 'ignore' },
-      );
+      const child = spawn(process.execPath, [PROGRAM, 'snapshot', 'pull', '--from', url], {
+        env: environment,
+        stdio: 'ignore',
+      });
       const partial = join(c.folder, 'store', 'travel', 'pulled', 'partial');
       await vi.waitFor(() => {
         const [name = ''] = readdirSync(partial);
@@ -226,10 +228,11 @@ describe('a pull on the command line', () => {
       expect(code, err).toBe(0);
       expect(ranges[0]).toBe('bytes=20000-');
       expect(JSON.parse(out)).toMatchObject({ swapped: true });
-      const stats = await c.run(['index', 'verify']);
+      const stats = await runBeside(c, ['index', 'verify']);
       expect(stats.out).toContain('is intact');
-      const status = await c.run(['snapshot', 'status', '--json'], {
-        environment: { ...settings, ASSAY_SNAPSHOT_FROM: url },
+      const status = await runBeside(c, ['snapshot', 'status', '--json'], {
+        ...settings,
+        ASSAY_SNAPSHOT_FROM: url,
       });
       expect(JSON.parse(status.out)).toMatchObject({ behind: false });
     } finally {
