@@ -6,14 +6,15 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { projectRoot } from '../../src/base/paths.ts';
-import { newEmptyWorld } from '../e2e/program.ts';
+import { runBeside } from '../cli/run-command.ts';
+import { newWorld } from '../e2e/program.ts';
+import { PROGRAM } from '../setup/program-path.ts';
 
 const ADDRESS = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
 const CALLS = 15;
 
 describe('a server on a full disk', () => {
-  const world = newEmptyWorld();
+  const world = newWorld();
   afterAll(() => world.end());
 
   it('serves free requests, fails charged ones without a charge, and stops cleanly', async () => {
@@ -37,7 +38,7 @@ describe('a server on a full disk', () => {
         '-c',
         `ulimit -f ${Math.ceil(statSync(path).size / 1024)}; exec "$0" "$1" serve`,
         process.execPath,
-        join(projectRoot, 'dist', 'src', 'main.js'),
+        PROGRAM,
       ],
       {
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -46,6 +47,7 @@ describe('a server on a full disk', () => {
           ASSAY_DATA_DIR: join(world.folder, 'store'),
           ASSAY_PORT: '0',
           ASSAY_SYNC: 'off',
+          ASSAY_WORKERS: '1',
         },
       },
     );
@@ -87,7 +89,7 @@ describe('a server on a full disk', () => {
       });
       server.kill('SIGTERM');
       expect(await ended).toBe(0);
-      const verified = await world.run(['ledger', 'verify', '--json']);
+      const verified = await runBeside(world, ['ledger', 'verify', '--json']);
       expect(JSON.parse(verified.out)).toMatchObject({ balance: balance - charged, faults: [] });
     } finally {
       server.kill('SIGKILL');

@@ -2,7 +2,8 @@
 import { cpSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { newEmptyWorld, type World } from './program.ts';
+import { runBeside } from '../cli/run-command.ts';
+import { newWorld, type World } from './program.ts';
 
 const TRANSFERS = Array.from({ length: 3000 }, (_, index) =>
   JSON.stringify({
@@ -23,17 +24,19 @@ describe('startup with damaged state', () => {
   const at = (path: string): string => join(store, path);
 
   beforeAll(async () => {
-    world = newEmptyWorld();
+    world = newWorld();
     store = join(world.folder, 'store');
     const server = await world.serve();
     await server.stop();
     const file = join(world.folder, 'transfers.ndjson');
     writeFileSync(file, `${TRANSFERS}\n`);
-    expect(await world.run(['ingest', 'ndjson', file, '--chain', 'ETH', '--no-prices'])).toMatchObject({
-      code: 0,
-    });
-    expect(await world.run(['credits', 'grant', 'local', '100'])).toMatchObject({ code: 0 });
-    expect(await world.run(['verify'])).toMatchObject({
+    expect(await runBeside(world, ['ingest', 'ndjson', file, '--chain', 'ETH', '--no-prices'])).toMatchObject(
+      {
+        code: 0,
+      },
+    );
+    expect(await runBeside(world, ['credits', 'grant', 'local', '100'])).toMatchObject({ code: 0 });
+    expect(await runBeside(world, ['verify'])).toMatchObject({
       code: 0,
       out: expect.stringContaining('all are intact.'),
     });
@@ -64,7 +67,7 @@ describe('startup with damaged state', () => {
     const where = bytes.indexOf(Buffer.from('000000000000000000000000000000000000012c', 'hex'));
     bytes[where + 19] = 0x2d;
     writeFileSync(at('transfers/eth.mdb'), bytes);
-    const verified = await world.run(['verify', '--json']);
+    const verified = await runBeside(world, ['verify', '--json']);
     expect(verified.code).toBe(1);
     expect(JSON.parse(verified.out).faults).toEqual([
       expect.stringContaining('transfers/eth.mdb is damaged: page '),
@@ -78,22 +81,22 @@ describe('startup with damaged state', () => {
   it('does not create a new ledger for existing keys until the loss is accepted', async () => {
     rmSync(at('accounts/ledger.mdb'));
     for (const command of [['serve'], ['ledger', 'verify'], ['credits', 'grant', 'local', '5']]) {
-      const result = await world.run(command);
+      const result = command[0] === 'serve' ? await world.run(command) : await runBeside(world, command);
       expect(result).toMatchObject({
         code: 1,
         err: expect.stringContaining('accounts/ledger.mdb (ledger) is missing'),
       });
       expect(existsSync(at('accounts/ledger.mdb'))).toBe(false);
     }
-    expect(await world.run(['installation'])).toMatchObject({
+    expect(await runBeside(world, ['installation'])).toMatchObject({
       code: 0,
       out: expect.stringContaining('MISSING'),
     });
-    expect(await world.run(['verify'])).toMatchObject({ code: 1 });
-    expect(await world.run(['installation', 'accept-loss', 'accounts/ledger.mdb'])).toMatchObject({
+    expect(await runBeside(world, ['verify'])).toMatchObject({ code: 1 });
+    expect(await runBeside(world, ['installation', 'accept-loss', 'accounts/ledger.mdb'])).toMatchObject({
       code: 0,
     });
-    expect(await world.run(['ledger', 'verify'])).toMatchObject({
+    expect(await runBeside(world, ['ledger', 'verify'])).toMatchObject({
       code: 0,
       out: expect.stringContaining('0 entries'),
     });
@@ -104,6 +107,6 @@ describe('startup with damaged state', () => {
     await server.stop('SIGKILL');
     const again = await world.serve();
     expect(await again.stop()).toBe(0);
-    expect(await world.run(['verify'])).toMatchObject({ code: 0 });
+    expect(await runBeside(world, ['verify'])).toMatchObject({ code: 0 });
   });
 });

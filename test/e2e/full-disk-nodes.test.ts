@@ -6,10 +6,20 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openEnvironment } from '../../src/state/lmdb.ts';
+import { runBeside } from '../cli/run-command.ts';
+import { prepareFolder } from '../setup/prepared-folder.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
 import { sleep } from '../support/wait.ts';
-import { type Answer, ask, askOnce, newEmptyWorld, type RunningServer, type World } from './program.ts';
+import {
+  type Answer,
+  ask,
+  askOnce,
+  newEmptyWorld,
+  newWorld,
+  type RunningServer,
+  type World,
+} from './program.ts';
 
 const refusal = smallDiskRefusal('tmpfs');
 const ADDRESS = '0x098b716b8aaf21512996dc57eb0615e2383e2f96';
@@ -28,18 +38,19 @@ describe.skipIf(refusal !== null || !hasRedis)('a node whose replicas are on a f
     redis = await startRedis();
     disk = smallDisk('tmpfs', 48);
     store = join(disk.path, 'store');
-    worlds = [newEmptyWorld(), newEmptyWorld()];
+    worlds = [newWorld(), newEmptyWorld()];
+    prepareFolder(store);
     environment = {
       ASSAY_REDIS_URL: redis.url,
       ASSAY_WORKERS: '1',
       ASSAY_JOBS_DIR: join(worlds[0].folder, 'jobs'),
     };
-    const founded = await worlds[0].run(['redis', 'found'], { environment });
+    const founded = await runBeside(worlds[0], ['redis', 'found'], environment);
     if (founded.code !== 0) throw new Error(founded.err);
     sound = await worlds[0].serve(environment);
     full = await worlds[1].serve({ ...environment, ASSAY_DATA_DIR: store });
     key = sound.firstKey;
-    const granted = await worlds[0].run(['credits', 'grant', 'local', '1000'], { environment });
+    const granted = await runBeside(worlds[0], ['credits', 'grant', 'local', '1000'], environment);
     if (granted.code !== 0) throw new Error(granted.err);
   });
   afterAll(async () => {
@@ -84,7 +95,7 @@ describe.skipIf(refusal !== null || !hasRedis)('a node whose replicas are on a f
     await expect.poll(async () => (await ask(full, key, '/api/v1/usage')).status).toBe(200);
     expect((await watch(sound, 1)).status).toBe(200);
     await expect.poll(() => watched(full), { interval: 1_000 }).toBe(1);
-    const made = await worlds[0].run(['keys', 'create', '--name', 'gone', '--json'], { environment });
+    const made = await runBeside(worlds[0], ['keys', 'create', '--name', 'gone', '--json'], environment);
     const gone = JSON.parse(made.out) as { id: string; apiKey: string };
     await expect.poll(async () => (await askOnce(full, gone.apiKey, '/api/v1/usage')).status).toBe(200);
     const release = holdPages();
@@ -102,7 +113,7 @@ describe.skipIf(refusal !== null || !hasRedis)('a node whose replicas are on a f
     );
     expect(await watch(full, 100)).toMatchObject({ status: 500 });
     // A key that is revoked on another node is refused here as well, although its record cannot be replaced.
-    const revoked = await worlds[0].run(['keys', 'revoke', gone.id], { environment });
+    const revoked = await runBeside(worlds[0], ['keys', 'revoke', gone.id], environment);
     expect(revoked.code, revoked.err).toBe(0);
     const withGone = async (): Promise<number> => (await askOnce(full, gone.apiKey, '/api/v1/usage')).status;
     await expect.poll(withGone, { interval: 1_000 }).not.toBe(200);
