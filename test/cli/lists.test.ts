@@ -1,8 +1,10 @@
 /** `assay lists` and attested checks, as an operator without a network uses them. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newWorld } from '../e2e/program.ts';
+import { prepareFolder } from '../setup/prepared-folder.ts';
+import { runBeside } from './run-command.ts';
 
 const DAY_MS = 86_400_000;
 const dayFromNow = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
@@ -26,31 +28,44 @@ interface Shown {
 
 describe('list commands without a network', () => {
   const world = newWorld();
+  beforeAll(() => prepareFolder(join(world.folder, 'store')));
   afterAll(() => world.end());
 
   const un = async () => {
-    const { out } = await world.run(['lists', '--json']);
+    const { out } = await runBeside(world, ['lists', '--json']);
     return (JSON.parse(out) as Shown).lists.find(({ list }) => list === 'UN');
   };
 
   it('import a list with the date of its check as fresh', async () => {
     const file = join(world.folder, 'consolidated.xml');
     writeFileSync(file, UN_LIST);
-    expect((await world.run(['import', 'un', file])).code).toBe(0);
+    expect((await runBeside(world, ['import', 'un', file])).code).toBe(0);
     expect(await un()).toMatchObject({ checkedBy: 'IMPORT', stale: true });
-    const again = await world.run(['import', 'un', file, '--checked', yesterday, '--by', 'Ann']);
+    const again = await runBeside(world, ['import', 'un', file, '--checked', yesterday, '--by', 'Ann']);
     expect(again).toMatchObject({ code: 0, err: '' });
     expect(await un()).toMatchObject({ checkedAt: yesterday, checkedBy: 'ATTESTATION', stale: false });
   });
 
   it('attest a later check, which the audit log records', async () => {
     const today = dayFromNow(0);
-    const attested = await world.run(['lists', 'attest', 'UN', '--checked', today, '--by', 'Ben', '--json']);
+    const attested = await runBeside(world, [
+      'lists',
+      'attest',
+      'UN',
+      '--checked',
+      today,
+      '--by',
+      'Ben',
+      '--json',
+    ]);
     expect(attested).toMatchObject({ code: 0, err: '' });
     expect((JSON.parse(attested.out) as Shown).lists).toContainEqual(
       expect.objectContaining({ list: 'UN', checkedAt: today, checkedBy: 'ATTESTATION', stale: false }),
     );
-    const log = JSON.parse((await world.run(['audit', 'show', '--json'])).out) as Record<string, unknown>[];
+    const log = JSON.parse((await runBeside(world, ['audit', 'show', '--json'])).out) as Record<
+      string,
+      unknown
+    >[];
     expect(log).toMatchObject([
       { action: 'lists.attest', who: 'operator', subject: 'UN', detail: `checked ${today} by Ben` },
       { action: 'lists.attest', who: 'operator', subject: 'UN', detail: `checked ${yesterday} by Ann` },
@@ -58,7 +73,7 @@ describe('list commands without a network', () => {
   });
 
   it('show the state of every list, and the commands that update it', async () => {
-    const { out } = await world.run(['lists']);
+    const { out } = await runBeside(world, ['lists']);
     expect(out).toMatch(/^UN +fresh .* attestation +1$/m);
     expect(out).toMatch(/^OFAC_CONS +never loaded/m);
     expect(out).toContain('`assay sync ofac`');
@@ -67,9 +82,9 @@ describe('list commands without a network', () => {
       own,
       'address,chain,entity,category\n1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggu,BTC,Somebody,INDIVIDUAL\n',
     );
-    expect((await world.run(['import', 'own', own])).code).toBe(0);
-    expect((await world.run(['index', 'build'])).code).toBe(0);
-    const screened = await world.run(['lookup', 'BTC', '1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggu']);
+    expect((await runBeside(world, ['import', 'own', own])).code).toBe(0);
+    expect((await runBeside(world, ['index', 'build'])).code).toBe(0);
+    const screened = await runBeside(world, ['lookup', 'BTC', '1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggu']);
     expect(screened.out).toContain('OFAC_CONS (never loaded)');
     expect(screened.out).toContain('`assay sync ofac eu uk ch`');
   });
@@ -84,7 +99,7 @@ describe('list commands without a network', () => {
     [['import', 'un', 'x.xml', '--checked', tomorrow], 'is in the future'],
     [['import', 'un', 'x.xml', '--by', 'Ann'], '--checked'],
   ])('%j is refused as a wrong command line, with the reason', async (args, message) => {
-    const outcome = await world.run(args);
+    const outcome = await runBeside(world, args);
     expect(outcome).toMatchObject({ code: 2, out: '' });
     expect(outcome.err).toContain(message);
   });
