@@ -158,8 +158,9 @@ overLiveStates((makeState, kind) => {
     });
 
     it('answers every line in its place, and charges for the answered lines', async () => {
-      const count = 100_000;
-      const bad = new Set([0, 1, 32_767, 32_768, 70_000, count - 1]);
+      // Two chunks or more.
+      const count = kind === 'LMDB' ? 100_000 : 40_000;
+      const bad = new Set([0, 1, 32_767, 32_768, count - 30_000, count - 1]);
       const text = Array.from({ length: count }, (_, index) =>
         bad.has(index) ? `bad ${index}` : wallet(index),
       ).join('\n');
@@ -189,11 +190,12 @@ overLiveStates((makeState, kind) => {
       expect(Buffer.byteLength(result)).toBe(done.resultBytes);
       const lines = linesOf(result);
       expect(lines).toHaveLength(count);
-      for (const [index, line] of lines.entries()) {
-        if (bad.has(index)) expect(line).toMatchObject({ address: `bad ${index}`, line: index + 1 });
-        else expect(line.address).toBe(wallet(index));
-      }
-      expect(runner.tasks.length).toBeGreaterThan(3);
+      for (const index of bad)
+        expect(lines[index]).toMatchObject({ address: `bad ${index}`, line: index + 1 });
+      const others = lines.filter((_, index) => !bad.has(index));
+      const sound = lines.map((_, index) => wallet(index)).filter((_, index) => !bad.has(index));
+      expect(others.map(({ address }) => address)).toEqual(sound);
+      expect(runner.tasks.length).toBeGreaterThan(count / 32_768);
       // The input is no longer needed, but the answers are.
       expect(readdirSync(filesOf(done.id))).toEqual(['answers']);
       // No other user of the machine can read it.
@@ -201,8 +203,9 @@ overLiveStates((makeState, kind) => {
         expect(statSync(path).mode & 0o077).toBe(0);
     });
 
-    it('returns any range of its result, across chunks', async () => {
-      const { id } = await send(jobs, wallets(66_000));
+    // What follows reads files of results, which are the same over both kinds of state.
+    it.runIf(kind === 'LMDB')('returns any range of its result, across chunks', async () => {
+      const { id } = await send(jobs, wallets(33_000));
       await ended(jobs, id);
       const whole = Buffer.from(await resultOf(jobs, id));
       const first = (await jobs.result('a', id))?.parts(0, 10)[0]?.path as string;
@@ -223,29 +226,32 @@ overLiveStates((makeState, kind) => {
       });
     });
 
-    it('shows the available result while it runs, in whole chunks without a gap', async () => {
-      let open = (): void => {};
-      const gate = new Promise<void>((resolve) => {
-        open = resolve;
-      });
-      runner.before = ({ chunk }) => (chunk === 1 ? gate : undefined);
-      const { id } = await send(jobs, wallets(100_000));
-      const running = await untilValue(
-        () => jobs.get('a', id) as JobView,
-        ({ answered }) => answered === 100_000 - 32_768,
-      );
-      expect(running).toMatchObject({ state: 'RUNNING', endedAt: null, cost: { spent: null } });
-      expect(running.secondsLeft).toBeGreaterThan(0);
-      const partial = await resultOf(jobs, id);
-      expect(linesOf(partial)).toHaveLength(32_768);
-      expect(await jobs.result('a', id)).toMatchObject({
-        bytes: Buffer.byteLength(partial),
-        isComplete: false,
-      });
-      open();
-      await ended(jobs, id);
-      expect((await resultOf(jobs, id)).startsWith(partial)).toBe(true);
-    });
+    it.runIf(kind === 'LMDB')(
+      'shows the available result while it runs, in whole chunks without a gap',
+      async () => {
+        let open = (): void => {};
+        const gate = new Promise<void>((resolve) => {
+          open = resolve;
+        });
+        runner.before = ({ chunk }) => (chunk === 1 ? gate : undefined);
+        const { id } = await send(jobs, wallets(70_000));
+        const running = await untilValue(
+          () => jobs.get('a', id) as JobView,
+          ({ answered }) => answered === 70_000 - 32_768,
+        );
+        expect(running).toMatchObject({ state: 'RUNNING', endedAt: null, cost: { spent: null } });
+        expect(running.secondsLeft).toBeGreaterThan(0);
+        const partial = await resultOf(jobs, id);
+        expect(linesOf(partial)).toHaveLength(32_768);
+        expect(await jobs.result('a', id)).toMatchObject({
+          bytes: Buffer.byteLength(partial),
+          isComplete: false,
+        });
+        open();
+        await ended(jobs, id);
+        expect((await resultOf(jobs, id)).startsWith(partial)).toBe(true);
+      },
+    );
 
     it('reads CSV with a header, and answers one line fewer', async () => {
       const text = `chain,address\nBASE,${WALLETS.exchange}\n,${WALLETS.exchange}\n`;
@@ -706,17 +712,17 @@ overLiveStates((makeState, kind) => {
   describe('cancelling', () => {
     it('stops a job; the available result remains and is charged', async () => {
       runner.before = ({ chunk }) => (chunk === 1 ? new Promise(() => {}) : undefined);
-      const { id } = await send(jobs, `bad\n${wallets(99_999)}`);
+      const { id } = await send(jobs, `bad\n${wallets(69_999)}`);
       await untilValue(
         () => (jobs.get('a', id) as JobView).answered,
-        (answered) => answered === 100_000 - 32_768,
+        (answered) => answered === 70_000 - 32_768,
       );
       const cancelled = await jobs.cancel('a', id);
       expect(cancelled).toMatchObject({
         state: 'CANCELLED',
         answered: 32_768,
         failed: 1,
-        cost: { reserved: 100_000, spent: 32_767 },
+        cost: { reserved: 70_000, spent: 32_767 },
       });
       expect(billing.taken.get(id)).toBe(32_767);
       expect(linesOf(await resultOf(jobs, id))).toHaveLength(32_768);
