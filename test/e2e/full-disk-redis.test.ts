@@ -4,10 +4,11 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { CommandOutcome } from '../cli/run-command.ts';
+import { type CommandProcess, startCommandProcess } from '../setup/command-process.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
-import { newWorld, type Outcome, type World } from './program.ts';
 
 const refusal = smallDiskRefusal('tmpfs');
 const KEYS = 2;
@@ -15,27 +16,29 @@ const KEYS = 2;
 describe.skipIf(refusal !== null || !hasRedis)('a Redis and a state folder on a full disk', () => {
   let redis: RedisServer;
   let disk: SmallDisk;
-  let world: World;
+  let commands: CommandProcess;
   let alone: Record<string, string>;
   let shared: Record<string, string>;
 
+  beforeAll(() => {
+    commands = startCommandProcess();
+  });
+  afterAll(() => commands.end());
   beforeEach(async () => {
     redis = await startRedis();
     disk = smallDisk('tmpfs', 48);
-    world = newWorld();
     const store = join(disk.path, 'store');
     mkdirSync(store);
     alone = { ASSAY_DATA_DIR: store };
     shared = { ...alone, ASSAY_REDIS_URL: redis.url };
   });
   afterEach(async () => {
-    await world.end();
     await redis.stop();
     disk.remove();
   });
 
-  const run = (args: readonly string[], environment: Record<string, string>): Promise<Outcome> =>
-    world.run(args, { environment });
+  const run = (args: readonly string[], environment: Record<string, string>): Promise<CommandOutcome> =>
+    commands.run(args, environment);
   async function done(args: readonly string[], environment: Record<string, string>): Promise<string> {
     const { code, out, err } = await run(args, environment);
     expect([code, err], args.join(' ')).toEqual([0, expect.anything()]);
