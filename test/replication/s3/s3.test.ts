@@ -114,10 +114,11 @@ describe('an object store', () => {
   });
 
   it('receives large files in parts, and resumes after a stop', async () => {
-    const partBytes = 5 * 1024 * 1024;
+    // A fifth of what S3 requires; the server of the test takes any size.
+    const partBytes = 1024 * 1024;
     // Enough labels for a file of more than two parts.
     const labels = Object.fromEntries(
-      Array.from({ length: 150_000 }, (_, n) => [ADDRESS(n + 1), `entity-${n % 50}`]),
+      Array.from({ length: 30_000 }, (_, n) => [ADDRESS(n + 1), `entity-${n % 50}`]),
     );
     const stopping = new AbortController();
     await a.build(labels);
@@ -138,7 +139,7 @@ describe('an object store', () => {
     expect(parts.join()).not.toContain('partNumber=1&');
     expect(server.requests.join()).not.toContain('uploads=');
     await pull();
-    expect(b.answers().entityOf(ADDRESS(150_000))).toBe('entity-49');
+    expect(b.answers().entityOf(ADDRESS(30_000))).toBe('entity-49');
     expect(readdirSync(join(a.dataDir, 'travel', 'uploads'))).toEqual([]);
   });
 
