@@ -160,19 +160,8 @@ overLiveStates((makeState) => {
       await expect(invite(BOB)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
     });
 
-    it('are at most a hundred, with the invitations', async () => {
+    it('are at most a hundred, with the invitations, also if several are added at the same time', async () => {
       const { accountId, members, invite } = await openAccount();
-      for (let n = 1; n < 100; n++)
-        await members.add(ACTOR, accountId, `p${n}@example.org`, 'auditor', PASSWORD);
-      expect(members.list(accountId)).toHaveLength(100);
-      await expect(invite(BOB)).rejects.toMatchObject({ field: 'email' });
-      await expect(members.add(ACTOR, accountId, BOB, 'auditor', PASSWORD)).rejects.toMatchObject({
-        field: 'email',
-      });
-    });
-
-    it('are at most a hundred, also if several are added at the same time', async () => {
-      const { accountId, members } = await openAccount();
       for (let n = 2; n < 99; n++)
         await members.add(ACTOR, accountId, `p${n}@example.org`, 'auditor', PASSWORD);
       expect(members.list(accountId)).toHaveLength(98);
@@ -183,6 +172,10 @@ overLiveStates((makeState) => {
       );
       expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
       expect(members.list(accountId)).toHaveLength(100);
+      await expect(invite(BOB)).rejects.toMatchObject({ field: 'email' });
+      await expect(members.add(ACTOR, accountId, BOB, 'auditor', PASSWORD)).rejects.toMatchObject({
+        field: 'email',
+      });
     });
 
     it('leave keys behind that the audit log names', async () => {
