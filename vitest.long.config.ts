@@ -20,11 +20,13 @@ const LONGER = [
   'test/e2e/wallet-charges.test.ts',
   'test/exposure/build.test.ts',
   'test/exposure/update.test.ts',
+  'test/jobs/bulk/chunk-work.test.ts',
   'test/jobs/bulk/killed.test.ts',
   'test/names/candidates.test.ts',
   'test/receipts/log/crash.test.ts',
   'test/sim/**/*.test.ts',
   'test/state/damaged-files.test.ts',
+  'test/state/sound-stores.test.ts',
 ];
 
 /** What takes minutes to hours: `npm run test:long`. */

@@ -8,6 +8,9 @@ import type { JobKind } from '../../../src/jobs/bulk-jobs.ts';
 import type { ChunkDone, ChunkTask } from '../../../src/jobs/chunks.ts';
 import { type JobWorld, jobWorld, type Line, linesOf, WALLETS, wallet } from './world.ts';
 
+/** A text has up to 40 lines of a dozen kinds: fifty of them have each pair of neighbours many times. */
+const RUNS = process.env.ASSAY_TEST_LONG === '1' ? 120 : 50;
+
 let world: JobWorld;
 beforeAll(async () => {
   world = await jobWorld();
@@ -190,7 +193,7 @@ describe('chunks', () => {
           expect(work(input, { ...shape, columns }, cut)).toEqual(whole);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: RUNS / 2 },
     );
   });
 
@@ -205,7 +208,7 @@ describe('chunks', () => {
         for (const [index, { error, line }] of answers.entries())
           if (error !== undefined) expect(line).toBe(index + 1);
       }),
-      { numRuns: 120 },
+      { numRuns: RUNS },
     );
   });
 
@@ -220,7 +223,7 @@ describe('chunks', () => {
           );
         expect(seen('labels')).toEqual(seen('sanctions'));
       }),
-      { numRuns: 120 },
+      { numRuns: RUNS },
     );
   });
 });
