@@ -7,6 +7,7 @@ import { shippedData } from '../../src/base/paths.ts';
 import { runBeside } from '../cli/run-command.ts';
 import { type ListServer, startListServer } from '../setup/list-server.ts';
 import { prepareFolder } from '../setup/prepared-folder.ts';
+import { execFileSync } from '../support/child-process.ts';
 import { ask, newEmptyWorld, newWorld, type RunningServer, type World } from './program.ts';
 
 const BINANCE = '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';
