@@ -13,9 +13,9 @@ import { LABEL_LIMITS } from '../../src/labels/limits.ts';
 import { delistedAt, emptyList, type ReadList, withFile } from '../../src/labels/sanctions.ts';
 import { loadSourceTable } from '../../src/labels/source-table.ts';
 import { euReader } from '../../src/sources/eu/read.ts';
-import { ofacReader } from '../../src/sources/ofac/read.ts';
 import type { DesignatedParty, SourceReader } from '../../src/sources/records.ts';
 import { ukReader } from '../../src/sources/uk/read.ts';
+import { MARCH_4, MARCH_21, readOfacOnce } from '../setup/ofac-records.ts';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
 import { sanction } from './index/world.ts';
 
@@ -346,8 +346,8 @@ describeWithSharedData('shipped links that call themselves verified', () => {
   it('are entries of the real lists, with that name, date, program and asset freeze', async () => {
     const uk = await partiesOf(ukReader, sharedData('uk', 'uk_sanctions_list_2026-08-22.jsonl.gz'));
     const eu = await partiesOf(euReader, sharedData('eu', 'eu_fsf_names_2026-05-01.jsonl.gz'));
-    const before = await partiesOf(ofacReader, sharedData('ofac', 'sdn_advanced_2025-03-04.xml.gz'));
-    const after = await partiesOf(ofacReader, sharedData('ofac', 'sdn_advanced_2025-03-21.xml.gz'));
+    const before = await partiesOf(readOfacOnce, MARCH_4);
+    const after = await partiesOf(readOfacOnce, MARCH_21);
     const links = loadEntityParties().links.filter(({ verified }) => verified);
     expect(links.length).toBeGreaterThanOrEqual(20);
     for (const link of links) {

@@ -1,11 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { delistedAt, type ListState } from '../../src/labels/sanctions.ts';
 import type { SanctionsList } from '../../src/sources/index.ts';
+import { MARCH_4, MARCH_21, SOURCES_READ_ONCE } from '../setup/ofac-records.ts';
 import { describeWithSharedData, hasSharedData, sharedData } from '../setup/shared-data.ts';
 import { makeWorld, type World } from './world.ts';
 
-const MARCH_4 = sharedData('ofac', 'sdn_advanced_2025-03-04.xml.gz');
-const MARCH_21 = sharedData('ofac', 'sdn_advanced_2025-03-21.xml.gz');
 const CONSOLIDATED = sharedData('ofac', 'consolidated_2022-02-24.xml');
 const LEGACY = ['sdn', 'add', 'alt', 'sdn_comments'].map((name) => sharedData('ofac', `${name}_2021-07.csv`));
 /** The 0.1 ETH pool of Tornado Cash. */
@@ -34,7 +33,7 @@ const inForce = (state: ListState): string[] =>
 /** Both lists of OFAC in the order of their dates, imported once and copied. */
 let listed: World;
 beforeAll(async () => {
-  listed = makeWorld();
+  listed = makeWorld({ sources: SOURCES_READ_ONCE });
   if (!hasSharedData) return;
   for (const file of [MARCH_4, MARCH_21]) await listed.import({ source: 'ofac', files: [file] });
 });
@@ -45,8 +44,8 @@ describeWithSharedData('Tornado Cash, delisted on 21 March 2025', () => {
   const states: ListState[] = [];
 
   beforeAll(async () => {
-    const reversed = makeWorld();
-    worlds.push(makeWorld(listed), reversed);
+    const reversed = makeWorld({ sources: SOURCES_READ_ONCE });
+    worlds.push(makeWorld({ from: listed }), reversed);
     for (const file of [MARCH_21, MARCH_4]) await reversed.import({ source: 'ofac', files: [file] });
     for (const world of worlds) states.push(world.deps.store.listState('OFAC_SDN'));
   });

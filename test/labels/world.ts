@@ -14,6 +14,7 @@ import { openSnapshotSet } from '../../src/labels/index/snapshot-set.ts';
 import type { Label } from '../../src/labels/label.ts';
 import { loadRulebook } from '../../src/labels/map.ts';
 import { openLabelStore } from '../../src/labels/store.ts';
+import type { Source } from '../../src/sources/source.ts';
 
 export const NOW = Date.UTC(2026, 10, 21, 12);
 
@@ -31,12 +32,16 @@ export interface World {
   end(): void;
 }
 
-/**
- * Makes a world.
- *
- * @param from - a world whose imported labels the new one starts with
- */
-export function makeWorld(from?: World): World {
+/** Settings of a world. */
+export interface WorldOptions {
+  /** A world whose imported labels the new one starts with. */
+  readonly from?: World;
+  /** The sources that exist. Default: those of the program. */
+  readonly sources?: readonly Source[];
+}
+
+/** Makes a world. */
+export function makeWorld({ from, sources }: WorldOptions = {}): World {
   const folder = mkdtempSync(join(tmpdir(), 'assay-labels-'));
   const files = join(folder, 'files');
   mkdirSync(files);
@@ -49,6 +54,7 @@ export function makeWorld(from?: World): World {
     rules: loadRulebook(),
     clock,
     log: silentLogger,
+    ...(sources === undefined ? {} : { sources }),
   };
   const world: World = {
     folder,

@@ -24,7 +24,7 @@ import { buildNameIndex } from '../../src/names/index/build.ts';
 import { HASH_BITS, keyHash } from '../../src/names/index/format.ts';
 import { openNameIndex } from '../../src/names/index/open.ts';
 import type { NameEntity, NameIndex, NameMatch } from '../../src/names/name.ts';
-import { ofacReader } from '../../src/sources/ofac/read.ts';
+import { MARCH_21, readOfacOnce } from '../setup/ofac-records.ts';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
 
 const clock: Clock = { now: () => Date.parse('2026-11-21T12:00:00Z'), monotonic: () => 0 };
@@ -374,7 +374,7 @@ describeWithSharedData('the whole list of OFAC', () => {
   let index: NameIndex;
   let parties: NameEntity[];
   beforeAll(async () => {
-    parties = await readParties(ofacReader, sharedData('ofac', 'sdn_advanced_2025-03-21.xml.gz'));
+    parties = await readParties(readOfacOnce, MARCH_21);
     index = await indexOf('ofac', parties);
   });
   afterAll(() => index.close());

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { findWallets, withUnreadableWallets } from '../../src/sources/free-text.ts';
 import { ofacReader } from '../../src/sources/ofac/read.ts';
 import type { DesignatedParty } from '../../src/sources/records.ts';
+import { MARCH_4, readOfacOnce } from '../setup/ofac-records.ts';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
 import { collect } from './collect.ts';
 
@@ -140,7 +141,7 @@ describeWithSharedData(
     });
 
     it('yield none if the wallets are in fields of their own', async () => {
-      const { parties } = await collect(ofacReader, sharedData('ofac', 'sdn_advanced_2025-03-04.xml.gz'));
+      const { parties } = await collect(readOfacOnce, MARCH_4);
       expect([...wallets(parties)]).toEqual([]);
       expect(parties.flatMap((party) => [...withUnreadableWallets(party)].slice(1))).toEqual([]);
     });

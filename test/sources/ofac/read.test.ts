@@ -1,15 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
-import { projectRoot } from '../../../src/base/paths.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { ofacReader } from '../../../src/sources/ofac/read.ts';
 import type { DesignatedParty } from '../../../src/sources/records.ts';
+import { MARCH_4, MARCH_21, memoryOfReading, readOfacOnce } from '../../setup/ofac-records.ts';
 import { describeWithSharedData, sharedData } from '../../setup/shared-data.ts';
-import { spawnSync } from '../../support/child-process.ts';
-import { collect, withFolder } from '../collect.ts';
+import { expectEqual } from '../../support/equal.ts';
+import { type Collected, collect, withFolder } from '../collect.ts';
 
-const MARCH_4 = sharedData('ofac', 'sdn_advanced_2025-03-04.xml.gz');
-const MARCH_21 = sharedData('ofac', 'sdn_advanced_2025-03-21.xml.gz');
 const LEGACY = ['sdn_2021-07.csv', 'add_2021-07.csv', 'alt_2021-07.csv', 'sdn_comments_2021-07.csv'].map(
   (name) => sharedData('ofac', name),
 );
@@ -29,7 +27,7 @@ const byId = (parties: readonly DesignatedParty[], id: string): DesignatedParty 
 
 describeWithSharedData('SDN_ADVANCED.XML as issued', () => {
   it('reads the list of 2025-03-04 completely', async () => {
-    const { headers, parties, rejects } = await collect(ofacReader, MARCH_4);
+    const { headers, parties, rejects } = await collect(readOfacOnce, MARCH_4);
     expect(headers).toEqual([
       { type: 'header', lists: ['OFAC_SDN'], publishedAt: '2025-03-04', layout: 'SDN_ADVANCED' },
     ]);
@@ -81,7 +79,7 @@ describeWithSharedData('SDN_ADVANCED.XML as issued', () => {
   });
 
   it('reads the list of 2025-03-21 without the 90 ETH wallets of Tornado Cash', async () => {
-    const { headers, parties } = await collect(ofacReader, MARCH_21);
+    const { headers, parties } = await collect(readOfacOnce, MARCH_21);
     expect(headers[0]?.publishedAt).toBe('2025-03-21');
     expect(parties.length).toBe(17_701);
     expect(walletsOf(parties).length).toBe(627);
@@ -90,19 +88,7 @@ describeWithSharedData('SDN_ADVANCED.XML as issued', () => {
   });
 
   it('holds the 115 MB file in no more than 300 MB', () => {
-    // VmHWM, and not maxRSS, which begins with that of the process that started this one.
-    const script = `
-      import { readFileSync } from 'node:fs';
-      import { ofacReader } from ${JSON.stringify(`${projectRoot}/dist/src/sources/ofac/read.js`)};
-      let parties = 0;
-      for await (const record of ofacReader([${JSON.stringify(MARCH_4)}])) if (record.type === 'party') parties++;
-      const [, kilobytes] = /^VmHWM:\\s+(\\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'));
-      console.log(JSON.stringify({ parties, rssMiB: Number(kilobytes) / 1024 }));`;
-    const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
-    expect(child.stderr).toBe('');
-    const measured = JSON.parse(child.stdout) as { parties: number; rssMiB: number };
-    expect(measured.parties).toBe(17_635);
-    expect(measured.rssMiB).toBeLessThanOrEqual(300);
+    expect(memoryOfReading(MARCH_4)).toBeLessThanOrEqual(300);
   });
 });
 
@@ -134,8 +120,13 @@ describeWithSharedData('CONSOLIDATED.XML as issued', () => {
 });
 
 describeWithSharedData('legacy CSV tables as issued', () => {
+  let all: Collected;
+  beforeAll(async () => {
+    all = await collect(ofacReader, ...LEGACY);
+  });
+
   it('joins the tables, given in any order', async () => {
-    const { headers, parties, rejects } = await collect(ofacReader, ...LEGACY);
+    const { headers, parties, rejects } = all;
     expect(headers).toEqual([
       { type: 'header', lists: ['OFAC_SDN'], publishedAt: null, layout: 'LEGACY_CSV' },
     ]);
@@ -146,11 +137,11 @@ describeWithSharedData('legacy CSV tables as issued', () => {
     expect(names.filter((name) => !name.weak).length).toBe(8_976 + 11_910);
     expect(names.filter((name) => name.weak).length).toBe(2_441);
     expect(walletsOf(parties).length).toBe(97);
-    expect(await collect(ofacReader, ...LEGACY.toReversed())).toEqual({ headers, parties, rejects });
+    expectEqual(await collect(ofacReader, ...LEGACY.toReversed()), all);
   });
 
-  it('reads a remark to its end, even if it is cut inside an address', async () => {
-    const { parties } = await collect(ofacReader, ...LEGACY);
+  it('reads a remark to its end, even if it is cut inside an address', () => {
+    const { parties } = all;
     const secondEye = byId(parties, '30518');
     expect(secondEye.addresses.length).toBe(19);
     expect(walletsOf([secondEye])).toContain('1GqChmWqGtsaLrGbHfgdrV5Nkvahtjjuxr');
@@ -162,9 +153,8 @@ describeWithSharedData('legacy CSV tables as issued', () => {
     ]);
   });
 
-  it('returns an address as printed, even one of 39 digits', async () => {
-    const { parties } = await collect(ofacReader, ...LEGACY);
-    expect(walletsOf(parties, 'ETH')).toContain('0xa7e5d5a720f06526557c513402f2e6b5fa20b00');
+  it('returns an address as printed, even one of 39 digits', () => {
+    expect(walletsOf(all.parties, 'ETH')).toContain('0xa7e5d5a720f06526557c513402f2e6b5fa20b00');
   });
 
   it('names the missing tables, and returns no partial address', async () => {
