@@ -118,6 +118,19 @@ function names(): typeof countries {
   return countries;
 }
 
+let codes: ReadonlyMap<string, string> | undefined;
+
+/** Returns the codes of the English names, official ones and aliases, in lower case. `getAlpha2Code` of the package compares a name with all of them. */
+function codesByName(): ReadonlyMap<string, string> {
+  if (codes === undefined) {
+    const found = new Map<string, string>();
+    for (const [code, aliases] of Object.entries(names().getNames('en', { select: 'all' })))
+      for (const name of aliases) if (!found.has(name.toLowerCase())) found.set(name.toLowerCase(), code);
+    codes = found;
+  }
+  return codes;
+}
+
 const foldCountry = (text: string): string =>
   text
     .normalize('NFD')
@@ -136,7 +149,7 @@ export function readCountry(text: string): string | null {
   const printed = text.trim().replace(/^\(\d+\)\s*/, '');
   if (UNKNOWN.has(printed.toLowerCase())) return null;
   if (/^[A-Z]{2}$/.test(printed) && names().isValid(printed)) return printed;
-  return PUBLISHERS_SPELLINGS[foldCountry(printed)] ?? names().getAlpha2Code(printed, 'en') ?? printed;
+  return PUBLISHERS_SPELLINGS[foldCountry(printed)] ?? codesByName().get(printed.toLowerCase()) ?? printed;
 }
 
 /** Returns the ISO code of two letters of a code of three letters (ISO 3166-1 alpha-3); any other text is returned as it is. */
