@@ -2,8 +2,6 @@
  * Real files, from the command line to the answers over HTTP: the labels of publishers (the example that the README shows), and the graph from
  * two blocks of Ethereum and one of Bitcoin.
  */
-import { cpSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { DatasetReport, ImportReport } from '../../src/labels/import-report.ts';
 import { describeWithSharedData, hasSharedData, sharedData } from '../setup/shared-data.ts';
@@ -55,68 +53,64 @@ const TAGPACKS = sharedData('graphsense', 'graphsense-tagpacks.tar.gz');
 /** What the program reports about the files of each source. */
 const reports = new Map<string, readonly Pick<DatasetReport, 'labels' | 'rejected'>[]>();
 
-/** Imports files into a world, and keeps the report. */
-async function importInto(world: World, source: string, ...files: readonly string[]): Promise<ImportReport> {
+let world: World;
+let server: RunningServer;
+let key = '';
+/** A key may make five traces a minute, so a second key shares them. */
+let secondKey = '';
+
+const done = async (...args: string[]): Promise<string> => {
+  const { code, out, err } = await world.run(args);
+  expect(code, `${args.join(' ')}: ${err}`).toBe(0);
+  return out;
+};
+
+/** Imports files, and keeps the report. */
+async function importFiles(source: string, ...files: readonly string[]): Promise<void> {
   const { code, out, err } = await world.run(['import', source, ...files, '--json']);
   expect([code, err]).toEqual([0, '']);
-  const report = JSON.parse(out) as ImportReport;
-  reports.set(source, [...(reports.get(source) ?? []), ...report.datasets]);
-  return report;
+  const { datasets } = JSON.parse(out) as ImportReport;
+  reports.set(source, [...(reports.get(source) ?? []), ...datasets]);
 }
 
-/** The labels of GraphSense and of exchanges, which both worlds begin with: imported once, and copied. */
-let imported: World;
+/** One world for all tests: the largest files take seconds to import. */
 beforeAll(async () => {
-  imported = newWorld();
+  world = newWorld();
   if (!hasSharedData) return;
-  await importInto(imported, 'graphsense', TAGPACKS);
-  await importInto(imported, 'exchanges', sharedData('exchanges', 'defillama_cex_owners_2025-06-30.csv'));
+  await importFiles('graphsense', TAGPACKS);
+  await importFiles('exchanges', sharedData('exchanges', 'defillama_cex_owners_2025-06-30.csv'));
+  for (const name of ['sdn_advanced_2025-03-04.xml.gz', 'sdn_advanced_2025-03-21.xml.gz'])
+    await importFiles('ofac', sharedData('ofac', name));
+  expect((await world.run(['import', 'ofac', sharedData('ofac', 'consolidated_2022-02-24.xml')])).err).toBe(
+    '',
+  );
+  await importFiles('pools', sharedData('exchanges', 'mining_pools_2026-02.json'));
+  await importFiles(
+    'scams',
+    sharedData('scams', 'phishing_scams.csv'),
+    sharedData('scams', 'malicious_smart_contracts.csv'),
+    sharedData('scams', 'etherscan_malicious_labels.csv'),
+  );
+  const blocks = ['blocks', 'transactions', 'token_transfers'].map((name) =>
+    sharedData('transactions', 'ethereum', `expected_${name}.json`),
+  );
+  const ingested = await done('ingest', 'ethereum-etl', ...blocks, '--chain', 'ETH', '--json');
+  expect(JSON.parse(ingested)).toMatchObject({ stored: 298 + 291, rejected: 0 });
+  const block = sharedData('transactions', 'bitcoin', 'block300025_inputs_outputs.csv');
+  // The payment to the Ponzi scheme was 45,981 satoshi, about 21 US cents: with a price it would be dust.
+  await done('ingest', 'bitcoin-resolved', block, '--chain', 'BTC', '--no-prices');
+  await done('cluster', 'BTC');
+  expect((await world.run(['index', 'build'])).err).toBe('');
+  // A server builds the index in the background, and answers GRAPH_NOT_READ until it exists.
+  await done('exposure', 'build', '--json');
+  server = await world.serve();
+  key = server.firstKey;
+  await done('credits', 'grant', 'local', '1000');
+  secondKey = /assay_live_\w+/.exec(await done('keys', 'create', '--name', 'second'))?.[0] ?? '';
 }, 300_000);
-afterAll(() => imported.end());
-
-function worldWithLabels(): World {
-  const world = newWorld();
-  cpSync(join(imported.folder, 'store'), join(world.folder, 'store'), {
-    recursive: true,
-    preserveTimestamps: true,
-  });
-  return world;
-}
+afterAll(() => world.end());
 
 describeWithSharedData('the real files of OFAC, GraphSense, exchanges, scams and two blocks', () => {
-  let world: World;
-  let server: RunningServer;
-  let key = '';
-
-  beforeAll(async () => {
-    world = worldWithLabels();
-    for (const name of ['sdn_advanced_2025-03-04.xml.gz', 'sdn_advanced_2025-03-21.xml.gz'])
-      await importInto(world, 'ofac', sharedData('ofac', name));
-    expect((await world.run(['import', 'ofac', sharedData('ofac', 'consolidated_2022-02-24.xml')])).err).toBe(
-      '',
-    );
-    await importInto(world, 'pools', sharedData('exchanges', 'mining_pools_2026-02.json'));
-    await importInto(
-      world,
-      'scams',
-      sharedData('scams', 'phishing_scams.csv'),
-      sharedData('scams', 'malicious_smart_contracts.csv'),
-      sharedData('scams', 'etherscan_malicious_labels.csv'),
-    );
-    expect((await world.run(['index', 'build'])).err).toBe('');
-    const blocks = ['blocks', 'transactions', 'token_transfers'].map((name) =>
-      sharedData('transactions', 'ethereum', `expected_${name}.json`),
-    );
-    const ingested = await world.run(['ingest', 'ethereum-etl', ...blocks, '--chain', 'ETH', '--json']);
-    expect(JSON.parse(ingested.out)).toMatchObject({ stored: 298 + 291, rejected: 0 });
-    // A server builds the index in the background, and answers GRAPH_NOT_READ until it exists.
-    const indexed = await world.run(['exposure', 'build', '--json']);
-    expect(indexed.code, indexed.err).toBe(0);
-    server = await world.serve();
-    key = server.firstKey;
-  }, 300_000);
-  afterAll(() => world.end());
-
   const screening = async (address: string): Promise<Record<string, unknown>> => {
     const { status, body } = await ask(server, key, '/api/v1/screening', { address, chain: 'ETH' });
     expect(status).toBe(200);
@@ -275,44 +269,6 @@ describeWithSharedData('the real files of OFAC, GraphSense, exchanges, scams and
 });
 
 describeWithSharedData('screening, KYT and trace over real blocks', () => {
-  let world: World;
-  let server: RunningServer;
-  let key = '';
-  /** A key may make five traces a minute, so a second key shares them. */
-  let secondKey = '';
-
-  const done = async (...args: string[]): Promise<string> => {
-    const outcome = await world.run(args);
-    expect(outcome.code, `${args.join(' ')}: ${outcome.err}`).toBe(0);
-    return outcome.out;
-  };
-
-  beforeAll(async () => {
-    world = worldWithLabels();
-    const labels = async (): Promise<void> => {
-      await done('import', 'scams', sharedData('scams', 'phishing_scams.csv'));
-      await done('index', 'build');
-    };
-    const transfers = async (): Promise<void> => {
-      const blocks = ['blocks', 'transactions', 'token_transfers'].map((name) =>
-        sharedData('transactions', 'ethereum', `expected_${name}.json`),
-      );
-      await done('ingest', 'ethereum-etl', ...blocks, '--chain', 'ETH');
-      const block = sharedData('transactions', 'bitcoin', 'block300025_inputs_outputs.csv');
-      // The payment to the Ponzi scheme was 45,981 satoshi, about 21 US cents: with a price it would be dust.
-      await done('ingest', 'bitcoin-resolved', block, '--chain', 'BTC', '--no-prices');
-    };
-    await Promise.all([labels(), transfers()]);
-    await done('cluster', 'BTC');
-    await done('index', 'build');
-    server = await world.serve();
-    key = server.firstKey;
-    await done('credits', 'grant', 'local', '1000');
-    const made = await done('keys', 'create', '--name', 'second');
-    secondKey = /assay_live_\w+/.exec(made)?.[0] ?? '';
-  }, 300_000);
-  afterAll(() => world.end());
-
   let requests = 0;
   const post = async (path: string, body: object): Promise<Record<string, unknown>> => {
     const answer = await ask(server, requests++ % 2 === 0 ? key : secondKey, `/api/v1${path}`, body);
@@ -389,7 +345,7 @@ describeWithSharedData('screening, KYT and trace over real blocks', () => {
       ({ label }) => label === 'Fixed Float',
     )?.address;
     const good = await post('/kyt', { chain: 'ETH', from: PAID_AN_EXCHANGE, to });
-    // No sanctions list is loaded in this world, so the decision is never ALLOW.
+    // The lists of other authorities are missing or stale in this world, so the decision is never ALLOW.
     expect(good).toMatchObject({
       decision: 'REVIEW',
       riskLevel: 'LOW',
