@@ -10,10 +10,18 @@ import { ofacReader } from '../src/sources/ofac/read.ts';
 import type { PartyName, PartySchema, SourceReader } from '../src/sources/records.ts';
 import { unReader } from '../src/sources/un/read.ts';
 
-/** OFAC, UN, EU and UK. `file` returns the path of a file of the shared data. */
-export async function readRealNames(file: (...path: string[]) => string): Promise<NameEntity[]> {
+/**
+ * Reads the lists of OFAC, the UN, the EU and the UK.
+ *
+ * @param file - returns the path of a file of the shared data
+ * @param sdnReader - reads the SDN list
+ */
+export async function readRealNames(
+  file: (...path: string[]) => string,
+  sdnReader: SourceReader = ofacReader,
+): Promise<NameEntity[]> {
   return [
-    ...(await readParties(ofacReader, file('ofac', 'sdn_advanced_2025-03-21.xml.gz'))),
+    ...(await readParties(sdnReader, file('ofac', 'sdn_advanced_2025-03-21.xml.gz'))),
     ...(await readParties(ofacReader, file('ofac', 'consolidated_2022-02-24.xml'))),
     ...(await readParties(unReader, file('un', 'un_consolidated_2026-02-27.xml'))),
     ...readEuNames(file('eu', 'eu_fsf_names_2026-05-01.jsonl.gz')),
