@@ -9,6 +9,9 @@ import { currentSnapshot } from '../../../src/labels/index/folder.ts';
 import { verifySnapshot } from '../../../src/labels/index/verify.ts';
 import { build, key, template, temporaryFolder, writeSegment } from './world.ts';
 
+/** At moments all over a build, which takes half a second; `npm run test:long` kills more often. */
+const KILLS = process.env.ASSAY_TEST_LONG === '1' ? 12 : 6;
+
 let folder: ReturnType<typeof temporaryFolder>;
 beforeEach(() => {
   folder = temporaryFolder();
@@ -54,7 +57,7 @@ describe('a build that is killed', () => {
     const old = await build(root, [first]);
     const next = seededUint32(7);
     let fresh: string | null = null;
-    for (let round = 0; round < 12; round++) {
+    for (let round = 0; round < KILLS; round++) {
       await buildAndKill(second, root, next() % 600);
       const path = currentSnapshot(root) as string;
       const report = await verifySnapshot(path);
