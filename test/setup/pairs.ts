@@ -32,13 +32,14 @@ export interface Stored {
 
 export interface Pair {
   readonly address: string;
-  readonly isToken0: boolean;
   /** Puts a trade into the pool of transactions: `amount` of the token, or of the quote, goes in. */
   trade(of: 'token' | 'quote', amount: bigint): Promise<void>;
   add(token: bigint, quote: bigint): Promise<void>;
   /** Withdraws all liquidity. */
   drain(): Promise<void>;
   sync(): Promise<void>;
+  /** The reserves of the token and of the quote. */
+  reserves(): Promise<{ readonly token: bigint; readonly quote: bigint }>;
   stored(): Promise<Stored>;
   /** Overwrites one of the cumulative prices. */
   setSum(name: 'sum0' | 'sum1', value: bigint): Promise<void>;
@@ -69,11 +70,19 @@ export async function deployPairs(anvil: Anvil, factory: string): Promise<Pairs>
     const data = methods.encodeFunctionData(name, [...args]);
     return methods.decodeFunctionResult(name, await anvil.rpc<string>('eth_call', { to, data }, 'latest'));
   }
-  const seconds: Pairs['seconds'] = async () =>
-    Number((await anvil.rpc<{ timestamp: string }>('eth_getBlockByNumber', 'latest', false)).timestamp);
+  /** Time of the newest block, if it is known: a test asks for it after each of hundreds of blocks. */
+  let newest: number | null = null;
+  const seconds: Pairs['seconds'] = async () => {
+    newest ??= Number(
+      (await anvil.rpc<{ timestamp: string }>('eth_getBlockByNumber', 'latest', false)).timestamp,
+    );
+    return newest;
+  };
   const block: Pairs['block'] = async (later = 12) => {
-    await anvil.rpc('evm_setNextBlockTimestamp', (await seconds()) + later);
+    const next = (await seconds()) + later;
+    await anvil.rpc('evm_setNextBlockTimestamp', next);
     await anvil.mine();
+    newest = next;
     for (const hash of waiting) {
       const receipt = await anvil.rpc<{ status: string } | null>('eth_getTransactionReceipt', hash);
       if (receipt?.status !== '0x1') throw new Error(`The transaction ${hash} failed.`);
@@ -84,7 +93,10 @@ export async function deployPairs(anvil: Anvil, factory: string): Promise<Pairs>
   return {
     seconds,
     block,
-    idle: (blocks) => anvil.rpc('anvil_mine', `0x${blocks.toString(16)}`, '0xc'),
+    idle(blocks) {
+      newest = null;
+      return anvil.rpc('anvil_mine', `0x${blocks.toString(16)}`, '0xc');
+    },
     async createPair(token, quote) {
       for (const { address, decimals } of [token, quote]) {
         await anvil.rpc('anvil_setCode', address, contracts.PairToken!.runtime);
@@ -94,6 +106,10 @@ export async function deployPairs(anvil: Anvil, factory: string): Promise<Pairs>
       await block();
       const [address] = (await look(factory, 'getPair', token.address, quote.address)) as [string];
       const isToken0 = BigInt(token.address) < BigInt(quote.address);
+      const reserves: Pair['reserves'] = async () => {
+        const [reserve0, reserve1] = (await look(address, 'getReserves')) as [bigint, bigint];
+        return isToken0 ? { token: reserve0, quote: reserve1 } : { token: reserve1, quote: reserve0 };
+      };
       const stored: Pair['stored'] = async () => {
         const [reserve0, reserve1, updatedAt] = (await look(address, 'getReserves')) as bigint[];
         const [sum0] = (await look(address, 'price0CumulativeLast')) as bigint[];
@@ -102,12 +118,12 @@ export async function deployPairs(anvil: Anvil, factory: string): Promise<Pairs>
       };
       const pair: Pair = {
         address,
-        isToken0,
+        reserves,
         stored,
         async trade(of, amount) {
-          const { reserve0, reserve1 } = await stored();
+          const held = await reserves();
           const isOf0 = (of === 'token') === isToken0;
-          const [into, out] = isOf0 ? [reserve0, reserve1] : [reserve1, reserve0];
+          const [into, out] = of === 'token' ? [held.token, held.quote] : [held.quote, held.token];
           const paid = (amount * 997n * out) / (into * 1000n + amount * 997n);
           await send((of === 'token' ? token : quote).address, 'give', address, amount);
           await send(address, 'swap', isOf0 ? 0n : paid, isOf0 ? paid : 0n, OWNER, '0x');

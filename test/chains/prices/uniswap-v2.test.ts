@@ -154,17 +154,19 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
   }
 
   /** Quote tokens per token in the pool now. Anyone can move this price within one block. */
-  async function spot({ isToken0, stored }: Pair): Promise<number> {
-    const { reserve0, reserve1 } = await stored();
-    return isToken0 ? Number(reserve1) / Number(reserve0) : Number(reserve0) / Number(reserve1);
+  async function spot({ reserves }: Pair): Promise<number> {
+    const { token, quote } = await reserves();
+    return Number(quote) / Number(token);
   }
 
   /** Records the price after each block and averages it over time without the pair's cumulative prices. */
   function recorder(pair: Pair) {
     const points: { readonly seconds: number; readonly price: number }[] = [];
     return {
-      async record(): Promise<void> {
-        points.push({ seconds: await pairs.seconds(), price: await spot(pair) });
+      /** Records the newest block; a block without a trade has the price of the one before. */
+      async record(isTraded: boolean): Promise<void> {
+        const price = isTraded ? await spot(pair) : points.at(-1)!.price;
+        points.push({ seconds: await pairs.seconds(), price });
       },
       average(atSeconds: number): number {
         const newest = (limit: number): number => points.findLastIndex(({ seconds }) => seconds <= limit);
@@ -190,7 +192,7 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
     await start();
     const pair = await pairs.createPair(token, quote);
     const { record, average } = recorder(pair);
-    await record();
+    await record(true);
     // 220 blocks of 6 to 18 seconds, with a trade in every third one, one way more often than the other.
     for (let at = 0; at < 220; at++) {
       if (at % 3 === 0)
@@ -198,7 +200,7 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
           ? pair.trade('token', token.amount / 40n)
           : pair.trade('quote', quote.amount / 50n));
       await pairs.block(6 + ((at * 7) % 13));
-      await record();
+      await record(at % 3 === 0);
     }
     const scale = 10 ** (token.decimals - quote.decimals) * quoteUsd;
     const found = await priceOf(token.address);
