@@ -224,7 +224,8 @@ function exactAbsorption({ step, nodeOf, isAbsorbing }: Chain, target: NodeId): 
   ]);
 }
 
-const CASES = 3_000;
+/** Every combination of options occurs among 60 seeds; `npm run test:long` takes more graphs. */
+const CASES = process.env.ASSAY_TEST_LONG === '1' ? 3_000 : 1_000;
 
 /** Numbers assets as `memoryGraph` does. */
 const assetNumber = ({ edges }: RandomGraph, asset: string): number =>
@@ -267,7 +268,7 @@ describe('on random graphs with cycles, self-transfers, zero values, dust and un
           byAsset++;
       }
     }
-    expect(byAsset).toBeGreaterThan(200);
+    expect(byAsset).toBeGreaterThan(CASES / 15);
   });
 
   it('converges to the absorbing chain without a limit', () => {
@@ -340,7 +341,7 @@ describe('on random graphs with cycles, self-transfers, zero values, dust and un
   });
 
   it('has shares that add up at any budget, and no row larger than without one', () => {
-    for (const { graph, options: by } of cases.slice(0, 1_000)) {
+    for (const { graph, options: by } of cases.slice(0, CASES / 4)) {
       const options = { ...by, maxHops: 4 };
       const { start } = options;
       const whole = sharesByKey(expose(graph.edges, ownersOf(graph), options));
