@@ -24,6 +24,15 @@ async function canonicalOf(node: Litecoind, address: string): Promise<string> {
   return scripts.read(Buffer.from(scriptPubKey, 'hex')).address!;
 }
 
+/** One node for the worlds, which have an address each: a node takes two seconds of processor time to start. */
+let shared: Promise<Litecoind> | null = null;
+async function startShared(): Promise<Litecoind> {
+  const node = await startLitecoind();
+  await node.mine(101);
+  return node;
+}
+afterAll(async () => (await shared)?.stop());
+
 /** A node with a wallet that paid one of its addresses in three blocks: once, then twice, then three times. */
 async function startWorld(): Promise<{
   node: Litecoind;
@@ -31,8 +40,8 @@ async function startWorld(): Promise<{
   balance: () => Promise<bigint>;
   busy: number;
 }> {
-  const node = await startLitecoind();
-  await node.mine(101);
+  shared ??= startShared();
+  const node = await shared;
   const payee = await node.rpc<string>('getnewaddress', '', 'bech32');
   for (let block = 0; block < 3; block++) {
     for (let payment = 0; payment <= block; payment++) await node.rpc('sendtoaddress', payee, 1.1);
@@ -70,7 +79,6 @@ const worldOf = async (
     ofAnotherChain,
     async dispose() {
       await explorer?.close();
-      await node.stop();
     },
   };
 };
