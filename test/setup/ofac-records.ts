@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { projectRoot } from '../../src/base/paths.ts';
 import { SOURCES } from '../../src/sources/index.ts';
 import { ofacReader } from '../../src/sources/ofac/read.ts';
@@ -59,6 +60,25 @@ export const readOfacOnce: SourceReader<'OFAC_SDN' | 'OFAC_CONS'> = async functi
   const lines = readFileSync(join(read(file), 'records.jsonl'), 'utf8').split('\n');
   for (const line of lines) if (line !== '') yield JSON.parse(line) as SourceRecord<'OFAC_SDN' | 'OFAC_CONS'>;
 };
+
+/**
+ * Returns a list with every tenth party of `MARCH_21` and some others, as the publisher writes it: importing it and indexing its names takes a
+ * tenth of the time.
+ *
+ * @param texts - a party whose element has one of them is kept
+ */
+export function excerptOf21(texts: readonly string[]): string {
+  const kept = new Set<string>();
+  const without = (xml: string, element: string, isKept: (text: string) => boolean): string =>
+    xml.replaceAll(new RegExp(`<${element} [^]*?</${element}>\\s*`, 'g'), (one) => (isKept(one) ? one : ''));
+  let at = 0;
+  const parties = without(gunzipSync(readFileSync(MARCH_21)).toString('utf8'), 'DistinctParty', (text) => {
+    const isKept = at++ % 10 === 0 || texts.some((part) => text.includes(part));
+    if (isKept) kept.add(/<Profile ID="(\d+)"/.exec(text)?.[1] ?? '');
+    return isKept;
+  });
+  return without(parties, 'SanctionsEntry', (text) => kept.has(/ ProfileID="(\d+)"/.exec(text)?.[1] ?? ''));
+}
 
 /** The sources of the program, of which OFAC yields the records that were read before. */
 export const SOURCES_READ_ONCE: readonly Source[] = SOURCES.map((source) =>
