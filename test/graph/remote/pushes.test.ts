@@ -26,10 +26,10 @@ import { addressAt, blockOf, keyAt, log, push, transferSource } from './world.ts
 /** Longer than a thread caches the newest version. */
 const nextLook = (): Promise<void> => sleep(REMOTE_LIMITS.remoteHeadMs + 50);
 
-const ADDRESSES = 1_500;
-const ROUNDS = 6;
+const ADDRESSES = 600;
+const ROUNDS = 4;
 /** The hubs, and other addresses. */
-const SOME = [1, 2, 3, 4, ...Array.from({ length: 20 }, (_, at) => 10 + at * 73)];
+const SOME = [1, 2, 3, 4, ...Array.from({ length: 20 }, (_, at) => 10 + at * 29)];
 
 /** Reads every kind of record: state, blocks, ids, addresses, assets, neighbours, transfers. */
 const answersOf = (reader: ChainReader): string =>
@@ -106,7 +106,7 @@ describe.skipIf(!hasRedis)('frequent pushes', () => {
     path = join(folder, 'eth.mdb');
     store = openTransferStore({ path: folder, readOnly: false });
     server = await startRedis();
-    await store.ingest(draw(8_000));
+    await store.ingest(draw(3_000));
   });
   afterAll(async () => {
     await Promise.all(fetchers.map((fetcher) => fetcher.close()));
@@ -318,7 +318,7 @@ it.skipIf(!hasRedis)(
     const versions: { head: string; answers: string }[] = [];
     try {
       for (let version = 1; version <= 4; version++) {
-        await store.ingest(draw(version === 1 ? 6_000 : 300));
+        await store.ingest(draw(version === 1 ? 2_500 : 300));
         await push(cluster.url, path, { graceMs: REMOTE_LIMITS.remoteGraceMs });
         const head = cluster.masterOf(headKey).run('get', headKey).trim();
         versions.push({ head, answers: localAnswers(path) });

@@ -13,6 +13,7 @@ import { openRemoteTransfers, type RemoteTransferReader } from '../../../src/gra
 import { openTransferStore } from '../../../src/graph/store.ts';
 import type { TransferReader } from '../../../src/graph/transfers.ts';
 import { openRedis, parseRedisUrl } from '../../../src/state/redis.ts';
+import { expectEqual } from '../../support/equal.ts';
 
 export const log = createLogger({ level: 'silent' });
 export const addressAt = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;
@@ -115,20 +116,20 @@ export function expectSame(remote: TransferReader, local: TransferReader, indexe
     const node = here.idOf(key);
     expect(there.idOf(key)).toBe(node);
     expect(remote.totals('ETH', key)).toEqual(local.totals('ETH', key));
-    expect(remote.recent('ETH', key, 100)).toEqual(local.recent('ETH', key, 100));
-    expect(remote.daily('ETH', key, 30)).toEqual(local.daily('ETH', key, 30));
+    expectEqual(remote.recent('ETH', key, 100), local.recent('ETH', key, 100));
+    expectEqual(remote.daily('ETH', key, 30), local.daily('ETH', key, 30));
     for (const direction of ['in', 'out'] as const) {
       expect(remote.counterpartyCount('ETH', key, direction)).toBe(
         local.counterpartyCount('ETH', key, direction),
       );
       const found = local.counterparties('ETH', key, { direction, limit: 10_000 });
-      expect(remote.counterparties('ETH', key, { direction, limit: 10_000 })).toEqual(found);
+      expectEqual(remote.counterparties('ETH', key, { direction, limit: 10_000 }), found);
       for (const { key: other } of found.slice(0, 3))
         expect(remote.newest('ETH', key, other, 9)).toEqual(local.newest('ETH', key, other, 9));
     }
     if (node === null) continue;
     expect(there.addressOf(node)).toBe(here.addressOf(node));
     expect(there.sums(node)).toEqual(here.sums(node));
-    expect(nodeAnswers(there, node, columns)).toEqual(nodeAnswers(here, node, columns));
+    expectEqual(nodeAnswers(there, node, columns), nodeAnswers(here, node, columns));
   }
 }
