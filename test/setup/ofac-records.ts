@@ -2,7 +2,6 @@
  * The records of OFAC's real lists of 115 MB, each read once for all test files by a process of its own. A reading takes five seconds of
  * processor time. What was read is as old as dist/bundled, which is made again after each build.
  */
-import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -11,6 +10,7 @@ import { SOURCES } from '../../src/sources/index.ts';
 import { ofacReader } from '../../src/sources/ofac/read.ts';
 import type { SourceReader, SourceRecord } from '../../src/sources/records.ts';
 import type { Source } from '../../src/sources/source.ts';
+import { spawnSync } from '../support/child-process.ts';
 import { madeOnce } from './made-once.ts';
 import { sharedData } from './shared-data.ts';
 
