@@ -9,6 +9,7 @@ const LONGER = [
   'test/chains/families/utxo/follow-graph.test.ts',
   'test/cli/garbage-files.test.ts',
   'test/e2e/damaged-folder.test.ts',
+  'test/e2e/dashboard*.test.ts',
   'test/e2e/full-disk-commands.test.ts',
   'test/e2e/full-disk-exposure.test.ts',
   'test/e2e/full-disk.test.ts',

@@ -39,21 +39,41 @@ export async function axeOf(
 export const isTooWide = (page: Page): Promise<boolean> =>
   page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
 
-/** Checks a page in both themes, and on a screen of 360 pixels. Themes differ in colours only. */
+/** Screens, in pixels. */
+const NARROW = { width: 360, height: 740 };
+const WIDE = { width: 1280, height: 800 };
+/** Whether every page is checked in all four pairs of a theme and a width. */
+const ALL_PAIRS = process.env.ASSAY_TEST_LONG === '1';
+/** Pages of which the frame around the content was checked in all four. */
+const framed = new WeakSet<Page>();
+
+/**
+ * Checks a page in both themes, and on a screen of 360 pixels: light and wide, dark and narrow. Themes differ in colours only, and the width
+ * changes none, so the other two pairs have the same colours and the same structure. The frame around the content has parts for one width
+ * only: the first page of a tab is checked in all pairs, and in the long suite, every page. Each run of axe takes up to 0.6 s of processor time.
+ */
 export async function checkInAllForms(
   page: Page,
   name: string,
   picture: (name: string) => Promise<void> = async () => {},
 ): Promise<void> {
-  const wide = page.viewportSize() ?? { width: 1280, height: 800 };
-  for (const [colorScheme, rules] of [['dark', ['color-contrast']], ['light']] as const) {
-    await page.emulateMedia({ colorScheme });
-    expect([name, colorScheme, await axeOf(page, 'html', rules)]).toEqual([name, colorScheme, []]);
-    await picture(`${name}-${colorScheme}`);
-  }
-  await page.setViewportSize({ width: 360, height: 740 });
+  const wide = page.viewportSize() ?? WIDE;
+  const isWhole = ALL_PAIRS || !framed.has(page);
+  framed.add(page);
+  const check = async (form: string, rules?: readonly string[]): Promise<void> =>
+    expect([name, form, await axeOf(page, 'html', rules)]).toEqual([name, form, []]);
+  const contrast = ['color-contrast'];
+
+  await picture(`${name}-light`);
+  await check('light');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await picture(`${name}-dark`);
+  if (isWhole) await check('dark', contrast);
+  await page.setViewportSize(NARROW);
   await picture(`${name}-360`);
   expect([name, 'too wide', await isTooWide(page)]).toEqual([name, 'too wide', false]);
-  expect([name, 'narrow', await axeOf(page)]).toEqual([name, 'narrow', []]);
+  await check('dark and narrow');
+  await page.emulateMedia({ colorScheme: 'light' });
+  if (isWhole) await check('light and narrow', contrast);
   await page.setViewportSize(wide);
 }
