@@ -2,9 +2,15 @@
  * A server with data for every part of the dashboard: an address that was paid by a mixer, an exchange and strangers, names that attack
  * whoever shows them, and a person who has registered. Tests and the screenshots use it.
  */
-import { writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { projectRoot } from '../../src/base/paths.ts';
+import { madeOnce } from '../setup/made-once.ts';
 import { startMailServer } from '../setup/mail-server.ts';
+import { prepareFolder } from '../setup/prepared-folder.ts';
+import { PROGRAM } from '../setup/program-path.ts';
 import { newWorld, type RunningServer, type World } from './program.ts';
 
 const address = (digit: string): string => `0x${digit.repeat(40)}`;
@@ -163,6 +169,53 @@ export interface DashboardWorld {
   end(): Promise<void>;
 }
 
+const ON_BASE = JSON.stringify({
+  ...JSON.parse(TRANSFERS[2] as string),
+  from: address('8'),
+  to: address('9'),
+});
+const FILES = {
+  'labels.csv': `${LABELS.map(csv).join('\n')}\n`,
+  'eth.ndjson': `${TRANSFERS.join('\n')}\n`,
+  'base.ndjson': `${ON_BASE}\n`,
+} as const;
+const COMMANDS = [
+  ['import', 'own', 'labels.csv'],
+  ['ingest', 'ndjson', 'eth.ndjson', '--chain', 'ETH'],
+  ['ingest', 'ndjson', 'base.ndjson', '--chain', 'BASE'],
+  ['index', 'build'],
+] as const;
+
+/**
+ * Fills a folder of state with the data. The commands take two seconds of processor time, so the first test file that needs it runs them once,
+ * until the program is built again, and the others copy the result.
+ */
+function fillStore(store: string): void {
+  const content = createHash('sha256')
+    .update(JSON.stringify([FILES, COMMANDS]))
+    .digest('hex');
+  const made = join(projectRoot, 'dist', 'bundled', 'worlds', `dashboard-${content.slice(0, 16)}`);
+  madeOnce(made, (path) => {
+    prepareFolder(path);
+    for (const [name, text] of Object.entries(FILES)) writeFileSync(join(path, name), text);
+    const env = { PATH: process.env.PATH, ASSAY_DATA_DIR: path, ASSAY_SYNC: 'off', ASSAY_WORKERS: '1' };
+    for (const args of COMMANDS) {
+      const { status, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], {
+        cwd: path,
+        env,
+        encoding: 'utf8',
+        timeout: 240_000,
+      });
+      if (status !== 0) throw new Error(`${args.join(' ')}: ${stderr}`);
+    }
+    for (const name of Object.keys(FILES)) rmSync(join(path, name));
+  });
+  // Locks and leases are those of the processes that ran.
+  const isKept = (path: string): boolean => !path.endsWith('-lock') && !path.includes('/leases/');
+  mkdirSync(store, { mode: 0o700 });
+  cpSync(made, store, { recursive: true, filter: isKept });
+}
+
 /**
  * Starts the server with its data.
  *
@@ -171,24 +224,7 @@ export interface DashboardWorld {
 export async function openDashboardWorld(environment: Record<string, string> = {}): Promise<DashboardWorld> {
   const world = newWorld();
   const mail = await startMailServer();
-  const done = async (...args: string[]): Promise<void> => {
-    const { code, err } = await world.run(args);
-    if (code !== 0) throw new Error(`${args.join(' ')}: ${err}`);
-  };
-  const labels = join(world.folder, 'labels.csv');
-  const transfers = join(world.folder, 'transfers.ndjson');
-  writeFileSync(labels, `${LABELS.map(csv).join('\n')}\n`);
-  writeFileSync(transfers, `${TRANSFERS.join('\n')}\n`);
-  await done('import', 'own', labels);
-  await done('ingest', 'ndjson', transfers, '--chain', 'ETH');
-  const onBase = JSON.stringify({
-    ...JSON.parse(TRANSFERS[2] as string),
-    from: address('8'),
-    to: address('9'),
-  });
-  writeFileSync(transfers, `${onBase}\n`);
-  await done('ingest', 'ndjson', transfers, '--chain', 'BASE');
-  await done('index', 'build');
+  fillStore(join(world.folder, 'store'));
   const server = await world.serve({
     ASSAY_REGISTRATION: 'open',
     ASSAY_SMTP_URL: mail.url,
