@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OperatorStatus } from '../../src/http/schemas/operator.ts';
+import { runCommand } from '../cli/run-command.ts';
 import { chromiumProgram, startChromium } from '../setup/chromium.ts';
 import { axeOf, isTooWide, PATIENCE_MS } from './dashboard-page.ts';
 import { DESKTOP, openTab, type Tab } from './dashboard-tab.ts';
@@ -41,7 +42,8 @@ describe.runIf(chromiumProgram !== null)('the page for operators', () => {
     const { data } = (await response.json()) as { data: { account: { id: string } } };
     return data.account.id;
   };
-  const run = (...args: string[]) => world.world.run(args);
+  /** Runs a command in this process: one of its own takes half a second of processor time. */
+  const run = (...args: string[]) => runCommand(join(world.world.folder, 'store'), args);
 
   let operator = '';
   beforeAll(async () => {
@@ -257,7 +259,7 @@ describe.runIf(chromiumProgram !== null)('the page for operators', () => {
     await expect
       .poll(async () => JSON.parse((await run('lookup', 'ETH', HOSTILE, '--json')).out).labels[0]?.name, {
         timeout: PATIENCE_MS,
-        interval: 1_000,
+        interval: 200,
       })
       .toBe('A Foundation');
     await reporter.page.goto(`${url}/reports?state=ACCEPTED`);

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCommand } from '../cli/run-command.ts';
 import { chromiumProgram, startChromium } from '../setup/chromium.ts';
 import { axeOf, COLLECT_VIOLATIONS, checkInAllForms, PATIENCE_MS } from './dashboard-page.ts';
 import {
@@ -76,7 +77,7 @@ describe.runIf(chromiumProgram !== null)('traces, names and exchanges in a brows
     });
     const { data } = (await session.json()) as { data: { account: { id: string } } };
     const account = data.account.id;
-    const granted = await world.world.run([
+    const granted = await runCommand(join(world.world.folder, 'store'), [
       ...['credits', 'grant', account, '1000', '--reason', 'tests', '--pool', 'dashboard'],
     ]);
     expect(granted.err).toBe('');
