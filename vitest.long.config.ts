@@ -10,6 +10,8 @@ const LONGER = [
   'test/cli/garbage-files.test.ts',
   'test/e2e/damaged-folder.test.ts',
   'test/e2e/dashboard*.test.ts',
+  'test/e2e/dashboard-inbox.test.ts',
+  'test/e2e/dashboard-trace.test.ts',
   'test/e2e/full-disk-commands.test.ts',
   'test/e2e/full-disk-exposure.test.ts',
   'test/e2e/full-disk.test.ts',

@@ -11,12 +11,12 @@ import {
 } from '../billing/stripe-stand-in.ts';
 import { chromiumProgram, startChromium } from '../setup/chromium.ts';
 import { DESKTOP, openTab, type Tab } from './dashboard-tab.ts';
+import { HOSTILE_NAMES } from './dashboard-world.ts';
 import { newWorld, type RunningServer, type World } from './program.ts';
 
 const EMAIL = 'ann@example.org';
 const PASSWORD = 'correct horse battery';
-/** Would run or load in a page that does not escape it. */
-const HOSTILE = '<img src=x onerror="globalThis.attacked = true">';
+const HOSTILE = HOSTILE_NAMES[0];
 
 describe.runIf(chromiumProgram !== null)('buying credits', () => {
   let stripe: StripeStandIn;

@@ -1,4 +1,4 @@
-/** Alerts, cases and wallets in Chromium: a person's work with them, 100,000 alerts, and names that attack whoever shows them. */
+/** Alerts, cases and wallets in Chromium: a person's work with them, very many alerts, and names that attack whoever shows them. */
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,8 +8,10 @@ import { type DashboardBrowser, openDashboardBrowser } from './dashboard-browser
 import { type InboxWorld, openInboxWorld } from './dashboard-inbox-world.ts';
 import { HOSTILE_NAMES } from './dashboard-world.ts';
 
-/** The goal of an inbox with many alerts. */
-const ALERTS = 100_000;
+/** The goal of an inbox with many alerts is 100,000. A page has 100 rows: the list is read and drawn in the same way with 20,000. */
+const ALERTS = process.env.ASSAY_TEST_LONG === '1' ? 100_000 : 20_000;
+/** Height of a row, in pixels. */
+const ROW = 40;
 /** Milliseconds in which a busy machine stores them and scrolls through them. */
 const SCROLL_MS = 600_000;
 const ROWS_MAX = 200;
@@ -291,7 +293,7 @@ describe.runIf(chromiumProgram !== null)('alerts, cases and wallets in a browser
 
   it('takes files and gives them back, and refuses what is not of its type', async () => {
     const name = 'evil<b>.csv'.replace(/[<>]/g, '');
-    const content = Buffer.from('=1+1,<script>globalThis.attacked = true</script>\n');
+    const content = Buffer.from(`=1+1,${HOSTILE_NAMES[1]}\n`);
     const field = page.getByLabel('Add files');
     await field.setInputFiles({ name, mimeType: 'text/csv', buffer: content });
     const link = page.getByRole('link', { name });
@@ -372,12 +374,12 @@ describe.runIf(chromiumProgram !== null)('alerts, cases and wallets in a browser
       await shows(newest);
       // Page after page, by cursor.
       for (let step = 1; step <= 6; step++) {
-        await scrollTo(String(step * 60 * 40));
+        await scrollTo(String(step * 60 * ROW));
         await shows(newest - step * 60);
       }
       // Anywhere, by a drag of the scroll bar, and to the end.
-      await scrollTo('2000000');
-      await shows(newest - 50_000);
+      await scrollTo(String((ALERTS / 2) * ROW));
+      await shows(newest - ALERTS / 2);
       await scrollTo('1e9');
       await shows(first + 1);
       const read = browser.requests.filter((sent) => sent.includes('/monitoring/alerts?'));

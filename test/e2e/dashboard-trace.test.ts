@@ -10,6 +10,7 @@ import { axeOf, COLLECT_VIOLATIONS, checkInAllForms, PATIENCE_MS } from './dashb
 import {
   type DashboardWorld,
   HOSTILE,
+  HOSTILE_NAMES,
   largeTrace,
   NOBODY,
   openDashboardWorld,
@@ -19,6 +20,9 @@ import {
 /** Of the world: paid by the subject, and pays a darknet market. */
 const BETWEEN = `0x${'5'.repeat(40)}`;
 const MARKET = `0x${'4'.repeat(40)}`;
+
+/** Addresses of a large trace: the goal is 5,000. With fewer, the same code reads, places and draws them. */
+const LARGE = process.env.ASSAY_TEST_LONG === '1' ? 5_000 : 1_500;
 
 interface SavedTrace {
   readonly nodes: readonly {
@@ -301,19 +305,19 @@ describe.runIf(chromiumProgram !== null)('traces, names and exchanges in a brows
     await page.getByText('This picture comes from a file').waitFor();
   });
 
-  it('draws 5,000 addresses and 10,000 edges, the same in two runs, and finds what is under the pointer', async () => {
+  it(`draws ${LARGE} addresses and twice as many edges, the same in two runs, and finds what is under the pointer`, async () => {
     await newPerson();
-    const text = largeTrace();
+    const text = largeTrace(LARGE);
     const pictures: string[] = [];
     for (let run = 0; run < 2; run++) {
       await openTrace(`ETH/${SUBJECT}`);
       await openFile('large.assay.json', text);
-      await expect.poll(() => number('nodes')).toBe(5_000);
+      await expect.poll(() => number('nodes')).toBe(LARGE);
       await page.getByRole('button', { name: 'Show all' }).click();
       // Two frames after the change.
       await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
       const shot = await canvas().screenshot({ animations: 'disabled' });
-      expect(await number('edges')).toBe(10_000);
+      expect(await number('edges')).toBe(2 * LARGE);
       const layout = await canvas().getAttribute('data-layout');
       pictures.push(`${layout} ${createHash('sha256').update(shot).digest('hex')}`);
       const colours = await page.evaluate<number>(
@@ -338,16 +342,17 @@ describe.runIf(chromiumProgram !== null)('traces, names and exchanges in a brows
     }
     expect(pictures[1]).toBe(pictures[0]);
 
+    const last = LARGE - 1;
     const table = page.getByRole('table', { name: 'Addresses of the trace' });
     expect(await table.locator('tbody tr').count()).toBeLessThan(200);
-    await page.getByRole('searchbox', { name: 'Filter: Addresses of the trace' }).fill('n4321');
+    await page.getByRole('searchbox', { name: 'Filter: Addresses of the trace' }).fill(`n${last}`);
     await table.locator('tbody tr.can-open').first().focus();
     await page.keyboard.press('Enter');
-    await details().locator('[title=n4321]').waitFor();
+    await details().locator(`[title=n${last}]`).waitFor();
     await page.keyboard.press('Escape');
     await details().getByText('Select a node or a line').waitFor();
     await canvas().click();
-    await details().locator('[title=n4321]').waitFor();
+    await details().locator(`[title=n${last}]`).waitFor();
   });
 
   it('screens a name from the search box, explains the match, and clears and restores it', async () => {
@@ -383,9 +388,7 @@ describe.runIf(chromiumProgram !== null)('traces, names and exchanges in a brows
     const list = page.getByLabel('Names, one on each line, at most 50');
     await list.fill(Array.from({ length: 51 }, (_, at) => `Name ${at}`).join('\n'));
     await page.getByText('The list has 51 names; one request takes 50.').waitFor();
-    await list.fill(
-      'Zyxwvu Qponml\n<img src=x onerror="globalThis.attacked = true">\n\u202Eevil\nZyxwvu Qponml',
-    );
+    await list.fill(`Zyxwvu Qponml\n${HOSTILE_NAMES[0]}\n\u202Eevil\nZyxwvu Qponml`);
     await page.getByRole('button', { name: 'Screen 3 names (3 credits)' }).click();
     await expect.poll(() => page.getByRole('heading', { name: /^No match: / }).count()).toBe(3);
     await page

@@ -111,9 +111,13 @@ export const TRANSACTIONS = {
   unknown: `0x${'9'.repeat(64)}`,
 } as const;
 
-/** A file with 5,000 addresses and 10,000 edges. Columns from -3 to 3; every address pays one or two of the next column. */
-export function largeTrace(): string {
-  const nodes = Array.from({ length: 5_000 }, (_, at) => ({
+/**
+ * Returns a file with many addresses, and twice as many edges. Columns from -3 to 3; every address pays a few of the next column.
+ *
+ * @param addresses - how many; the largest file that the page opens has 5,000
+ */
+export function largeTrace(addresses = 5_000): string {
+  const nodes = Array.from({ length: addresses }, (_, at) => ({
     address: at === 0 ? SUBJECT : `n${at}`,
     name: at % 7 === 0 ? `Name ${at}` : null,
     category: 'UNKNOWN',
@@ -128,12 +132,12 @@ export function largeTrace(): string {
     columns.set(column(at), [...known, address]);
   }
   const edges = new Map<string, object>();
-  for (let at = 0; edges.size < 10_000; at++) {
-    const from = column(at % 5_000);
+  for (let at = 0; edges.size < 2 * addresses; at++) {
+    const from = column(at % addresses);
     const next = columns.get(from + 1) ?? columns.get(-2) ?? [];
     const pair = {
-      from: nodes[at % 5_000]?.address,
-      to: next[(at * 31 + Math.floor(at / 5_000)) % next.length],
+      from: nodes[at % addresses]?.address,
+      to: next[(at * 31 + Math.floor(at / addresses)) % next.length],
     };
     if (pair.from === pair.to) continue;
     const times = { firstSeen: '2026-01-01T00:00:00Z', lastSeen: '2026-02-01T00:00:00Z' };

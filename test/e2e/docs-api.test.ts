@@ -2,15 +2,12 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumProgram, startChromium } from '../setup/chromium.ts';
+import { COLLECT_VIOLATIONS } from './dashboard-page.ts';
 import { newWorld, type RunningServer, type World } from './program.ts';
 
 /** A browser on a busy machine takes seconds to start and to render. */
 const PATIENCE_MS = 120_000;
 
-/** Runs in the page, before its scripts. */
-const COLLECT_VIOLATIONS = `globalThis.violations = [];
-addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI }) =>
-  violations.push(effectiveDirective + ' ' + blockedURI));`;
 /** Runs in the page: everything that a later visit could read. */
 const STORED = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])';
 
