@@ -50,7 +50,8 @@ const framed = new WeakSet<Page>();
 /**
  * Checks a page in both themes, and on a screen of 360 pixels: light and wide, dark and narrow. Themes differ in colours only, and the width
  * changes none, so the other two pairs have the same colours and the same structure. The frame around the content has parts for one width
- * only: the first page of a tab is checked in all pairs, and in the long suite, every page. Each run of axe takes up to 0.6 s of processor time.
+ * only: the first page of a tab is checked in all pairs, and in the long suite, every page. Each run of axe takes up to 0.6 s of
+ * processor time.
  */
 export async function checkInAllForms(
   page: Page,

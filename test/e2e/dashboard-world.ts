@@ -191,8 +191,8 @@ const COMMANDS = [
 ] as const;
 
 /**
- * Fills a folder of state with the data. The commands take two seconds of processor time, so the first test file that needs it runs them once,
- * until the program is built again, and the others copy the result.
+ * Fills a folder of state with the data. The commands take two seconds of processor time, so the first test file that needs it runs them
+ * once, until the program is built again, and the others copy the result.
  */
 function fillStore(store: string): void {
   const content = createHash('sha256')

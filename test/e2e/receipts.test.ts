@@ -35,8 +35,8 @@ describe('receipts of the program', () => {
   afterAll(() => world.end());
 
   /**
-   * Runs a command in this process, over the folder of the server: a process of its own takes half a second of processor time. The first test
-   * runs the commands as processes.
+   * Runs a command in this process, over the folder of the server: a process of its own takes half a second of processor time. The first
+   * test runs the commands as processes.
    */
   const run = (args: readonly string[]): Promise<CommandOutcome> =>
     runCommand(join(world.folder, 'store'), args);

@@ -4,8 +4,8 @@ import { type Browser, chromium } from 'playwright-core';
 import { type DebianProgram, debianProgram } from './debian-package.ts';
 
 /**
- * Null if the package is not available. Without an installed chromium, it is the build that has no window at all: a third less to download, and
- * it starts with 0.5 s of processor time less.
+ * Null if the package is not available. Without an installed chromium, it is the build that has no window at all: a third less to
+ * download, and it starts with 0.5 s of processor time less.
  */
 export const chromiumProgram: DebianProgram | null = existsSync('/usr/lib/chromium/chromium')
   ? debianProgram('chromium', 'lib/chromium/chromium')
