@@ -2,7 +2,6 @@
  * A server with data for every part of the dashboard: an address that was paid by a mixer, an exchange and strangers, names that attack
  * whoever shows them, and a person who has registered. Tests and the screenshots use it.
  */
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,6 +10,7 @@ import { madeOnce } from '../setup/made-once.ts';
 import { startMailServer } from '../setup/mail-server.ts';
 import { prepareFolder } from '../setup/prepared-folder.ts';
 import { PROGRAM } from '../setup/program-path.ts';
+import { spawnSync } from '../support/child-process.ts';
 import { newWorld, type RunningServer, type World } from './program.ts';
 
 const address = (digit: string): string => `0x${digit.repeat(40)}`;
