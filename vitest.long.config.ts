@@ -20,8 +20,6 @@ const LONGER = [
   'test/e2e/killed-authorizations.test.ts',
   'test/e2e/killed-payments.test.ts',
   'test/e2e/scaled-out.test.ts',
-  'test/e2e/visibility.test.ts',
-  'test/e2e/wallet-charges.test.ts',
   'test/exposure/build.test.ts',
   'test/exposure/update.test.ts',
   'test/graph/bulk.test.ts',

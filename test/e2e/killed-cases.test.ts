@@ -1,18 +1,23 @@
 /**
- * Kills a server at random moments while clients open cases, add notes and save screenings, and resends what was not answered. In the end
- * each case, note and saved screening is there once, and each screening has its charge.
+ * Kills a server at random moments while clients open cases, add notes, save screenings and add watched wallets, and resends what was not
+ * answered. In the end each case, note, saved screening and wallet is there once, and each screening and wallet has its charge.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { seededUint32, systemRandom } from '../../src/base/random.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { newWorld, patiently, type RunningServer, type World } from './program.ts';
 
-const ROUNDS = process.env.ASSAY_TEST_LONG === '1' ? 12 : 2;
+const IS_LONG = process.env.ASSAY_TEST_LONG === '1';
+/** One kill interrupts as many requests as there are clients. */
+const ROUNDS = IS_LONG ? 24 : 1;
+const TIMEOUT_MS = IS_LONG ? 2_400_000 : 600_000;
 /** Concurrent clients, and requests that each sends in a round at most. */
-const CLIENTS = 8;
-const REQUESTS = 4;
-/** A key may make 30 requests to cases and 20 screenings a minute, and 20 keys may be created. */
+const CLIENTS = 12;
+const REQUESTS = 6;
+/** A key may make 30 requests to cases and wallets each and 20 screenings a minute, and 20 keys may be created. */
 const KEYS = 18;
+
+const WALLETS = '/monitoring/wallets';
 
 /** A request that is resent under its Idempotency-Key until it is answered. */
 interface Sent {
@@ -20,7 +25,7 @@ interface Sent {
   readonly body: object;
   readonly idempotencyKey: string;
   readonly token: string;
-  /** `data` of the first response. */
+  /** `data` of the first response; of a wallet, whose score may change, its id and address. */
   first: string | null;
 }
 
@@ -30,7 +35,7 @@ interface Reply {
   readonly text: string;
 }
 
-describe.each(['one machine', 'a node over Redis'])('cases and saved screenings: %s', (kind) => {
+describe.each(['one machine', 'a node over Redis'])('cases, saved screenings and wallets: %s', (kind) => {
   const isShared = kind !== 'one machine';
   let world: World;
   let redis: RedisServer | null = null;
@@ -68,10 +73,10 @@ describe.each(['one machine', 'a node over Redis'])('cases and saved screenings:
         ASSAY_WORKERS: '1',
         ...(redis === null ? {} : { ASSAY_REDIS_URL: redis.url }),
       };
-      if (isShared) expect((await world.run(['redis', 'found'], { environment })).code).toBe(0);
+      if (isShared) expect((await world.here(['redis', 'found'], { environment })).code).toBe(0);
       let server = await world.serve(environment);
       const { firstKey } = server;
-      const granted = await world.run(['credits', 'grant', 'local', '5000', '--reason', 'test'], {
+      const granted = await world.here(['credits', 'grant', 'local', '5000', '--reason', 'test'], {
         environment,
       });
       expect(granted.code, granted.err).toBe(0);
@@ -102,15 +107,18 @@ describe.each(['one machine', 'a node over Redis'])('cases and saved screenings:
       const random = seededUint32(seed);
       const sent: Sent[] = [];
       const draft = (n: number): Pick<Sent, 'path' | 'body'> => {
-        if (n % 3 === 0) return { path: '/cases', body: { title: `case ${n}` } };
-        if (n % 3 === 1)
+        if (n % 4 === 0) return { path: '/cases', body: { title: `case ${n}` } };
+        if (n % 4 === 1)
           return { path: `/cases/${caseId}/events`, body: { type: 'NOTE', note: `note ${n}` } };
         const address = `0x${(0xabc0000 + n).toString(16).padStart(40, '0')}`;
-        return { path: '/screening', body: { address, chain: 'ETH', save: true } };
+        if (n % 4 === 2) return { path: '/screening', body: { address, chain: 'ETH', save: true } };
+        return { path: WALLETS, body: { walletAddress: address, chain: 'ETH' } };
       };
       async function note(one: Sent, reply: Reply, said: string): Promise<void> {
         if (reply.status !== 200) return;
-        const data = JSON.stringify(dataOf(reply));
+        const whole = dataOf(reply);
+        const { id, walletAddress } = whole.wallet ?? {};
+        const data = JSON.stringify(one.path === WALLETS ? { id, walletAddress } : whole);
         expect([data, said]).toEqual([one.first ?? data, said]);
         one.first = data;
       }
@@ -177,16 +185,37 @@ describe.each(['one machine', 'a node over Redis'])('cases and saved screenings:
         const { text } = await patiently(() => ask(server, firstKey, 'GET', `/screenings/${id}`));
         expect(JSON.stringify(dataOf({ text }).answer)).toBe(first);
       }
+      const watched = of(WALLETS);
+      const walletsAt = async (offset: number) =>
+        dataOf(await patiently(() => ask(server, firstKey, 'GET', `${WALLETS}?limit=100&offset=${offset}`)));
+      await expect
+        .poll(async () => (await walletsAt(0)).total, { interval: 5_000, timeout: 180_000 })
+        .toBe(watched.length);
+      const wallets: unknown[] = [];
+      while (wallets.length < watched.length)
+        for (const { id, walletAddress } of (await walletsAt(wallets.length)).wallets)
+          wallets.push(JSON.stringify({ id, walletAddress }));
+      const walletOf = ({ first, body }: Sent): string => {
+        const { id } = JSON.parse(first as string) as { id: string };
+        return JSON.stringify({ id, walletAddress: (body as { walletAddress: string }).walletAddress });
+      };
+      expect(wallets.sort()).toEqual(watched.map(walletOf).sort());
       const charged = (await all('/usage', 'history'))
         .filter(({ type }) => ['SCREENING', 'DEDUCTION', 'REFUND'].includes(type))
         .map(({ type, amount, reference }) => `${type} ${amount} ${reference}`);
       expect(charged.sort()).toEqual(
-        saves.map(({ body }) => `SCREENING -1 screening ${(body as { address: string }).address} ETH`).sort(),
+        [
+          ...saves.map(({ body }) => `SCREENING -1 screening ${(body as { address: string }).address} ETH`),
+          ...watched.map(
+            ({ body }) =>
+              `SCREENING -1 monitoring/wallets ${(body as { walletAddress: string }).walletAddress} ETH`,
+          ),
+        ].sort(),
       );
       expect(await server.stop()).toBe(0);
-      const verified = await world.run(['ledger', 'verify'], { environment });
+      const verified = await world.here(['ledger', 'verify'], { environment });
       expect(verified.code, verified.err).toBe(0);
     },
-    1_200_000,
+    TIMEOUT_MS,
   );
 });
