@@ -18,36 +18,21 @@ import { type LabelFolder, labelFolder } from '../jobs/label-folder.ts';
 import { spawnSync } from '../support/child-process.ts';
 
 const EXCHANGE = '0x28c6c06298d514db089934071355e5743bf21d60';
-const THREADS = 3;
+/** Each takes a fifth of a second of processor time to start. */
+const THREADS = 2;
 /** Each thread takes four at once: with three times as many tasks, all threads work. */
 const QUESTIONS = THREADS * 4 * 3;
 
 let world: LabelFolder;
 let graph: string;
-let pool: WorkerPool;
 let writer: TransferStore | null = null;
 
 beforeEach(async () => {
   world = labelFolder();
   graph = join(world.path, 'graph');
   await world.publish({ [EXCHANGE]: 'Binance' });
-  pool = createPool(
-    {
-      threads: THREADS,
-      snapshotsFolder: world.snapshotsFolder,
-      labelsFolder: world.path,
-      transfersFolder: graph,
-      outputsFolder: join(world.path, 'outputs'),
-      clustersFolder: join(world.path, 'clusters'),
-      namesFolder: join(world.path, 'names'),
-      listMaxAgeDays: 7,
-      logLevel: 'silent',
-    },
-    { log: silentLogger },
-  );
 });
 afterEach(async () => {
-  await pool.close();
   await writer?.close();
   writer = null;
   world.remove();
@@ -88,23 +73,42 @@ function writeElsewhere(...indexes: readonly number[]): void {
   expect(status).toBe(0);
 }
 
-/** Queries all threads at once and returns the distinct transaction counts of the address. */
-async function transactionsOf(index: number): Promise<readonly (number | null)[]> {
-  const asked = Array.from({ length: QUESTIONS }, () =>
-    pool.run('screening', { request: { chain: 'ETH', address: address(index) }, facts: {} }),
-  );
-  const answers = await Promise.all(asked);
-  return [
-    ...new Set(
-      answers.map(
-        (answer) =>
-          (JSON.parse(Buffer.from(takeJson(answer)).toString()) as ScreeningAnswer).totalTransactions,
-      ),
-    ),
-  ];
-}
-
 describe('a thread of the pool', () => {
+  let pool: WorkerPool;
+  beforeEach(() => {
+    pool = createPool(
+      {
+        threads: THREADS,
+        snapshotsFolder: world.snapshotsFolder,
+        labelsFolder: world.path,
+        transfersFolder: graph,
+        outputsFolder: join(world.path, 'outputs'),
+        clustersFolder: join(world.path, 'clusters'),
+        namesFolder: join(world.path, 'names'),
+        listMaxAgeDays: 7,
+        logLevel: 'silent',
+      },
+      { log: silentLogger },
+    );
+  });
+  afterEach(() => pool.close());
+
+  /** Queries all threads at once and returns the distinct transaction counts of the address. */
+  async function transactionsOf(index: number): Promise<readonly (number | null)[]> {
+    const asked = Array.from({ length: QUESTIONS }, () =>
+      pool.run('screening', { request: { chain: 'ETH', address: address(index) }, facts: {} }),
+    );
+    const answers = await Promise.all(asked);
+    return [
+      ...new Set(
+        answers.map(
+          (answer) =>
+            (JSON.parse(Buffer.from(takeJson(answer)).toString()) as ScreeningAnswer).totalTransactions,
+        ),
+      ),
+    ];
+  }
+
   it('reads the writes of another process after it has read the chain', async () => {
     writeElsewhere(1);
     expect(await transactionsOf(1)).toEqual([1]);
