@@ -43,7 +43,7 @@ describe.runIf(hasAnvil)('invoices that are paid by a signature', () => {
   let token: Token;
   let payer: Wallet;
   let server: RunningServer;
-  let cookie: string;
+  let cookie = '';
   let key = '';
   let owner: Assay;
   let client: Assay;
@@ -63,7 +63,8 @@ describe.runIf(hasAnvil)('invoices that are paid by a signature', () => {
     of.environment.ASSAY_GASLESS_CHAINS = gasless;
     server = await of.serve();
     if (server.firstKey !== '') key = server.firstKey;
-    cookie = await of.login(server);
+    // The session outlives the server.
+    if (cookie === '') cookie = await of.login(server);
     client = new Assay({ baseUrl: server.url, apiKey: key });
     owner = new Assay({ baseUrl: server.url, session: cookie.split('=')[1] ?? '' });
   };
@@ -146,10 +147,9 @@ describe.runIf(hasAnvil)('invoices that are paid by a signature', () => {
     expect(await server.stop()).toBe(0);
   });
 
-  it('show in /ready and /metrics that the gas-paying account is empty or low', async () => {
+  it('show in /ready and /metrics that the gas-paying account is empty', async () => {
     const { anvil } = of;
     const coins = await anvil.rpc<string>('eth_getBalance', RELAY, 'latest');
-    const price = BigInt(await anvil.rpc<string>('eth_gasPrice'));
     const metric = async (name: string): Promise<number> => {
       const text = await (await fetch(`${server.url}/metrics`)).text();
       return Number(new RegExp(`^${name}\\{chain="BASE"\\} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
@@ -160,29 +160,19 @@ describe.runIf(hasAnvil)('invoices that are paid by a signature', () => {
       };
       return (ready.degraded ?? []).map(({ kind, reason }) => `${kind} ${reason}`).join();
     };
-    const cases = [
-      ['0x1', 0, 'too little for one payment'],
-      // Ten payments of 110,000 gas at twice the price.
-      [`0x${(price * 2n * 110_000n * 10n + 1n).toString(16)}`, 10, 'enough for 10 payments'],
-      ['0xd3c21bcecceda1000001', null, 'more than ASSAY_RELAY_BALANCE_MAX'],
-    ] as const;
-    for (const [balance, left, text] of cases) {
-      await anvil.rpc('anvil_setBalance', RELAY, balance);
-      await serve('base');
-      await expect.poll(() => metric('assay_relay_payments_left'), { timeout: 20_000 }).not.toBeNaN();
-      if (left !== null) expect(await metric('assay_relay_payments_left')).toBe(left);
-      expect(await degraded()).toContain('GAS_ACCOUNT The gas-paying account 0x');
-      expect(await degraded()).toContain(text);
-      if (left === 0) {
-        const { invoice } = await owner.billing.order(ORDER);
-        const asked = await client.billing.typedData(invoice.id, { payer: payer.address });
-        const signature = await signTyped(payer, asked);
-        await client.billing.authorize(invoice.id, { authorization: asked.authorization, signature });
-        const state = async () => (await client.billing.authorizations(invoice.id)).authorizations[0]?.state;
-        await expect.poll(state, { timeout: 20_000 }).toBe('FAILED');
-      }
-      expect(await server.stop()).toBe(0);
-    }
+    await anvil.rpc('anvil_setBalance', RELAY, '0x1');
+    await serve('base');
+    await expect.poll(() => metric('assay_relay_payments_left'), { timeout: 20_000 }).not.toBeNaN();
+    expect(await metric('assay_relay_payments_left')).toBe(0);
+    expect(await degraded()).toMatch(/GAS_ACCOUNT The gas-paying account 0x.*too little for one payment/);
+    const { invoice } = await owner.billing.order(ORDER);
+    const asked = await client.billing.typedData(invoice.id, { payer: payer.address });
+    const signature = await signTyped(payer, asked);
+    await client.billing.authorize(invoice.id, { authorization: asked.authorization, signature });
+    const state = async () => (await client.billing.authorizations(invoice.id)).authorizations[0]?.state;
+    await expect.poll(state, { timeout: 20_000 }).toBe('FAILED');
+    expect(await server.stop()).toBe(0);
+
     await anvil.rpc('anvil_setBalance', RELAY, coins);
     await serve('base');
     await expect.poll(() => metric('assay_relay_payments_left'), { timeout: 20_000 }).toBeGreaterThan(50);

@@ -2,7 +2,10 @@
 import { join } from 'node:path';
 import type { Wallet } from 'ethers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { silentLogger } from '../../../src/base/log.ts';
 import type { Invoice } from '../../../src/billing/records.ts';
+import { GasAccounts } from '../../../src/billing/x402/gas-accounts.ts';
 import { type AuthorizationToSign, nonceOfPart } from '../../../src/billing/x402/invoice-authorizations.ts';
 import type { Authorization } from '../../../src/billing/x402/records.ts';
 import { parseAddress } from '../../../src/chains/address/parse.ts';
@@ -23,6 +26,7 @@ import {
   openPayments,
   type Payments,
   RELAY,
+  RELAY_OPTIONS,
   redisLeases,
   signTyped,
   type Token,
@@ -440,6 +444,29 @@ describe.skipIf(!hasAnvil)('invoices that are paid by a signature', () => {
     },
     60_000,
   );
+
+  it('have a gas-paying account whose state is reported: too little, nearly too little, enough, or too much', async () => {
+    const accounts = new GasAccounts(['BASE'], RELAY_OPTIONS, {
+      ...{ clock: systemClock, log: silentLogger, settlement: payments.settlement },
+    });
+    const coins = await anvil.rpc<string>('eth_getBalance', RELAY, 'latest');
+    const price = BigInt(await anvil.rpc<string>('eth_gasPrice'));
+    const look = async (balance: bigint): Promise<unknown> => {
+      await anvil.rpc('anvil_setBalance', RELAY, `0x${balance.toString(16)}`);
+      await accounts.look();
+      return [accounts.accounts()[0]?.paymentsLeft, accounts.problems().map(({ reason }) => reason)];
+    };
+    const says = (text: string) => [expect.stringMatching(`^The gas-paying account 0x.* on BASE, ${text}`)];
+    expect(await look(1n)).toEqual([0, says('too little for one payment')]);
+    // Ten payments of 110,000 gas at twice the price.
+    expect(await look(price * 2n * 110_000n * 10n + 1n)).toEqual([10, says('enough for 10 payments')]);
+    const { balanceMax } = RELAY_OPTIONS;
+    expect(await look(balanceMax + 1n)).toEqual([
+      expect.any(Number),
+      says('more than ASSAY_RELAY_BALANCE_MAX'),
+    ]);
+    expect(await look(BigInt(coins))).toEqual([expect.any(Number), []]);
+  });
 
   it('are not sent after the invoice has expired', async () => {
     await restart({ isIdle: true });
