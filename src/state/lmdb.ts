@@ -9,6 +9,7 @@ import { PRIVATE_FILE, PRIVATE_FOLDER } from './data-folder.ts';
 import { guardWrites } from './guarded-writes.ts';
 import { noteClosed, noteOpened, recordFileSums, requireSound } from './sound-file.ts';
 import { asStorageFull, isStorageFull, noteRefused, noteWritten } from './storage.ts';
+import { learnLocks } from './store-locks.ts';
 
 export type { Database, Key, RootDatabase };
 
@@ -59,6 +60,7 @@ export function openEnvironment(
     throw asStorageFull(cause, path);
   }
   noteOpened(path);
+  learnLocks(path);
   if (isMadeHere) for (const listener of made) listener(path);
   if (!options.readOnly) guardWrites(root, path);
   const forget = onReadingEnd(() => root.resetReadTxn());

@@ -15,6 +15,7 @@ import {
   sumsFileOf,
   verifyPages,
 } from './page-sums.ts';
+import { isOpenSomewhere } from './store-locks.ts';
 
 const INGEST_AGAIN = (name: string): string =>
   `restore it from a backup, or move it away, run 'assay installation accept-loss ${name}' and ingest its files again`;
@@ -76,10 +77,13 @@ export function noteClosed(path: string): void {
 }
 
 /**
- * Returns true if a running process, including this one, has the file mapped. It asks the kernel: to read LMDB's reader table, it would
- * have to open the lock file, and closing that again drops the locks that this process holds on it.
+ * Returns true if a running process, including this one, has the file open. It asks the kernel: to read LMDB's reader table, it would
+ * have to open the lock file, and closing that again drops the locks that this process holds on it. If the table of locks does not tell, it
+ * looks for the file in the maps of all processes.
  */
 function isInUse(path: string): boolean {
+  const isOpen = isOpenSomewhere(path);
+  if (isOpen !== null) return isOpen;
   let end: Buffer;
   let processes: string[];
   try {
@@ -176,7 +180,7 @@ export function recordFileSums(path: string): void {
   if (isOpenHere(path)) return;
   try {
     const recorded = readRecordedState(path);
-    // Asked last whether the file is open elsewhere: that reads the maps of all processes.
+    // Asked last whether the file is open elsewhere: that may read the maps of all processes.
     if ((recorded === null || !isAsRecorded(path, recorded)) && !isInUse(path)) recordPageSums(path);
   } catch {
     // Without checksums the next open checks the file in full, and reports the error.
