@@ -2,7 +2,7 @@
  * Several nodes of one Redis, as an operator starts them: the built program with roles. Tests the node of a chain, the workers of a job and
  * the listener when one of them gets a request, is killed, or is stopped for a while.
  */
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { sleep } from '../support/wait.ts';
 import { ask, askOnce, newWorld, patiently, type RunningServer, until, type World } from './program.ts';
 
 async function done(world: World, args: readonly string[], environment: Record<string, string> = {}) {
-  const { code, out, err } = await world.run(args, { environment });
+  const { code, out, err } = await world.here(args, { environment });
   if (code !== 0) throw new Error(`${args.join(' ')}: ${err}`);
   return out;
 }
@@ -174,7 +174,8 @@ describe.runIf(hasRedis)('two API nodes and two workers', { timeout: 400_000 }, 
   });
 
   it('share a job, each line once, although a worker is killed and Redis restarts', async () => {
-    const LINES = 600_000;
+    // Thirteen chunks: the worker is killed when one is answered.
+    const LINES = 400_000;
     const [a, b] = servers as [RunningServer, RunningServer];
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'text/csv' };
     const body = Buffer.from(Array.from({ length: LINES }, (_, i) => address(i + 1)).join('\n'));
@@ -329,14 +330,14 @@ describe.runIf(hasRedis && hasAnvil).each([
       ASSAY_CLUSTER_SECRET: 'a-secret-of-a-test',
       ASSAY_JOBS_DIR: join((worlds[0] as World).folder, 'jobs'),
     };
-    await Promise.all(
-      worlds.map(async (world) => {
-        const file = join(world.folder, 'own.csv');
-        writeFileSync(file, `address,chain,entity,name,category\n${MIXER},ETH,mixer,The Mixer,MIXER\n`);
-        await done(world, ['import', 'own', file]);
-        await done(world, ['index', 'build']);
-      }),
-    );
+    const [one, other] = worlds as [World, World];
+    const file = join(one.folder, 'own.csv');
+    writeFileSync(file, `address,chain,entity,name,category\n${MIXER},ETH,mixer,The Mixer,MIXER\n`);
+    await done(one, ['import', 'own', file]);
+    await done(one, ['index', 'build']);
+    // Both nodes have the same labels.
+    for (const name of ['labels', 'names', 'snapshots'])
+      cpSync(join(one.folder, 'store', name), join(other.folder, 'store', name), { recursive: true });
     scope = (
       JSON.parse(await done(worlds[0] as World, ['redis', 'found', '--json'], shared)) as {
         installation: string;
@@ -429,7 +430,8 @@ describe.runIf(hasRedis && hasAnvil).each([
   it('replace a killed one: no payment is missed or reported twice', async () => {
     const listening = await listener();
     const other = 1 - listening;
-    const paying = pay(30, 300);
+    // Longer than a lease, so that some payments are of the time without a listener and some of the new one.
+    const paying = pay(20, 450);
     await sleep(1_000);
     await (servers[listening] as RunningServer).stop('SIGKILL');
     await until(() => holder('listener:ETH') === other);
@@ -443,7 +445,7 @@ describe.runIf(hasRedis && hasAnvil).each([
     const listening = await listener();
     const other = 1 - listening;
     const sleeper = servers[listening] as RunningServer;
-    const paying = pay(40, 300);
+    const paying = pay(24, 500);
     await sleep(500);
     void sleeper.stop('SIGSTOP');
     await until(() => holder('listener:ETH') === other);
