@@ -10,7 +10,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { BILLING_LIMITS } from '../../src/billing/limits.ts';
 import type { Billing } from '../../src/billing/service.ts';
-import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { memoryFolder, type TempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 import { type OpenedBillingOptions, openedBilling, SELLER } from './opened.ts';
 import {
@@ -49,7 +49,7 @@ overLiveStates((makeState) => {
   beforeEach(async () => {
     now = Date.UTC(2026, 10, 23, 12);
     stripe.faults.splice(0);
-    folder = tempFolder();
+    folder = memoryFolder();
     state = makeState();
     access = createAccess(
       { folder: join(folder.path, 'accounts') },

@@ -13,7 +13,7 @@ import { BILLING_LIMITS } from '../../src/billing/limits.ts';
 import { checkSignature, openPayments, type Payments } from '../../src/billing/payments.ts';
 import type { InvoiceStore } from '../../src/billing/store.ts';
 import { openInvoiceStore } from '../../src/billing/store-lmdb.ts';
-import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { memoryFolder, type TempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 import { SELLER } from './opened.ts';
 
@@ -32,7 +32,7 @@ overLiveStates((makeState, name) => {
   let invoices: InvoiceStore;
   let events = 0;
   beforeEach(async () => {
-    folder = tempFolder();
+    folder = memoryFolder();
     state = makeState();
     ledger = openLedger(
       { path: join(folder.path, 'ledger.mdb') },

@@ -20,7 +20,7 @@ import { importStatement } from '../../src/billing/wire/import.ts';
 import { createWire } from '../../src/billing/wire/method.ts';
 import { epcText, qrSvg, swissText } from '../../src/billing/wire/qr.ts';
 import { newReference, parseReference, referencesIn } from '../../src/billing/wire/reference.ts';
-import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { memoryFolder, type TempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 import { describeWithSharedData, sharedData } from '../setup/shared-data.ts';
 import { type OpenedBillingOptions, openedBilling } from './opened.ts';
@@ -198,7 +198,7 @@ overLiveStates((makeState) => {
 
   beforeEach(async () => {
     now = Date.UTC(2026, 10, 23, 12);
-    folder = tempFolder();
+    folder = memoryFolder();
     state = makeState();
     access = createAccess(
       { folder: join(folder.path, 'accounts') },

@@ -10,7 +10,7 @@ import type { CaseStore, Written } from '../../src/cases/store.ts';
 import { openCaseStore } from '../../src/cases/store-lmdb.ts';
 import { SAVED_KINDS } from '../../src/saved-screenings/records.ts';
 import type { LiveDatabase } from '../../src/state/live-store.ts';
-import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { memoryFolder, type TempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 
 const ADDRESS = '0x28C6c06298d514Db089934071355E5743bf21d60';
@@ -60,7 +60,7 @@ overLiveStates((makeState) => {
   }
   beforeEach(async () => {
     nowMs = Date.parse('2026-11-01T00:00:00Z');
-    folder = tempFolder();
+    folder = memoryFolder();
     state = makeState();
     await open();
   });
@@ -667,7 +667,7 @@ describe('guards of cases', () => {
 
   beforeEach(() => {
     nowMs = Date.parse('2026-11-01T00:00:00Z');
-    folder = tempFolder();
+    folder = memoryFolder();
     store = openCaseStore({ path: `${folder.path}/cases.mdb` }, { clock });
     const records = { alert: () => null, wallet: () => null, screening: () => null };
     const deps = { store, records, clock, random: systemRandom };

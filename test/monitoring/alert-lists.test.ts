@@ -4,7 +4,7 @@ import { openAlertIndex } from '../../src/monitoring/alert-index.ts';
 import { type AlertEntry, type AlertLists, openAlertLists } from '../../src/monitoring/alert-lists.ts';
 import { ALERT_STATUSES, type Alert, SEVERITIES } from '../../src/monitoring/records.ts';
 import { type EmbeddedStore, openLiveStore } from '../../src/state/live-store.ts';
-import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { memoryFolder, type TempFolder } from '../accounts/temp-folder.ts';
 
 /** Beyond the second level of counts: 64 chunks of 512. */
 const ENTRIES = 34_000;
@@ -21,7 +21,7 @@ describe('lists of alerts', () => {
   const next = seededUint32(7);
 
   beforeAll(() => {
-    folder = tempFolder();
+    folder = memoryFolder();
     live = openLiveStore(`${folder.path}/lists.mdb`, 1, { maxDbs: 40 });
     lists = openAlertLists(live.root);
     live.root.transactionSync(() => {

@@ -22,7 +22,7 @@ import {
 import { createSenders } from '../../src/monitoring/delivery/senders.ts';
 import type { Alert, MonitoredWallet } from '../../src/monitoring/records.ts';
 import { createEncryption } from '../../src/state/encryption.ts';
-import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { memoryFolder, type TempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 import { until } from '../support/wait.ts';
 
@@ -187,7 +187,7 @@ overLiveStates((makeState) => {
     return one;
   };
   beforeEach(() => {
-    folder = tempFolder();
+    folder = memoryFolder();
   });
   afterEach(async () => {
     for (const close of closing.splice(0)) await close();

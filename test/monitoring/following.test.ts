@@ -13,7 +13,7 @@ import type { Monitoring, MonitoringDeps } from '../../src/monitoring/open.ts';
 import type { MonitoredWallet, MonitoringChain } from '../../src/monitoring/records.ts';
 import { createRedisLeases } from '../../src/state/leases-redis.ts';
 import { openRedis, parseRedisUrl } from '../../src/state/redis.ts';
-import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { memoryFolder, type TempFolder } from '../accounts/temp-folder.ts';
 import { replicatedState } from '../setup/live-state.ts';
 import { hasRedis, startRedis } from '../setup/redis.ts';
 import { openedMonitoring } from './opened.ts';
@@ -97,7 +97,7 @@ describe('a watched chain', () => {
   let monitoring: Monitoring;
   let nowMs: number;
   beforeEach(() => {
-    folder = tempFolder();
+    folder = memoryFolder();
     nowMs = Date.now();
   });
   afterEach(async () => {
@@ -227,7 +227,7 @@ describe('a watched chain', () => {
 describe.skipIf(!hasRedis)('a chain that another node follows', () => {
   it('is shown as broken by every node while its follower cannot read it', async () => {
     const server = await startRedis();
-    const folders = [tempFolder(), tempFolder()];
+    const folders = [memoryFolder(), memoryFolder()];
     const chain = fakeChain();
     const closing: (() => Promise<void>)[] = [];
     async function node(at: number, duty: Duty): Promise<Monitoring> {

@@ -11,7 +11,7 @@ import type { MonitoringStore } from '../../src/monitoring/store.ts';
 import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { createEncryption } from '../../src/state/encryption.ts';
-import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { memoryFolder, type TempFolder } from '../accounts/temp-folder.ts';
 import { createOwnerWorld, HTX, type OwnerWorld } from '../screening/owner-world.ts';
 import { policy as riskPolicy } from '../screening/world.ts';
 
@@ -36,7 +36,7 @@ beforeEach(async () => {
     `${OWNED_TOO},ETH,htx,HTX,EXCHANGE,0.9`,
     `${UNSURE},ETH,htx,HTX,EXCHANGE,0.5`,
   ]);
-  folder = tempFolder();
+  folder = memoryFolder();
   store = openMonitoringStore(
     { path: `${folder.path}/monitoring.lmdb` },
     { clock, random: systemRandom, encryption: createEncryption(new Uint8Array(32), systemRandom) },

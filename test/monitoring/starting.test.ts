@@ -9,13 +9,13 @@ import type { Duty } from '../../src/monitoring/listener.ts';
 import type { Monitoring, MonitoringDeps } from '../../src/monitoring/open.ts';
 import type { MonitoringChain } from '../../src/monitoring/records.ts';
 import { type OpenStore, openLiveStore } from '../../src/state/live-store.ts';
-import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { memoryFolder, type TempFolder } from '../accounts/temp-folder.ts';
 import { sleep } from '../support/wait.ts';
 import { openedMonitoring } from './opened.ts';
 
 let folder: TempFolder;
 beforeEach(() => {
-  folder = tempFolder();
+  folder = memoryFolder();
 });
 afterEach(() => folder.remove());
 

@@ -8,7 +8,7 @@ import type { AlertDraft, MonitoringStore } from '../../src/monitoring/store.ts'
 import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { createEncryption } from '../../src/state/encryption.ts';
-import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { memoryFolder, type TempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 
 const encryption = createEncryption(new Uint8Array(32), systemRandom);
@@ -25,7 +25,7 @@ overLiveStates((makeState) => {
     return opened;
   }
   beforeEach(async () => {
-    folder = tempFolder();
+    folder = memoryFolder();
     state = makeState();
     store = await open();
   });

@@ -15,7 +15,7 @@ import type { Monitoring, MonitoringDeps } from '../../src/monitoring/open.ts';
 import type { PendingWallet, WalletCharge } from '../../src/monitoring/records.ts';
 import { createWalletPurchases, type WalletBilling } from '../../src/monitoring/wallet-purchases.ts';
 import { accountsAt } from '../accounts/redis/world.ts';
-import { tempFolder } from '../accounts/temp-folder.ts';
+import { memoryFolder } from '../accounts/temp-folder.ts';
 import { replicatedState } from '../setup/live-state.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { openedMonitoring } from './opened.ts';
@@ -50,7 +50,7 @@ interface PurchaseWorld {
 }
 
 function embeddedWorld(): PurchaseWorld {
-  const folder = tempFolder();
+  const folder = memoryFolder();
   return {
     async open(deps = {}) {
       const ledger = openLedger(
@@ -74,11 +74,11 @@ function embeddedWorld(): PurchaseWorld {
 }
 
 function redisWorld(url: string, name: string): PurchaseWorld {
-  const folders: ReturnType<typeof tempFolder>[] = [];
+  const folders: ReturnType<typeof memoryFolder>[] = [];
   const accounts = accountsAt(url);
   return {
     async open(deps = {}) {
-      const folder = tempFolder();
+      const folder = memoryFolder();
       folders.push(folder);
       const node = accounts.node();
       const state = replicatedState({ url }, name);

@@ -20,7 +20,7 @@ import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
 import { createEncryption } from '../../src/state/encryption.ts';
-import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { memoryFolder, type TempFolder } from '../accounts/temp-folder.ts';
 
 const DAY_MS = 24 * 3_600_000;
 let folder: TempFolder;
@@ -30,7 +30,7 @@ const clock: Clock = { now: () => nowMs, monotonic: () => nowMs };
 
 beforeEach(() => {
   nowMs = Date.UTC(2026, 0, 5);
-  folder = tempFolder();
+  folder = memoryFolder();
   store = openMonitoringStore(
     { path: `${folder.path}/monitoring.lmdb` },
     { clock, random: systemRandom, encryption: createEncryption(new Uint8Array(32), systemRandom) },

@@ -18,7 +18,7 @@ import { SAVED_LIMITS } from '../../src/saved-screenings/limits.ts';
 import { SAVED_KINDS, type SavedKind, type StagedScreening } from '../../src/saved-screenings/records.ts';
 import type { SavedQuery } from '../../src/saved-screenings/service.ts';
 import { accountsAt } from '../accounts/redis/world.ts';
-import { tempFolder } from '../accounts/temp-folder.ts';
+import { memoryFolder } from '../accounts/temp-folder.ts';
 import { replicatedState } from '../setup/live-state.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { type OpenedSaved, openedSaved } from './opened.ts';
@@ -59,7 +59,7 @@ interface SavedWorld {
 }
 
 function embeddedWorld(): SavedWorld {
-  const folder = tempFolder();
+  const folder = memoryFolder();
   return {
     async open(options = {}) {
       const ledger = openLedger(
@@ -84,11 +84,11 @@ function embeddedWorld(): SavedWorld {
 }
 
 function redisWorld(url: string, name: string): SavedWorld {
-  const folders: ReturnType<typeof tempFolder>[] = [];
+  const folders: ReturnType<typeof memoryFolder>[] = [];
   const accounts = accountsAt(url);
   return {
     async open(options = {}) {
-      const folder = tempFolder();
+      const folder = memoryFolder();
       folders.push(folder);
       const node = accounts.node();
       const state = replicatedState({ url }, name);
@@ -482,7 +482,7 @@ describe.each(['one machine', 'Redis'])('saved screenings: %s', (kind) => {
 
 describe('room of an account', () => {
   it('is bounded by the number of screenings and by their compressed bytes', async () => {
-    const folder = tempFolder();
+    const folder = memoryFolder();
     const limits = SAVED_LIMITS as { savedScreeningsMax: number; savedAccountBytesMax: number };
     const { savedScreeningsMax, savedAccountBytesMax } = limits;
     const free = {
@@ -519,7 +519,7 @@ describe('guards of the store', () => {
   const limits = SAVED_LIMITS as { -readonly [Name in keyof typeof SAVED_LIMITS]: number };
   const usual = { ...SAVED_LIMITS };
   let nowMs = 0;
-  let folder: ReturnType<typeof tempFolder>;
+  let folder: ReturnType<typeof memoryFolder>;
   let opened: OpenedSaved;
   /** Reasons for which charges fail. */
   let refusal: Error | null = null;
@@ -542,7 +542,7 @@ describe('guards of the store', () => {
     nowMs = Date.parse('2026-11-23T10:00:00Z');
     refusal = null;
     charged.length = 0;
-    folder = tempFolder();
+    folder = memoryFolder();
     opened = open();
   });
   afterEach(async () => {

@@ -5,7 +5,7 @@ import type { Invoice } from '../../../src/billing/records.ts';
 import { parseAddress } from '../../../src/chains/address/parse.ts';
 import { openAdapter } from '../../../src/chains/families/evm/adapter.ts';
 import type { ChainAdapter } from '../../../src/chains/families/port.ts';
-import { type TempFolder, tempFolder } from '../../accounts/temp-folder.ts';
+import { memoryFolder, type TempFolder } from '../../accounts/temp-folder.ts';
 import { openFor } from '../../conformance/adapter.ts';
 import { ACCOUNTS, type Anvil, callData, hasAnvil, startAnvil } from '../../setup/anvil.ts';
 import { type CryptoWorld, eventually, openCryptoWorld } from './world.ts';
@@ -32,7 +32,7 @@ describe.skipIf(!hasAnvil)('invoices on a real EVM node', () => {
       one.currency === 'ETH:USDC' ? { ...one, asset: token } : one,
     );
     terms = { assets, depthOf: () => ({ blocks: 3 }) };
-    folder = tempFolder();
+    folder = memoryFolder();
     adapter = openFor(family, 'ETH', { rpc: [anvil.url] });
     await open();
   });

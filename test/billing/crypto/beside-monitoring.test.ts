@@ -7,7 +7,7 @@ import { openAdapter } from '../../../src/chains/families/evm/adapter.ts';
 import type { ChainAdapter, ChainEvent } from '../../../src/chains/families/port.ts';
 import { WatchedAddresses } from '../../../src/chains/watched-addresses.ts';
 import type { Monitoring } from '../../../src/monitoring/open.ts';
-import { type TempFolder, tempFolder } from '../../accounts/temp-folder.ts';
+import { memoryFolder, type TempFolder } from '../../accounts/temp-folder.ts';
 import { openFor } from '../../conformance/adapter.ts';
 import { openedMonitoring } from '../../monitoring/opened.ts';
 import { type Anvil, hasAnvil, startAnvil } from '../../setup/anvil.ts';
@@ -77,7 +77,7 @@ describe.skipIf(!hasAnvil)('payments beside watched wallets', () => {
     await world.crypto.start();
   }
   async function open(isShared = true): Promise<void> {
-    folder = tempFolder();
+    folder = memoryFolder();
     addresses = new WatchedAddresses();
     ingest = () => {};
     const adapter = adapterOf();

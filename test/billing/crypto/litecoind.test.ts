@@ -5,7 +5,7 @@ import { parseAddress } from '../../../src/chains/address/parse.ts';
 import type { ChainAdapter } from '../../../src/chains/families/port.ts';
 import { openAdapter } from '../../../src/chains/families/utxo/adapter.ts';
 import { outputScriptOf } from '../../../src/chains/families/utxo/wire.ts';
-import { type TempFolder, tempFolder } from '../../accounts/temp-folder.ts';
+import { memoryFolder, type TempFolder } from '../../accounts/temp-folder.ts';
 import { openFor } from '../../conformance/adapter.ts';
 import { type Bcoin, hasBcoin, startBcoin } from '../../setup/bcoin.ts';
 import { hasLitecoind, type Litecoind, startLitecoind } from '../../setup/litecoind.ts';
@@ -30,7 +30,7 @@ describe.skipIf(!hasLitecoind)('invoices in LTC on a real node', () => {
     node = await startLitecoind({ args: ['-txindex=1', '-mempoolreplacement=1'] });
     await node.mine(110);
     // One world for all tests: another one would give the same addresses out again.
-    folder = tempFolder();
+    folder = memoryFolder();
     adapter = openFor(family, 'LTC', { rpc: [node.url] });
     world = await openCryptoWorld({
       ...{ folder: folder.path, adapters: { LTC: adapter } },
@@ -134,7 +134,7 @@ describe.skipIf(!hasBcoin).each([
   afterAll(() => node?.stop());
 
   it('sees a payment in the pool, books it, takes it back in a reorg, and books it again', async () => {
-    const folder = tempFolder();
+    const folder = memoryFolder();
     const adapter = openFor(family, chain, { rpc: [node.url] });
     const world = await openCryptoWorld({
       ...{ folder: folder.path, adapters: { [chain]: adapter } },

@@ -8,7 +8,7 @@ import type {
   ChainEvent,
   FollowFrom,
 } from '../../../src/chains/families/port.ts';
-import { type TempFolder, tempFolder } from '../../accounts/temp-folder.ts';
+import { memoryFolder, type TempFolder } from '../../accounts/temp-folder.ts';
 import { SimChain } from './sim-chain.ts';
 import { type CryptoWorld, eventually, openCryptoWorld } from './world.ts';
 
@@ -60,7 +60,7 @@ function adapterOf(chain: SimChain): ChainAdapter {
 beforeEach(async () => {
   wallMs = Date.UTC(2026, 10, 26, 12);
   monotonicMs = 1_000;
-  folder = tempFolder();
+  folder = memoryFolder();
   sim = new SimChain('LTC', true);
   const clock = { now: () => wallMs, monotonic: () => monotonicMs };
   world = await openCryptoWorld({

@@ -11,7 +11,7 @@ import type { Authorization } from '../../../src/billing/x402/records.ts';
 import { parseAddress } from '../../../src/chains/address/parse.ts';
 import { openAdapter } from '../../../src/chains/families/evm/adapter.ts';
 import type { ChainAdapter } from '../../../src/chains/families/port.ts';
-import { type TempFolder, tempFolder } from '../../accounts/temp-folder.ts';
+import { memoryFolder, type TempFolder } from '../../accounts/temp-folder.ts';
 import { openFor } from '../../conformance/adapter.ts';
 import { type Anvil, hasAnvil, startAnvil } from '../../setup/anvil.ts';
 import { type LiveState, replicatedState } from '../../setup/live-state.ts';
@@ -52,7 +52,7 @@ describe.skipIf(!hasAnvil)('invoices that are paid by a signature', () => {
   let lists: { sanctioned: Set<string>; stale: string | null };
 
   beforeEach(async () => {
-    folder = tempFolder();
+    folder = memoryFolder();
     lists = { sanctioned: new Set(), stale: null };
     adapter = openFor(family, 'BASE', { rpc: [anvil.url] });
     await open();

@@ -7,7 +7,7 @@ import { AbiCoder, concat, type Wallet } from 'ethers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { PAY_PER_CALL_ACCOUNT } from '../../../src/accounts/keys.ts';
 import { AssayError } from '../../../src/base/errors.ts';
-import { type TempFolder, tempFolder } from '../../accounts/temp-folder.ts';
+import { memoryFolder, type TempFolder } from '../../accounts/temp-folder.ts';
 import { EXCHANGE, openWorld, SANCTIONED, UNKNOWN, type World } from '../../http/world.ts';
 import { type Anvil, hasAnvil, startAnvil } from '../../setup/anvil.ts';
 import { until } from '../../support/wait.ts';
@@ -56,7 +56,7 @@ describe.skipIf(!hasAnvil)('pay per call', () => {
   });
   afterAll(() => anvil?.stop());
   beforeEach(async () => {
-    folder = tempFolder();
+    folder = memoryFolder();
     lists = { sanctioned: new Set(), stale: null };
     failures = [];
     payments = null;
