@@ -27,7 +27,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     redis = await startRedis();
     environment = { ASSAY_REDIS_URL: redis.url, ASSAY_WORKERS: '1' };
     worlds = [newWorld(), newWorld()];
-    const founded = await worlds[0].run(['redis', 'found'], { environment });
+    const founded = await worlds[0].here(['redis', 'found'], { environment });
     if (founded.code !== 0) throw new Error(founded.err);
     const first = await worlds[0].serve(environment);
     servers = [first, await worlds[1].serve(environment)];
@@ -91,7 +91,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     const keys: string[] = [];
     // Each key may make 60 requests a minute, and retries count; twenty keys may be created in a minute.
     while (keys.length < 18) keys.push(await newKey());
-    const adjusted = await worlds[0].run(
+    const adjusted = await worlds[0].here(
       ['credits', 'adjust', 'local', '--reason', 'test', '--', String(100 - (await balance(0)))],
       { environment },
     );
@@ -124,7 +124,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
     }
     expect((await charge(0)).status).toBe(402);
     expect([await balance(0), await balance(1)]).toEqual([0, 0]);
-    const verified = await worlds[1].run(['ledger', 'verify'], { environment });
+    const verified = await worlds[1].here(['ledger', 'verify'], { environment });
     expect(verified.code, verified.err).toBe(0);
   });
 
@@ -136,7 +136,7 @@ describe.skipIf(!hasRedis)('two nodes', () => {
   });
 
   it('replay a request from the other node, and charge it once', async () => {
-    expect((await worlds[1].run(['credits', 'grant', 'local', '10'], { environment })).code).toBe(0);
+    expect((await worlds[1].here(['credits', 'grant', 'local', '10'], { environment })).code).toBe(0);
     const headers = { 'idempotency-key': 'one' };
     const first = await kyt(0, headers);
     const second = await kyt(1, headers);
