@@ -27,10 +27,10 @@ describe.skipIf(!hasRedis)('a Redis without the replica that must acknowledge', 
     await until(() => replica.run('role').includes('connected'), 'a replica that follows');
     world = newWorld();
     const environment = { ASSAY_REDIS_URL: master.url, ASSAY_REDIS_REPLICAS: '1', ASSAY_WORKERS: '1' };
-    const founded = await world.run(['redis', 'found'], { environment });
+    const founded = await world.here(['redis', 'found'], { environment });
     if (founded.code !== 0) throw new Error(founded.err);
     server = await world.serve(environment);
-    const granted = await world.run(['credits', 'grant', 'local', '1000', '--reason', 'test'], {
+    const granted = await world.here(['credits', 'grant', 'local', '1000', '--reason', 'test'], {
       environment,
     });
     if (granted.code !== 0) throw new Error(granted.err);
