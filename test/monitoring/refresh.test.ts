@@ -13,7 +13,7 @@ import type { RiskLevel } from '../../src/risk/policy.ts';
 import { createRedisLeases } from '../../src/state/leases-redis.ts';
 import { openLiveStore } from '../../src/state/live-store.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../src/state/redis.ts';
-import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { memoryFolder, type TempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, overLiveStates, replicatedState } from '../setup/live-state.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { sleep } from '../support/wait.ts';
@@ -88,7 +88,7 @@ overLiveStates((makeState) => {
     return opened;
   };
   beforeEach(async () => {
-    folder = tempFolder();
+    folder = memoryFolder();
     state = makeState();
     clock = new MovedClock();
     screenings = new Screenings(clock);
@@ -123,6 +123,8 @@ overLiveStates((makeState) => {
     const wallet = await register(1);
     const other = await register(2);
     screenings.score = [80, 'CRITICAL'];
+    // The gap since the registration has passed.
+    clock.aheadMs += MONITORING_LIMITS.walletRefreshGapMs;
     const events: string[] = [];
     monitoring.service.store.onChange(({ kind }) => events.push(kind));
     await alert(monitoring, wallet, 1);
@@ -190,6 +192,7 @@ overLiveStates((makeState) => {
     start();
     await expect.poll(() => current(wallet).riskScore, SOON).toBe(80);
     screenings.score = [0, 'LOW'];
+    clock.aheadMs += MONITORING_LIMITS.walletRefreshGapMs;
     await monitoring.service.store.revert('ETH', 0, () => {});
     await expect.poll(() => current(wallet).riskScore, SOON).toBe(0);
   });
@@ -252,7 +255,7 @@ overLiveStates((makeState) => {
 
 describe('a store of an earlier version', () => {
   it('opens with defaults, and its wallets are screened', async () => {
-    const folder = tempFolder();
+    const folder = memoryFolder();
     const clock = new MovedClock();
     const screenings = new Screenings(clock);
     const deps = { clock, screen: screenings.screen };
@@ -301,7 +304,7 @@ describe.skipIf(!hasRedis)('two nodes that share a Redis', () => {
     name: string,
     dutyOf?: (chains: readonly MonitoringChain[]) => ReadonlyMap<MonitoringChain, Duty>,
   ): Promise<{ monitoring: Monitoring; screenings: Screenings }> {
-    const folder = tempFolder();
+    const folder = memoryFolder();
     const state = replicatedState(server, 'refresh');
     const redis: RedisStore = openRedis(parseRedisUrl(state.url), { log: silentLogger });
     const leases = createRedisLeases({ nodeId: name }, { redis, clock: systemClock, log: silentLogger });
