@@ -179,8 +179,8 @@ describe.skipIf(reason !== null).each([2, 4])('a server with %d acceptors', (cou
     const readiness = async (): Promise<string> => JSON.stringify((await send(server, key, '/ready')).body);
     const before = (await send(server, key, ORACLE)).body.data?.dataVersion;
     const why = ['--reason', 'test', '--entity', 'own', '--name', 'Own', '--category', 'OTHER'];
-    expect((await world.run(['labels', 'dispute', 'ETH', EXCHANGE, ...why])).err).toBe('');
-    expect((await world.run(['index', 'build'])).code).toBe(0);
+    expect((await world.here(['labels', 'dispute', 'ETH', EXCHANGE, ...why])).err).toBe('');
+    expect((await world.here(['index', 'build'])).code).toBe(0);
     await until(async () => !(await readiness()).includes(String(before)));
     const replies = await many(16, () => send(server, key, ORACLE));
     expect(new Set(replies.map(({ body }) => body.data?.dataVersion)).has(before)).toBe(false);

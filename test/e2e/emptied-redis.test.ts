@@ -32,7 +32,8 @@ describe.skipIf(!hasRedis)('a Redis that is emptied while its nodes run', { time
     worlds.push(world);
     return world;
   };
-  const run = async (world: World, ...args: readonly string[]) => world.run(args, { environment });
+  const run = (world: World, ...args: readonly string[]) =>
+    args[0] === 'serve' ? world.run(args, { environment }) : world.here(args, { environment });
   const watched = async (server: RunningServer): Promise<number> => {
     const { status, body } = await ask(server, key, `${API}/monitoring/wallets?limit=50`);
     expect(status, JSON.stringify(body)).toBe(200);

@@ -45,7 +45,7 @@ describe.runIf(hasAnvil)('buying over HTTP', () => {
 
   const get = (path: string): Promise<Json> => call(server, key, path);
   const command = async (...args: readonly string[]) => {
-    const { code, out, err } = await of.world.run(args, { environment: of.environment });
+    const { code, out, err } = await of.world.here(args, { environment: of.environment });
     expect(code, err).toBe(0);
     return out;
   };
