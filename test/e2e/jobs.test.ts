@@ -53,7 +53,7 @@ describe.each(BACKENDS)('bulk jobs of a server on %s', (backend) => {
     world = newWorld(MODULES_PROGRAM);
     server = await world.serve({ ASSAY_HTTP_BACKEND: await backendHere(backend) });
     key = server.firstKey;
-    expect((await world.run(['plan', 'set', 'local', 'ENTERPRISE'])).code).toBe(0);
+    expect((await world.here(['plan', 'set', 'local', 'ENTERPRISE'])).code).toBe(0);
     input = join(world.folder, 'addresses.txt');
     writeFileSync(input, `${LINES.join('\n')}\n`);
   });

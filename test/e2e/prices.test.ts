@@ -24,7 +24,7 @@ describe('prices on the command line', () => {
   afterAll(() => world.end());
 
   const show = async (...args: string[]): Promise<Record<string, unknown>> =>
-    JSON.parse((await world.run(['prices', 'show', ...args, '--json'])).out) as Record<string, unknown>;
+    JSON.parse((await world.here(['prices', 'show', ...args, '--json'])).out) as Record<string, unknown>;
 
   it('show the status and the age of a price', async () => {
     expect(await show('ETH', 'eth', '--at', '2026-10-15')).toEqual({
@@ -32,7 +32,7 @@ describe('prices on the command line', () => {
       ...{ priceStatus: 'LAST_KNOWN', priceAt: '2026-01-01T00:00:00.000Z', ageDays: 287 },
       ...{ source: 'shipped', coin: null, validUntil: null },
     });
-    const text = await world.run(['prices', 'show', 'BTC', 'BTC', '--at', '2026-10-15']);
+    const text = await world.here(['prices', 'show', 'BTC', 'BTC', '--at', '2026-10-15']);
     expect(text.out).toBe(
       '1 BTC was worth 87648.22 USD at 2026-10-15T00:00:00.000Z: LAST_KNOWN, shipped, 287 days old, of 2026-01-01T00:00:00.000Z.\n',
     );
@@ -42,7 +42,7 @@ describe('prices on the command line', () => {
     expect(await show('ETH', WETH.toLowerCase(), '--at', '2026-10-15')).toMatchObject({
       ...{ priceStatus: 'PEG', usd: 2971.64, coin: { symbol: 'ETH', status: 'LAST_KNOWN' } },
     });
-    const busd = await world.run([
+    const busd = await world.here([
       ...['prices', 'show', 'ETH', '0x4Fabb145d64652a948d72533023f6E7A623C7C53', '--at', '2024-02-01'],
     ]);
     expect(busd.out).toMatch(/^1 BUSD 0x4Fabb\w+ was worth 1 USD at \S+: PEG, one US dollar\.\n$/);
@@ -52,17 +52,17 @@ describe('prices on the command line', () => {
   });
 
   it('are unknown for an unknown token', async () => {
-    const none = await world.run(['prices', 'show', 'ETH', WORTHLESS, '--at', '2026-10-15']);
+    const none = await world.here(['prices', 'show', 'ETH', WORTHLESS, '--at', '2026-10-15']);
     expect(none.out).toMatch(/^No price of 0x00000000219ab\w+ on ETH at \S+ is known \(NONE\)\.\n$/);
   });
 
   it('are imported from a saved response of a price server', async () => {
     const file = join(world.folder, 'uni.json');
     writeFileSync(file, JSON.stringify({ prices: [[Date.parse('2026-10-15T00:00:00Z'), 7.5]] }));
-    const refused = await world.run(['prices', 'import', file, '--chain', 'ETH']);
+    const refused = await world.here(['prices', 'import', file, '--chain', 'ETH']);
     expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('--chain and --asset') });
     const token = '0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984';
-    const taken = await world.run(['prices', 'import', file, '--chain', 'ETH', '--asset', token]);
+    const taken = await world.here(['prices', 'import', file, '--chain', 'ETH', '--asset', token]);
     expect(taken.out).toMatch(/^1 prices of 1 assets, 2026-10-15 to 2026-10-15, in the table 'uni'\./);
     expect(await show('ETH', token, '--at', '2026-10-20')).toMatchObject({
       ...{ usd: 7.5, priceStatus: 'LAST_KNOWN', ageDays: 5 },
@@ -92,13 +92,13 @@ describe('the stats of stored transfers', () => {
         row('log:4', WETH, '1000000000000000000'),
       ].join('\n'),
     );
-    const { code, err } = await world.run(['ingest', 'ndjson', file, '--chain', 'ETH']);
+    const { code, err } = await world.here(['ingest', 'ndjson', file, '--chain', 'ETH']);
     expect({ code, err }).toMatchObject({ code: 0 });
   });
   afterAll(() => world.end());
 
   it('name the assets without a price, with their transfers', async () => {
-    const { out } = await world.run(['stats', '--json']);
+    const { out } = await world.here(['stats', '--json']);
     expect(JSON.parse(out)).toEqual({
       chains: [
         {
@@ -113,14 +113,14 @@ describe('the stats of stored transfers', () => {
         },
       ],
     });
-    const { out: text } = await world.run(['stats', 'eth', '--limit', '0']);
+    const { out: text } = await world.here(['stats', 'eth', '--limit', '0']);
     expect(text).toMatch(
       /^CHAIN +TRANSFERS +UNPRICED +ASSETS +UNPRICED ASSETS +AS OF\nETH +5 +2 +3 +1 +2026-10-15/,
     );
   });
 
   it('report a chain without transfers', async () => {
-    expect(await world.run(['stats', 'BTC'])).toMatchObject({
+    expect(await world.here(['stats', 'BTC'])).toMatchObject({
       ...{ code: 1, err: expect.stringContaining('No transfer of BTC is stored') },
     });
   });
@@ -141,7 +141,7 @@ describe('the sync of prices', () => {
   const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
 
   it('is off without a price server and without an own node', async () => {
-    const { code, err } = await world.run(['sync', 'prices']);
+    const { code, err } = await world.here(['sync', 'prices']);
     expect(code).toBe(1);
     expect(err).toMatch(/^assay: prices: no source is configured\. Set ASSAY_PRICE_URL/);
   });
@@ -150,16 +150,16 @@ describe('the sync of prices', () => {
     server.answer = (_, response) =>
       response.end(JSON.stringify({ prices: [[Date.parse(yesterday), 4_001]] }));
     const environment = { ASSAY_PRICE_URL: server.url, ASSAY_PRICE_PER_MINUTE: '1000' };
-    const first = JSON.parse((await world.run(['sync', 'prices', '--json'], { environment })).out);
+    const first = JSON.parse((await world.here(['sync', 'prices', '--json'], { environment })).out);
     expect(first.sources).toEqual([
       expect.objectContaining({ source: 'prices', ok: true, coins: 29, closes: 29, newest: yesterday }),
     ]);
-    const shown = await world.run(['prices', 'show', 'ETH', 'ETH', '--at', `${yesterday}T10:00:00Z`]);
+    const shown = await world.here(['prices', 'show', 'ETH', 'ETH', '--at', `${yesterday}T10:00:00Z`]);
     expect(shown.out).toContain('was worth 4001 USD');
     expect(shown.out).toContain('EXACT, daily');
     const before = readFileSync(table('coingecko'), 'utf8');
     await server.close();
-    const away = await world.run(['sync', 'prices'], { environment });
+    const away = await world.here(['sync', 'prices'], { environment });
     expect(away.code).toBe(1);
     expect(away.err).toMatch(
       /Not refreshed: prices \(BTC: connect ECONNREFUSED .+\)\. Earlier data stays in use\./,
@@ -182,15 +182,15 @@ describe('the sync of prices', () => {
       ]);
       await anvil.rpc('anvil_setCode', ETH_FEED, code);
       const environment = { ASSAY_RPC_ETH: anvil.url };
-      const synced = await world.run(['sync', 'prices'], { environment });
+      const synced = await world.here(['sync', 'prices'], { environment });
       expect(synced).toMatchObject({ code: 0, out: expect.stringContaining('1 new daily prices; 1 coins') });
       expect(existsSync(table('chainlink'))).toBe(true);
-      const live = await world.run(['prices', 'show', 'ETH', 'ETH'], { environment });
+      const live = await world.here(['prices', 'show', 'ETH', 'ETH'], { environment });
       expect(live.out).toMatch(/was worth 4321 USD at \S+ EXACT, daily/);
     } finally {
       await anvil.stop();
     }
-    const offline = await world.run(['prices', 'show', 'ETH', WETH]);
+    const offline = await world.here(['prices', 'show', 'ETH', WETH]);
     expect(offline.out).toMatch(/was worth 4321 USD at \S+ PEG, one ETH, whose price is EXACT, daily/);
   });
 });
@@ -213,6 +213,7 @@ describe.skipIf(!hasAnvil)('prices of pools of the own node', () => {
         { address: WETH, decimals: 18, amount: 1_000n * 10n ** 18n },
       );
       await pairs.idle(210);
+      // A process of its own, for its log.
       return await world.run(['prices', 'show', 'ETH', UNI], { environment: { ASSAY_RPC_ETH: anvil.url } });
     } finally {
       await anvil.stop();
