@@ -30,7 +30,7 @@ const LONGER = [
   'test/labels/index/crash.test.ts',
   'test/names/candidates.test.ts',
   'test/receipts/log/crash.test.ts',
-  'test/screening/derived-labels.test.ts',
+  'test/scenarios/scenarios.test.ts',
   'test/sim/**/*.test.ts',
   'test/state/damaged-files.test.ts',
   'test/state/sound-stores.test.ts',

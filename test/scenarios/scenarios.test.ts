@@ -1,6 +1,6 @@
 /**
- * Every scenario of scenarios.json over HTTP (screening, KYT and oracle) and on the command line, once with prices and once
- * without: the score lies within its bounds, and verdict, decision and reasons are as expected.
+ * The scenarios of scenarios.json over HTTP (screening, KYT and oracle) and on the command line, once with prices and once without: the
+ * score lies within its bounds, and verdict, decision and reasons are as expected.
  */
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,6 +19,14 @@ import { type Expectation, roleAddress, type Scenario, writeScenarioFiles } from
 const SCENARIOS = JSON.parse(
   readFileSync(join(projectRoot, 'test', 'scenarios', 'scenarios.json'), 'utf8'),
 ) as Scenario[];
+
+const IS_LONG = process.env.ASSAY_TEST_LONG === '1';
+/** All of them over HTTP with prices. Without prices, those whose expectations differ, and in the short suite a third of the others. */
+const WITHOUT_PRICES = SCENARIOS.filter(
+  ({ withoutPrices }, at) => IS_LONG || withoutPrices !== undefined || at % 3 === 0,
+);
+/** The command screens as the server does: in the short suite, a quarter shows it. */
+const isOnCommandLine = (_: Scenario, at: number): boolean => IS_LONG || at % 4 === 0;
 
 /** A key may screen 20 times a minute; so many keys ask all scenarios without waiting. */
 const KEYS = Math.ceil(SCENARIOS.length / 20) + 1;
@@ -116,6 +124,11 @@ function checkConsistency({ screening, kyt, oracle }: Answers): void {
   if (!isCut) expect(kyt.decision, 'safe is never REVIEW or BLOCK').toBe('ALLOW');
 }
 
+async function done(world: World, args: readonly string[]): Promise<void> {
+  const { code, err } = await world.here(args);
+  expect(code, `${args.join(' ')}: ${err}`).toBe(0);
+}
+
 /** Labels and lists are the same in both modes: imported once, and copied. */
 const imported: World = newWorld();
 let transfers: ReadonlyMap<string, string> = new Map();
@@ -123,17 +136,14 @@ beforeAll(async () => {
   const today = new Date().toISOString().slice(0, 10);
   const files = writeScenarioFiles(imported.folder, SCENARIOS, today);
   transfers = files.transfers;
-  for (const args of [...files.imports, ['index', 'build']]) {
-    const { code, err } = await imported.run(args);
-    expect(code, `${args.join(' ')}: ${err}`).toBe(0);
-  }
+  for (const args of [...files.imports, ['index', 'build']]) await done(imported, args);
 });
 afterAll(() => imported.end());
 
 describe.each([
-  { mode: 'with prices', options: [] },
-  { mode: 'without prices', options: ['--no-prices'] },
-])('scenarios $mode', ({ options }) => {
+  { mode: 'with prices', options: [], scenarios: SCENARIOS },
+  { mode: 'without prices', options: ['--no-prices'], scenarios: WITHOUT_PRICES },
+])('scenarios $mode', ({ options, scenarios }) => {
   const world: World = newWorld();
   let server: RunningServer;
   let parts: Services | null = null;
@@ -141,23 +151,17 @@ describe.each([
   const expectedOf = (scenario: Scenario): Expectation =>
     options.length > 0 && scenario.withoutPrices ? scenario.withoutPrices : scenario.expect;
 
-  const done = async (args: readonly string[]): Promise<string> => {
-    const { code, out, err } = await world.run(args);
-    expect(code, `${args.join(' ')}: ${err}`).toBe(0);
-    return out;
-  };
-
   beforeAll(async () => {
     cpSync(join(imported.folder, 'store'), join(world.folder, 'store'), {
       recursive: true,
       preserveTimestamps: true,
     });
     for (const [chain, path] of transfers)
-      await done(['ingest', 'ndjson', path, '--chain', chain, ...options]);
-    await done(['exposure', 'build']);
+      await done(world, ['ingest', 'ndjson', path, '--chain', chain, ...options]);
+    await done(world, ['exposure', 'build']);
     server = await world.serve();
     keys.push(server.firstKey);
-    await done(['credits', 'grant', 'local', '10000']);
+    await done(world, ['credits', 'grant', 'local', '10000']);
     // A key may create ten keys a minute.
     for (let made = 0; keys.length < KEYS; made++) {
       const by = keys[Math.floor(made / 10)] as string;
@@ -195,7 +199,7 @@ describe.each([
     };
   }
 
-  it.each(SCENARIOS)('$id over HTTP: $name', async (scenario) => {
+  it.each(scenarios)('$id over HTTP: $name', async (scenario) => {
     const expected = expectedOf(scenario);
     const { screening, kyt, oracle } = await answersTo(scenario);
     checkScreening(screening, expected);
@@ -207,7 +211,7 @@ describe.each([
     checkConsistency({ screening, kyt, oracle });
   });
 
-  it.each(SCENARIOS)('$id on the command line: $name', async (scenario) => {
+  it.each(scenarios.filter(isOnCommandLine))('$id on the command line: $name', async (scenario) => {
     const args = ['screen', scenario.chain, roleAddress(scenario, SUBJECT), '--json'];
     parts ??= createServices(
       loadConfig({ ASSAY_DATA_DIR: join(world.folder, 'store'), ASSAY_SYNC: 'off' }),
