@@ -33,7 +33,6 @@ export const LONGEST: readonly string[] = [
   'test/labels/tagpacks.test.ts',
   'test/e2e/monitoring.test.ts',
   'test/e2e/names.test.ts',
-  'test/e2e/wallet-charges.test.ts',
   'test/chains/families/utxo/litecoin.test.ts',
   'test/e2e/dashboard-manage.test.ts',
   'test/e2e/first-start.test.ts',
