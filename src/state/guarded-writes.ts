@@ -21,6 +21,21 @@ interface Methods {
 /** A promise of the library; `isSync` is set if it is settled already. */
 type Settling = Promise<unknown> & { readonly isSync?: boolean };
 
+/** Environments of this thread whose asynchronous writes are in progress, by path. */
+const writing = new Map<string, Set<object>>();
+
+/**
+ * Fails if this thread has the environment at `path` open elsewhere and writes to it there. A synchronous transaction, or an open, would wait
+ * for those writes, which wait for this thread: it would stop for ever.
+ *
+ * @param own - the environment that is about to write; null for one that is about to be opened
+ * @throws Error that names the path
+ */
+export function requireSoleWriter(path: string, own: object | null): void {
+  for (const other of writing.get(path) ?? [])
+    if (other !== own) throw new Error(`${path} is written by this thread, which has opened it twice.`);
+}
+
 /**
  * Replaces the writing methods of the environment at `path`.
  *
@@ -37,6 +52,20 @@ export function guardWrites(root: object, path: string): void {
   /** The error of the last commit; null if it succeeded. */
   let failure: unknown = null;
   const waiting = new Set<(error: unknown) => void>();
+  let inProgress = 0;
+
+  function begun(): void {
+    if (inProgress++ > 0) return;
+    const writers = writing.get(path) ?? new Set();
+    writing.set(path, writers.add(methods));
+  }
+
+  function ended(): void {
+    if (--inProgress > 0) return;
+    const writers = writing.get(path);
+    writers?.delete(methods);
+    if (writers?.size === 0) writing.delete(path);
+  }
 
   function refused(cause: unknown): unknown {
     const isBad = cause instanceof Error && 'code' in cause && cause.code === MDB_BAD_TXN;
@@ -82,12 +111,15 @@ export function guardWrites(root: object, path: string): void {
     if (promise.isSync === true) return promise;
     const known = guarded.get(promise);
     if (known !== undefined) return known;
+    begun();
     const guard = promise.then(
       (value) => {
+        ended();
         written();
         return value;
       },
       async (error: unknown) => {
+        ended();
         const cause = await causeOf(error);
         // Without a cause, the callback of the transaction threw: its other writes may have been committed.
         throw cause === null ? refused(error) : failed(cause);
@@ -115,6 +147,7 @@ export function guardWrites(root: object, path: string): void {
   methods.remove = later(remove);
   methods.transactionAsync = later(transactionAsync);
   methods.transactionSync = function guardedTransaction(...parameters) {
+    requireSoleWriter(path, methods);
     try {
       const result = transactionSync.apply(this, parameters);
       if (!(result instanceof Promise)) written();

@@ -6,7 +6,7 @@ import type { Database, Key, RootDatabase, RootDatabaseOptionsWithPath } from 'l
 import * as lmdb from 'lmdb';
 import { onReadingEnd } from '../base/reading.ts';
 import { PRIVATE_FILE, PRIVATE_FOLDER } from './data-folder.ts';
-import { guardWrites } from './guarded-writes.ts';
+import { guardWrites, requireSoleWriter } from './guarded-writes.ts';
 import { noteClosed, noteOpened, recordFileSums, requireSound } from './sound-file.ts';
 import { asStorageFull, isStorageFull, noteRefused, noteWritten } from './storage.ts';
 import { learnLocks } from './store-locks.ts';
@@ -46,6 +46,7 @@ export function openEnvironment(
 ): RootDatabase {
   const isNew = !hasEnvironment(path);
   const isMadeHere = !hasBytes(path);
+  if (!options.readOnly) requireSoleWriter(path, null);
   let root: RootDatabase;
   try {
     if (!options.readOnly) mkdirSync(dirname(path), PRIVATE_FOLDER);
