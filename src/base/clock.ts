@@ -28,21 +28,25 @@ export function clockOf(originMs: number): Clock {
 
 const DAY_MS = 24 * 3_600_000;
 const TWO_DIGITS = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));
-let [lastDay, lastDate] = [Number.NaN, ''];
+/** Days whose dates are kept, a power of two: the transfers of an answer are of a few hundred days. */
+const KEPT_DAYS = 4096;
+const keptDays = new Float64Array(KEPT_DAYS).fill(Number.NaN);
+const keptDates = new Array<string>(KEPT_DAYS).fill('');
 
 /**
- * Formats milliseconds since the epoch as ISO 8601 UTC with milliseconds, as `Date` does. Pages and logs format many times of the same day, so
- * the date of the last one is kept.
+ * Formats milliseconds since the epoch as ISO 8601 UTC with milliseconds, as `Date` does. Pages, logs and answers format many times of
+ * the same days, so the dates of some are kept.
  *
  * @throws RangeError if it is not a time
  */
 export function isoTime(epochMs: number): string {
   const time = Math.trunc(epochMs);
   const day = Math.floor(time / DAY_MS);
-  if (day !== lastDay) {
+  const place = day & (KEPT_DAYS - 1);
+  if (keptDays[place] !== day) {
     const text = new Date(time).toISOString();
-    lastDate = text.slice(0, text.indexOf('T') + 1);
-    lastDay = day;
+    keptDates[place] = text.slice(0, text.indexOf('T') + 1);
+    keptDays[place] = day;
     return text;
   }
   const ms = time - day * DAY_MS;
@@ -50,5 +54,5 @@ export function isoTime(epochMs: number): string {
   const minutes = Math.floor(seconds / 60);
   const hours = Math.floor(minutes / 60);
   const rest = String(ms % 1_000).padStart(3, '0');
-  return `${lastDate}${TWO_DIGITS[hours]}:${TWO_DIGITS[minutes % 60]}:${TWO_DIGITS[seconds % 60]}.${rest}Z`;
+  return `${keptDates[place]}${TWO_DIGITS[hours]}:${TWO_DIGITS[minutes % 60]}:${TWO_DIGITS[seconds % 60]}.${rest}Z`;
 }
