@@ -62,13 +62,13 @@ export const SCREENING_LIMITS = {
   attributedNodesKept: 2 ** 22,
   /** Addresses of a chain of which a thread remembers that they have no label: a bit each, 8 MB. Beyond, they take slots of the others. */
   unlabelledNodesKept: 2 ** 26,
-  /** Degrees of addresses that a thread caches: a power of two, 13 bytes each, 13 MB. */
+  /** Degrees of addresses that a thread caches: a power of two, 16 bytes each, 16 MB. */
   rememberedDegrees: 2 ** 20,
   /**
-   * Rows of addresses that walks of a thread cache, a power of two (64 bytes each, 32 MB), and the edges in them (40 bytes each, 80 MB); newer
-   * ones replace the oldest.
+   * Rows of addresses that walks of a thread cache, a power of two (64 bytes each, 32 MB), and the memory of their edges (24 bytes each, 3.5
+   * million); newer ones replace the oldest.
    */
-  rememberedRows: { rows: 2 ** 19, edges: 2 ** 21 },
+  rememberedRows: { rows: 2 ** 19, edgeBytes: 80 * 2 ** 20 },
   /** Labels behind exposures that a thread caches, about 400 bytes each, 8 MB: the services that most answers meet are thousands. */
   shownLabelsKept: 20_000,
   /** Bytes of answers to screenings that a thread keeps: about 1,600 answers of 39 KB. */

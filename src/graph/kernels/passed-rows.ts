@@ -14,18 +14,27 @@ export interface RowName {
   readonly era: number;
 }
 
-/** Words of 8 bytes of one edge: weight, first and last time, id and transfers, unpriced transfers. */
-const EDGE_WORDS = 5;
+/**
+ * Words of 8 bytes of one edge. A wide edge has weight, first and last time, id and transfers, unpriced transfers. A compact one has weight, id
+ * and first time, last time and both counts: times in whole seconds, as the blocks of nearly all chains have them, and counts below 65,536. All
+ * edges of a row have the same form.
+ */
+const WIDE_WORDS = 5;
+const COMPACT_WORDS = 3;
+const COUNT_BITS = 16;
+const COUNT_MAX = 2 ** COUNT_BITS - 1;
+const SECONDS_MAX = 2 ** 32 - 1;
 
 export interface PassedRowLimits {
   /** A power of two. */
   readonly rows: number;
-  readonly edges: number;
+  /** Memory of their edges: 24 bytes each, or 40 if they are wide. */
+  readonly edgeBytes: number;
 }
 
 /**
  * A slot has eight words, one line of the processor's cache: node and era, way, place of the edges, dust, total, their number and the tag,
- * state.
+ * state, form of the edges.
  */
 const SLOT_WORDS = 8;
 const WAY = 1;
@@ -33,6 +42,8 @@ const BEGIN = 2;
 const DUST = 3;
 const TOTAL = 4;
 const STATE = 6;
+/** 1 if the edges are compact. */
+const FORM = 7;
 /** Places of the 32-bit fields. */
 const NODE_HALF = 0;
 const ERA_HALF = 1;
@@ -55,11 +66,11 @@ export class PassedRows {
   /** Words ever written. */
   #written = 0;
 
-  constructor({ rows, edges }: PassedRowLimits) {
+  constructor({ rows, edgeBytes }: PassedRowLimits) {
     this.#mask = rows - 1;
     this.#slots = new Float64Array(rows * SLOT_WORDS);
     this.#slotHalves = new Uint32Array(this.#slots.buffer);
-    this.#words = edges * EDGE_WORDS;
+    this.#words = edgeBytes / 8;
     this.#ring = new Float64Array(this.#words);
     this.#ringHalves = new Uint32Array(this.#ring.buffer);
   }
@@ -82,7 +93,8 @@ export class PassedRows {
     const begin = slots[slot + BEGIN] as number;
     if (count > 0) {
       if (this.#written - begin > this.#words) return undefined;
-      this.#copy(begin % this.#words, count, into);
+      if (slots[slot + FORM] === 1) this.#copyCompact(begin % this.#words, count, into);
+      else this.#copyWide(begin % this.#words, count, into);
     }
     return {
       state: slots[slot + STATE] as RowState,
@@ -93,11 +105,11 @@ export class PassedRows {
     };
   }
 
-  #copy(begin: number, count: number, into: NeighbourColumns): void {
+  #copyWide(begin: number, count: number, into: NeighbourColumns): void {
     const ring = this.#ring;
     const halves = this.#ringHalves;
     const { ids, weight, transfers, unpriced, firstSeenMs, lastSeenMs } = into;
-    for (let at = 0, word = begin; at < count; at++, word += EDGE_WORDS) {
+    for (let at = 0, word = begin; at < count; at++, word += WIDE_WORDS) {
       weight[at] = ring[word] as number;
       firstSeenMs[at] = ring[word + 1] as number;
       lastSeenMs[at] = ring[word + 2] as number;
@@ -107,17 +119,35 @@ export class PassedRows {
     }
   }
 
+  #copyCompact(begin: number, count: number, into: NeighbourColumns): void {
+    const ring = this.#ring;
+    const halves = this.#ringHalves;
+    const { ids, weight, transfers, unpriced, firstSeenMs, lastSeenMs } = into;
+    for (let at = 0, word = begin; at < count; at++, word += COMPACT_WORDS) {
+      const half = 2 * word;
+      weight[at] = ring[word] as number;
+      ids[at] = halves[half + 2] as number;
+      firstSeenMs[at] = (halves[half + 3] as number) * 1000;
+      lastSeenMs[at] = (halves[half + 4] as number) * 1000;
+      const counts = halves[half + 5] as number;
+      transfers[at] = counts & COUNT_MAX;
+      unpriced[at] = counts >>> COUNT_BITS;
+    }
+  }
+
   /** Stores a row without its edges of weight 0, along which nothing is passed on. */
   set(name: RowName, row: PassedRow, from: NeighbourColumns): void {
     const { weight, transfers } = from;
     let kept = 0;
+    let isCompact = true;
     for (let at = 0; at < row.count; at++) {
       if (weight[at] === 0) continue;
       // Stored in 32 bits.
       if ((transfers[at] as number) > 0xffffffff) return;
+      isCompact &&= fitsCompact(from, at);
       kept++;
     }
-    const words = kept * EDGE_WORDS;
+    const words = kept * (isCompact ? COMPACT_WORDS : WIDE_WORDS);
     // One row must not displace a considerable part of the others.
     if (words > this.#words / 8) return;
     // The edges of a row are in one piece.
@@ -135,11 +165,13 @@ export class PassedRows {
     halves[2 * slot + COUNT_HALF] = kept;
     halves[2 * slot + TAG_HALF] = row.tag;
     slots[slot + STATE] = row.state;
-    this.#append(row.count, from);
+    slots[slot + FORM] = isCompact ? 1 : 0;
+    if (isCompact) this.#appendCompact(row.count, from);
+    else this.#appendWide(row.count, from);
     this.#written += words;
   }
 
-  #append(count: number, from: NeighbourColumns): void {
+  #appendWide(count: number, from: NeighbourColumns): void {
     const ring = this.#ring;
     const halves = this.#ringHalves;
     const { ids, weight, transfers, unpriced, firstSeenMs, lastSeenMs } = from;
@@ -152,7 +184,38 @@ export class PassedRows {
       halves[2 * word + 6] = ids[at] as number;
       halves[2 * word + 7] = transfers[at] as number;
       ring[word + 4] = unpriced[at] as number;
-      word += EDGE_WORDS;
+      word += WIDE_WORDS;
+    }
+  }
+
+  #appendCompact(count: number, from: NeighbourColumns): void {
+    const ring = this.#ring;
+    const halves = this.#ringHalves;
+    const { ids, weight, transfers, unpriced, firstSeenMs, lastSeenMs } = from;
+    let word = this.#written % this.#words;
+    for (let at = 0; at < count; at++) {
+      if (weight[at] === 0) continue;
+      const half = 2 * word;
+      ring[word] = weight[at] as number;
+      halves[half + 2] = ids[at] as number;
+      halves[half + 3] = (firstSeenMs[at] as number) / 1000;
+      halves[half + 4] = (lastSeenMs[at] as number) / 1000;
+      halves[half + 5] = (transfers[at] as number) | ((unpriced[at] as number) << COUNT_BITS);
+      word += COMPACT_WORDS;
     }
   }
 }
+
+const isSeconds = (timeMs: number): boolean => {
+  const seconds = timeMs / 1000;
+  return seconds >= 0 && seconds <= SECONDS_MAX && Math.floor(seconds) === seconds;
+};
+
+const fitsCompact = (
+  { transfers, unpriced, firstSeenMs, lastSeenMs }: NeighbourColumns,
+  at: number,
+): boolean =>
+  (transfers[at] as number) <= COUNT_MAX &&
+  (unpriced[at] as number) <= COUNT_MAX &&
+  isSeconds(firstSeenMs[at] as number) &&
+  isSeconds(lastSeenMs[at] as number);

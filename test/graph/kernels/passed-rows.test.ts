@@ -12,16 +12,17 @@ import { randomGraph } from './random-graphs.ts';
 const workspace = createKernelWorkspace();
 const row = (count: number, total = 7) => ({ state: PASSED_ON, tag: 3, dust: 0.5, total, count }) as const;
 
-/** Columns in which the edge at each position has other figures. */
-function columnsFrom(first: number, count: number): NeighbourColumns {
+/** Columns in which the edge at each position has other figures; wide ones have times in milliseconds. */
+function columnsFrom(first: number, count: number, isWide = true): NeighbourColumns {
+  const step = isWide ? 1 : 1_000;
   const columns = createNeighbourColumns(count);
   for (let at = 0; at < count; at++) {
     columns.ids[at] = first + at;
     columns.weight[at] = (count - at) / 3;
     columns.transfers[at] = 10 + at;
     columns.unpriced[at] = at;
-    columns.firstSeenMs[at] = 1_700_000_000_123 + first;
-    columns.lastSeenMs[at] = 1_700_000_000_456 + at;
+    columns.firstSeenMs[at] = 1_700_000_000_000 + step * (first % 1_000_000);
+    columns.lastSeenMs[at] = 1_700_000_000_000 + step * (1 + at);
   }
   return columns;
 }
@@ -39,7 +40,7 @@ const cachedOf = (columns: NeighbourColumns, count: number) =>
 
 describe('cached rows', () => {
   it('return what was stored, for the same node, way and era only', () => {
-    const rows = new PassedRows({ rows: 64, edges: 1_024 });
+    const rows = new PassedRows({ rows: 64, edgeBytes: 40 * 1_024 });
     const into = createNeighbourColumns(100);
     const name = { node: 4_000_000_000, way: 5, era: 1 };
     expect(rows.get(name, into)).toBeUndefined();
@@ -51,8 +52,32 @@ describe('cached rows', () => {
     expect(rows.get({ ...name, node: 1 }, into)).toBeUndefined();
   });
 
+  it('keep times and counts exactly, whether they fit a compact edge or not', () => {
+    const rows = new PassedRows({ rows: 64, edgeBytes: 40 * 1_024 });
+    const into = createNeighbourColumns(100);
+    const change: readonly ((columns: NeighbourColumns) => void)[] = [
+      () => undefined,
+      (columns) => columns.transfers.fill(65_535, 1, 2),
+      (columns) => columns.transfers.fill(65_536, 1, 2),
+      (columns) => columns.unpriced.fill(65_535, 2),
+      (columns) => columns.unpriced.fill(65_536, 2),
+      (columns) => columns.firstSeenMs.fill(0),
+      (columns) => columns.lastSeenMs.fill((2 ** 32 - 1) * 1_000),
+      (columns) => columns.lastSeenMs.fill(2 ** 32 * 1_000),
+      (columns) => columns.firstSeenMs.fill(1_700_000_000_001, 2),
+    ];
+    for (const [at, changed] of change.entries()) {
+      const columns = columnsFrom(4_000_000_000, 3, false);
+      changed(columns);
+      const name = { node: 1 + at, way: 0, era: 1 };
+      rows.set(name, row(3), columns);
+      expect(rows.get(name, into)).toEqual(row(3));
+      expect(cachedOf(into, 3)).toEqual(cachedOf(columns, 3));
+    }
+  });
+
   it('leave out edges without weight', () => {
-    const rows = new PassedRows({ rows: 64, edges: 1_024 });
+    const rows = new PassedRows({ rows: 64, edgeBytes: 40 * 1_024 });
     const columns = columnsFrom(1, 4);
     columns.weight[1] = 0;
     const name = { node: 1, way: 0, era: 1 };
@@ -63,14 +88,14 @@ describe('cached rows', () => {
   });
 
   it('are either the last stored row or not cached, after the memory was overwritten many times', () => {
-    const rows = new PassedRows({ rows: 16, edges: 64 });
+    const rows = new PassedRows({ rows: 16, edgeBytes: 40 * 64 });
     const into = createNeighbourColumns(100);
     const stored = new Map<number, number>();
     let hits = 0;
     for (let turn = 0; turn < 5_000; turn++) {
       const node = 1 + ((turn * 7_919) % 23);
       const count = (turn * 31) % 9;
-      rows.set({ node, way: 0, era: 1 }, row(count, turn), columnsFrom(turn, count));
+      rows.set({ node, way: 0, era: 1 }, row(count, turn), columnsFrom(turn, count, turn % 3 === 0));
       stored.set(node, turn);
       const asked = 1 + ((turn * 104_729) % 23);
       const found = rows.get({ node: asked, way: 0, era: 1 }, into);
@@ -79,13 +104,14 @@ describe('cached rows', () => {
       const last = stored.get(asked) as number;
       expect(found.total).toBe(last);
       expect(found.count).toBe((last * 31) % 9);
-      expect(cachedOf(into, found.count)).toEqual(cachedOf(columnsFrom(last, found.count), found.count));
+      const columns = columnsFrom(last, found.count, last % 3 === 0);
+      expect(cachedOf(into, found.count)).toEqual(cachedOf(columns, found.count));
     }
     expect(hits).toBeGreaterThan(500);
   });
 
   it('do not store a row that would displace many others', () => {
-    const rows = new PassedRows({ rows: 16, edges: 64 });
+    const rows = new PassedRows({ rows: 16, edgeBytes: 40 * 64 });
     rows.set({ node: 1, way: 0, era: 1 }, row(9), columnsFrom(1, 9));
     expect(rows.get({ node: 1, way: 0, era: 1 }, createNeighbourColumns(9))).toBeUndefined();
   });
