@@ -198,6 +198,12 @@ export interface PassedCache {
   ): void;
 }
 
+/** Caches the texts of addresses by node. */
+export interface TextCache {
+  get(node: NodeId): string | undefined;
+  set(node: NodeId, text: string): void;
+}
+
 /** A view of one chain that does not change while a kernel runs. */
 export interface TransferGraph {
   readonly chain: ChainId;
@@ -210,8 +216,12 @@ export interface TransferGraph {
   /** Returns the id of an address, or null if no transfer of it is known. */
   idOf(key: AddressKey): NodeId | null;
   keyOf(node: NodeId): AddressKey;
+  /** The same in memory that the next read of the graph overwrites. Absent if it would be no cheaper. */
+  peekKey?(node: NodeId): AddressKey;
   /** Canonical text. */
   addressOf(node: NodeId): string;
+  /** Texts of addresses as answers write them. Absent if nothing is cached. */
+  readonly texts?: TextCache;
   /** Number of distinct counterparties in a direction (`in`: those that sent to the node). Self-transfers are not counted. */
   degree(node: NodeId, direction: Direction): number;
   /**

@@ -555,7 +555,7 @@ export function createAttributions({
   return (graph, reader, asOf) => {
     const { chain } = graph;
     const read = (node: NodeId): Attribution => {
-      const key = graph.keyOf(node);
+      const key = graph.peekKey?.(node) ?? graph.keyOf(node);
       const found = attribute(reader.lookup(key, chain), policy, asOf);
       const bridge = found === UNATTRIBUTED ? bridges.of(chain, key) : null;
       return bridge === null ? found : bridgeAttribution(bridge, policy);

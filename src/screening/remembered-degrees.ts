@@ -11,6 +11,11 @@ import { SCREENING_LIMITS } from './limits.ts';
 
 const SLOTS = SCREENING_LIMITS.rememberedDegrees;
 const PLACE: Readonly<Record<Direction, number>> = { in: 0, out: 1 };
+/** Words of a slot: node, era, degree, hub test. Both directions of a node share a line of the processor's cache. */
+const SLOT_WORDS = 4;
+const ERA = 1;
+const DEGREE = 2;
+const HUB_TEST = 3;
 /** States of a slot's hub test. */
 const UNTESTED = 0;
 const NO_HUB = 1;
@@ -24,10 +29,7 @@ export function createRememberedDegrees(): (
   graph: TransferGraph,
   coverage: TransferCoverage,
 ) => TransferGraph {
-  let nodes = new Uint32Array(0);
-  let eras = new Uint32Array(0);
-  let degrees = new Uint32Array(0);
-  let hubTests = new Uint8Array(0);
+  let slots = new Uint32Array(0);
   let rows: PassedRows | null = null;
   /** Those of all cached hub tests and rows. Screenings always use the same; others are not cached. */
   let cachedLimits: HubLimits | null = null;
@@ -47,7 +49,7 @@ export function createRememberedDegrees(): (
   }
 
   const slotOf = (node: NodeId, direction: Direction, era: number): number =>
-    (2 * node + PLACE[direction] + era * 0x9e3779b1) & (SLOTS - 1);
+    ((2 * node + PLACE[direction] + era * 0x9e3779b1) & (SLOTS - 1)) * SLOT_WORDS;
 
   const areCached = (limits: HubLimits): boolean => {
     cachedLimits ??= limits;
@@ -73,35 +75,32 @@ export function createRememberedDegrees(): (
 
   function hubCacheOf(era: number): HubCache {
     const isCached = (slot: number, node: NodeId, limits: HubLimits): boolean =>
-      nodes[slot] === node && eras[slot] === era && areCached(limits);
+      slots[slot] === node && slots[slot + ERA] === era && areCached(limits);
     return {
       get(node, direction, limits) {
         const slot = slotOf(node, direction, era);
-        const state = isCached(slot, node, limits) ? hubTests[slot] : UNTESTED;
+        const state = isCached(slot, node, limits) ? slots[slot + HUB_TEST] : UNTESTED;
         return state === UNTESTED ? undefined : state === HUB;
       },
       set(node, direction, limits, isHub) {
         const slot = slotOf(node, direction, era);
         // The slot is that of the node if its degree was read before, as each test does.
-        if (isCached(slot, node, limits)) hubTests[slot] = isHub ? HUB : NO_HUB;
+        if (isCached(slot, node, limits)) slots[slot + HUB_TEST] = isHub ? HUB : NO_HUB;
       },
     };
   }
 
   return (graph, coverage) => {
-    if (nodes.length === 0) {
-      nodes = new Uint32Array(SLOTS);
-      eras = new Uint32Array(SLOTS);
-      degrees = new Uint32Array(SLOTS);
-      hubTests = new Uint8Array(SLOTS);
-    }
+    if (slots.length === 0) slots = new Uint32Array(SLOTS * SLOT_WORDS);
     const era = eraOf(graph, coverage);
     return {
       chain: graph.chain,
       nodeCount: graph.nodeCount,
       idOf: (key) => graph.idOf(key),
       keyOf: (node) => graph.keyOf(node),
+      ...(graph.peekKey && { peekKey: (node) => graph.peekKey?.(node) ?? graph.keyOf(node) }),
       addressOf: (node) => graph.addressOf(node),
+      ...(graph.texts && { texts: graph.texts }),
       neighbours: (node, direction, limit, into) => graph.neighbours(node, direction, limit, into),
       sums: (node) => graph.sums(node),
       assetName: (asset) => graph.assetName(asset),
@@ -110,12 +109,12 @@ export function createRememberedDegrees(): (
       ...(graph.prefetch && { prefetch: (next) => graph.prefetch?.(next) }),
       degree(node: NodeId, direction: Direction): number {
         const slot = slotOf(node, direction, era);
-        if (nodes[slot] === node && eras[slot] === era) return degrees[slot] as number;
+        if (slots[slot] === node && slots[slot + ERA] === era) return slots[slot + DEGREE] as number;
         const degree = graph.degree(node, direction);
-        nodes[slot] = node;
-        eras[slot] = era;
-        degrees[slot] = degree;
-        hubTests[slot] = UNTESTED;
+        slots[slot] = node;
+        slots[slot + ERA] = era;
+        slots[slot + DEGREE] = degree;
+        slots[slot + HUB_TEST] = UNTESTED;
         return degree;
       },
       hubs: hubCacheOf(era),

@@ -41,9 +41,16 @@ export const hasChecksum = (subject: Subject, text: string): boolean =>
  */
 export const shownKey = (chain: ChainId, key: AddressKey): string =>
   isEvm(chain)
-    ? `0x${Buffer.from(key.buffer, key.byteOffset, key.length).toString('hex', EVM_PAYLOAD_AT)}`
+    ? `0x${(Buffer.isBuffer(key) ? key : Buffer.from(key.buffer, key.byteOffset, key.length)).toString('hex', EVM_PAYLOAD_AT)}`
     : formatAddressKey(key, chain);
 
-/** Returns the address of a node as answers write it. */
-export const shownNode = (graph: TransferGraph, node: NodeId): string =>
-  isEvm(graph.chain) ? shownKey(graph.chain, graph.keyOf(node)) : graph.addressOf(node);
+/** Returns the address of a node as answers write it. Answers show the same services and hubs, so their texts are cached. */
+export function shownNode(graph: TransferGraph, node: NodeId): string {
+  const known = graph.texts?.get(node);
+  if (known !== undefined) return known;
+  const text = isEvm(graph.chain)
+    ? shownKey(graph.chain, graph.peekKey?.(node) ?? graph.keyOf(node))
+    : graph.addressOf(node);
+  graph.texts?.set(node, text);
+  return text;
+}

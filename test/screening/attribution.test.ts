@@ -88,11 +88,8 @@ describe('attribution', () => {
     const { reader } = counting();
     const node = nodeOf(WALLETS.mixer);
     const other = nodeOf(WALLETS.payer);
-    const swapped = (source: string): TransferGraph => ({
-      ...graph,
-      source,
-      keyOf: (id) => graph.keyOf(id === node ? other : id === other ? node : id),
-    });
+    const keyOf = (id: number) => graph.keyOf(id === node ? other : id === other ? node : id);
+    const swapped = (source: string): TransferGraph => ({ ...graph, source, keyOf, peekKey: keyOf });
     // More stores than a slot has numbers for.
     for (let round = 0; round < 300; round++) {
       const [here, there] = [

@@ -30,6 +30,8 @@ export interface ChainRecords {
   idOf(key: Uint8Array): number | null;
   /** Throws STORE_CORRUPT for an id that was never assigned. */
   keyOf(node: number): Buffer;
+  /** The same in memory that the next read overwrites, which may be longer than `length`. */
+  peekKey?(node: number): Buffer;
   /** Throws STORE_CORRUPT for an id that was never assigned. */
   assetOf(id: number): AssetRecord;
   /** The sums of an address (node-record.ts). */
@@ -62,6 +64,8 @@ export function recordsOf(store: ChainStore): ChainRecords {
   const key = Buffer.alloc(9);
   /** Every edge and transfer of an answer names its asset, and most name the same few. */
   const assets = new ReadingValue<Map<number, AssetRecord>>();
+  /** A screening reads the state several times. */
+  const state = new ReadingValue<State>();
   const chunk = (node: number, direction: number, firstId: number): Buffer | undefined => {
     key.writeUInt32BE(node, 0);
     key[4] = direction;
@@ -70,10 +74,18 @@ export function recordsOf(store: ChainStore): ChainRecords {
   };
   return {
     chain,
-    state: () => readState(store),
+    state() {
+      state.value ??= readState(store);
+      return state.value as State;
+    },
     idOf: (address) => ids.getBinaryFast(address)?.readUInt32BE(0) ?? null,
     keyOf(node) {
       const address = keys.getBinary(node);
+      if (!address) throw lostRecord(chain, `address ${node}`);
+      return address;
+    },
+    peekKey(node) {
+      const address = keys.getBinaryFast(node);
       if (!address) throw lostRecord(chain, `address ${node}`);
       return address;
     },

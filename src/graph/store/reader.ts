@@ -25,6 +25,7 @@ import type { ChainRecords } from './chain-records.ts';
 import { type Coverage, DIRECTION_CODE, joinCoverage } from './chain-store.ts';
 import { unpackTransaction } from './fingerprint.ts';
 import { initiationIn } from './initiation.ts';
+import type { KeyCache } from './key-cache.ts';
 import { LOG_CHUNK_TRANSFERS, type LoggedTransfer, readTransfer } from './log.ts';
 import type { FlowSum, NodeRecord } from './node-record.ts';
 
@@ -131,12 +132,12 @@ export interface ChainReader {
 /**
  * Creates a reader of one chain's records.
  *
- * @param keys - reads the keys of addresses; default: from the records
+ * @param cache - caches keys and texts of addresses, if the ids of the records never change; default: none
  */
-export function createChainReader(
-  records: ChainRecords,
-  keys: Pick<ChainRecords, 'keyOf'> = records,
-): ChainReader {
+export function createChainReader(records: ChainRecords, cache: KeyCache | null = null): ChainReader {
+  const keys = cache ?? records;
+  /** A key that is valid until the next one is read. */
+  const keyNow = (node: number): Buffer => cache?.viewOf(node) ?? records.keyOf(node);
   const adjacency = new Adjacency(records);
 
   const readLogged = (refs: readonly TransferRef[]): LoggedTransfer[] => {
@@ -204,8 +205,8 @@ export function createChainReader(
       const best = adjacency.open(node, DIRECTION_CODE[direction]).best(cappedCounterparties(limit));
       records.prefetch?.({ nodes: best.map(({ counterparty }) => counterparty) });
       const wanted = best
-        .map(({ counterparty }) => ({ counterparty, key: keys.keyOf(counterparty) }))
-        .filter((one) => isWanted(one.key));
+        .filter(({ counterparty }) => isWanted(keyNow(counterparty)))
+        .map(({ counterparty }) => ({ counterparty, key: keys.keyOf(counterparty) }));
       if (wanted.length === 0) return [];
       const edges = adjacency.edges(new Set(wanted.map((one) => one.counterparty)));
       return wanted.flatMap((one) => {
@@ -267,7 +268,7 @@ export function createChainReader(
       });
     },
 
-    graph: () => (records.state().transfers > 0 ? createGraph(records, { adjacency, keys }) : null),
+    graph: () => (records.state().transfers > 0 ? createGraph(records, { adjacency, cache }) : null),
 
     blocks() {
       const found: StoredBlock[] = [];
@@ -296,8 +297,9 @@ const byTransfers = (a: AssetSum, b: AssetSum): number => b.transfers - a.transf
 /** The chain as kernels read it, as of the commit that is newest when the kernel starts. */
 function createGraph(
   records: ChainRecords,
-  { adjacency, keys }: { readonly adjacency: Adjacency; readonly keys: Pick<ChainRecords, 'keyOf'> },
+  { adjacency, cache }: { readonly adjacency: Adjacency; readonly cache: KeyCache | null },
 ): TransferGraph {
+  const keys = cache ?? records;
   const { nextAddress, nextOrdinal } = records.state();
   const source = records.source?.();
   return {
@@ -309,6 +311,7 @@ function createGraph(
     keyOf: (node) => keys.keyOf(node),
     ...(records.prefetch && { prefetch: (next) => records.prefetch?.(next) }),
     addressOf: (node) => formatAddressKey(keys.keyOf(node), records.chain),
+    ...(cache && { texts: cache, peekKey: (node) => cache.peek(node) }),
     degree: (node, direction) => adjacency.open(node, DIRECTION_CODE[direction]).degree(),
     neighbours: (node, direction, limit, into) =>
       adjacency.open(node, DIRECTION_CODE[direction]).neighbours(limit, into),
