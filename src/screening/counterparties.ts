@@ -6,7 +6,7 @@ import { nativeUnits } from '../chains/native-units.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { dayOf, type LaterPart, partSince } from '../graph/edge-days.ts';
 import { type EdgeDetail, edgeBetween, type NodeId, type TransferGraph } from '../graph/graph.ts';
-import { type EdgeSince, RowReader, type Weighing } from '../graph/kernels/rows.ts';
+import { type EdgeSince, rowReaderOf, type Weighing } from '../graph/kernels/rows.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { AddressTotals, Direction, Flow, RecentTransfer, TransferReader } from '../graph/transfers.ts';
@@ -194,7 +194,7 @@ export function createSideReader(workspace: KernelWorkspace): (options: SideOpti
     const { graph, node, direction, flow, attributions, weighing } = options;
     const columns = workspace.neighbours(direction, GRAPH_LIMITS.counterpartiesMax);
     const basis = directionBasis(graph, node, direction, weighing);
-    const rows = new RowReader(graph, weighing);
+    const rows = rowReaderOf(graph, weighing);
     const all = { ...basis, dust: 0 };
     const { count: read } = rows.read(node, direction, all, GRAPH_LIMITS.counterpartiesMax, columns);
     const { ids, weight, valueUsd, transfers, unpriced, firstSeenMs, lastSeenMs } = columns;
@@ -450,7 +450,8 @@ function comparable<P extends Party>(sides: readonly Side[], partiesOf: (side: S
   const scale = scaleOf(sides.map(({ basis }) => basis));
   return sides.flatMap((side) => {
     const factor = scale(side.basis);
-    return partiesOf(side).map((party) => ({ ...party, value: party.value * factor }));
+    const parties = partiesOf(side);
+    return factor === 1 ? parties : parties.map((party) => ({ ...party, value: party.value * factor }));
   });
 }
 

@@ -3,7 +3,7 @@ import type { Transfer } from '../chains/transfer.ts';
 import { dayOf, partSince } from '../graph/edge-days.ts';
 import { type Direction, OPPOSITE } from '../graph/flow.ts';
 import { edgeBetween, type NodeId, type TransferGraph } from '../graph/graph.ts';
-import { isPriced, RowReader, type Weighing } from '../graph/kernels/rows.ts';
+import { isPriced, rowReaderOf, type Weighing } from '../graph/kernels/rows.ts';
 
 /** What an address and one counterparty moved in one direction. */
 export interface DealingSums {
@@ -36,7 +36,7 @@ export function dealingSums(
   },
   weighing: Weighing,
 ): DealingSums {
-  const rows = new RowReader(graph, weighing);
+  const rows = rowReaderOf(graph, weighing);
   const basis = rows.basisOf(node, direction);
   const amountIn = (side: Direction, asset: string): number | null => {
     const flow = rows.evidenceSums(node, side).find((one) => graph.assetName(one.asset) === asset);

@@ -475,6 +475,8 @@ function indirectEvidenceOf(
   // Without a basis there is no value to divide. Assets without a price are judged one by one.
   if (value === 0) return [];
   const measured = { ...basis, total: value };
+  const isUsd = basis.basis === 'USD';
+  const isAsset = basis.basis === 'ASSET' && basis.unpriced.length > 0;
   const evidence: ExposureEvidence[] = [];
   // Hundreds of rows with a few hops each: loops, because an array for each row and hop would cost more than the evidence.
   for (const { attribution, type, shareByHop } of rows) {
@@ -484,14 +486,34 @@ function indirectEvidenceOf(
     for (let at = 0; at < shareByHop.length; at++) {
       const share = shareByHop[at] as number;
       if (!(share > 0)) continue;
+      const hops = at + 1;
+      const name = entity?.name ?? null;
+      if (isAsset) {
+        const measure = measureOf(measured, share);
+        evidence.push({
+          category,
+          direction,
+          hops,
+          ...measure,
+          confidence,
+          class: attribution.class,
+          entity: name,
+          isOwn,
+        });
+        continue;
+      }
+      // The measure of `measureOf`, not spread: that would cost as much as all the rest.
+      const valueUsd = isUsd ? value * share : 0;
       evidence.push({
         category,
         direction,
-        hops: at + 1,
-        ...measureOf(measured, share),
+        hops,
+        asset: null,
+        valueUsd,
+        share,
         confidence,
         class: attribution.class,
-        entity: entity?.name ?? null,
+        entity: name,
         isOwn,
       });
     }

@@ -119,6 +119,8 @@ export function createRememberedDegrees(): (
       },
       hubs: hubCacheOf(era),
       passed: passedCacheOf(era),
+      // A view is created for each request, which reads it without a pause.
+      memory: new Map(),
     };
   };
 }

@@ -4,7 +4,7 @@ import { wrappedCoinOf } from '../chains/prices/wrapped.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { type Direction, OPPOSITE } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
-import { isPriced, type RowBasis, RowReader, type Weighing } from '../graph/kernels/rows.ts';
+import { isPriced, type RowBasis, rowReaderOf, type Weighing } from '../graph/kernels/rows.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 
@@ -85,7 +85,7 @@ export function directionBasis(
   weighing: Weighing,
 ): DirectionBasis {
   const { exposureAssetsMax } = SCREENING_LIMITS;
-  const rows = new RowReader(graph, weighing);
+  const rows = rowReaderOf(graph, weighing);
   const others = rows.evidenceSums(node, OPPOSITE[direction]);
   const unpriced = rows
     .evidenceSums(node, direction)

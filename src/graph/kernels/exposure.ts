@@ -13,8 +13,18 @@ import {
   UNPRICED,
 } from '../graph.ts';
 import { GRAPH_LIMITS } from '../limits.ts';
+import type { NodeColumns } from './node-columns.ts';
 import { UNSEEN } from './node-index.ts';
-import { assetOf, type Basis, flowOf, type RowBasis, RowReader, tagOf, type Weighing } from './rows.ts';
+import {
+  assetOf,
+  type Basis,
+  flowOf,
+  type RowBasis,
+  RowReader,
+  rowReaderOf,
+  tagOf,
+  type Weighing,
+} from './rows.ts';
 import type { StopReason } from './stops.ts';
 import type { KernelDeps } from './workspace.ts';
 
@@ -212,12 +222,12 @@ export const exposureOf = <A extends Attribution>(
   deps: ExposureDeps<A>,
 ): ExposureResult<A> => new ExposureWalk(options, deps).run();
 
-/** One call: columns by number of node, and the results so far. */
+/** One call, with the results so far. */
 class ExposureWalk<A extends Attribution> {
   readonly #options: ExposureOptions;
   readonly #deps: ExposureDeps<A>;
   readonly #neighbours: NeighbourColumns;
-  readonly #attributions: (A | null)[] = [];
+  readonly #attributions: (A | null)[];
   readonly #rows: RowReader;
   readonly #tallies: Readonly<Record<RowType, Map<string, Tally<A>>>> = {
     DIRECT: new Map(),
@@ -232,17 +242,7 @@ class ExposureWalk<A extends Attribution> {
   };
   readonly #stops = new Map<NodeId, ExposureStop>();
   #dust: ExposureResult<A>['dust'] = { counterparties: 0, transfers: 0, valueUsd: 0 };
-  readonly #state: Uint8Array;
-  /** A node's row among the flows, and the shares of its value that are not in the row: without an edge, and beyond the budget. */
-  readonly #begin: Uint32Array;
-  readonly #end: Uint32Array;
-  readonly #restShare: Float64Array;
-  readonly #leftOut: Float64Array;
-  /** Value in transit at a node: its share, and its part of the start's priced USD. */
-  #share: Float64Array;
-  #known: Float64Array;
-  #nextShare: Float64Array;
-  #nextKnown: Float64Array;
+  readonly #columns: NodeColumns;
   /** Numbers of the nodes that value has reached. */
   #next: number[] = [];
   #nodesLeft: number;
@@ -263,30 +263,26 @@ class ExposureWalk<A extends Attribution> {
     this.#options = options;
     this.#deps = deps;
     this.#neighbours = deps.workspace.neighbours(direction, degreeMax);
-    this.#rows = new RowReader(deps.graph, options.weighing, options.seenUntilMs);
+    const { weighing, seenUntilMs } = options;
+    this.#rows =
+      seenUntilMs === undefined
+        ? rowReaderOf(deps.graph, weighing)
+        : new RowReader(deps.graph, weighing, seenUntilMs);
     this.#nodesLeft = nodesMax;
     this.#edgesLeft = options.edgesMax ?? GRAPH_LIMITS.exposureEdgesMax;
-    const capacity = 1 + Math.min(deps.graph.degree(start, direction), degreeMax) + nodesMax;
-    this.#state = new Uint8Array(capacity);
-    this.#begin = new Uint32Array(capacity);
-    this.#end = new Uint32Array(capacity);
-    this.#restShare = new Float64Array(capacity);
-    this.#leftOut = new Float64Array(capacity);
-    this.#share = new Float64Array(capacity);
-    this.#known = new Float64Array(capacity);
-    this.#nextShare = new Float64Array(capacity);
-    this.#nextKnown = new Float64Array(capacity);
+    this.#columns = deps.workspace.columns;
+    this.#attributions = this.#columns.attributions as (A | null)[];
+    this.#columns.reserve(1 + Math.min(deps.graph.degree(start, direction), degreeMax) + nodesMax);
   }
 
   run(): ExposureResult<A> {
     const { maxHops } = this.#options;
-    const { seen, flows } = this.#deps.workspace;
-    seen.clear();
+    const { met, flows } = this.#deps.workspace;
+    met.clear();
     flows.clear();
     this.#leave();
     for (let hop = 2; hop <= maxHops && this.#next.length > 0; hop++) this.#follow(hop);
-    for (const number of this.#next)
-      this.#lose('DEPTH', number, this.#nextShare[number] as number, this.#nextKnown[number] as number);
+    this.#loseRest();
     return this.#result();
   }
 
@@ -313,7 +309,7 @@ class ExposureWalk<A extends Attribution> {
 
     const isUsd = basis.basis === 'USD';
     let read = 0;
-    this.#begin[START] = workspace.flows.count;
+    this.#columns.begin[START] = workspace.flows.count;
     for (let at = 0; at < count; at++) {
       const weight = neighbours.weight[at] as number;
       if (weight === 0) continue;
@@ -327,10 +323,10 @@ class ExposureWalk<A extends Attribution> {
         this.#deliver(number, share, isUsd ? share * total : 0, 1, flows.isBefore[part] === 1);
       }
     }
-    this.#end[START] = workspace.flows.count;
+    this.#columns.end[START] = workspace.flows.count;
     const rest = flowOf(total, read);
-    this.#restShare[START] = rest / total;
-    this.#state[START] = PASSED_ON;
+    this.#columns.restShare[START] = rest / total;
+    this.#columns.state[START] = PASSED_ON;
     if (rest > 0) this.#lose(this.#restReason(START), START, rest / total, isUsd ? rest : 0);
   }
 
@@ -352,10 +348,10 @@ class ExposureWalk<A extends Attribution> {
       this.#pushPart(number, whole / total, count, countUnpriced, (lastSeenMs[at] as number) < fromMs, type);
       return;
     }
-    const { seen } = this.#deps.workspace;
+    const { met } = this.#deps.workspace;
     const since = this.#rows.since(
-      seen.nodeAt(from),
-      seen.nodeAt(number),
+      met.nodeAt(from),
+      met.nodeAt(number),
       this.#options.direction,
       this.#basisOf(from),
       fromMs,
@@ -373,8 +369,8 @@ class ExposureWalk<A extends Attribution> {
   #basisOf(number: number): RowBasis {
     const { start, direction, asset = null } = this.#options;
     if (number === START) return this.#rows.passingOf(start, direction, asset);
-    const { seen } = this.#deps.workspace;
-    return this.#rows.passingOf(seen.nodeAt(number), direction, assetOf(seen.tagAt(number)));
+    const { met } = this.#deps.workspace;
+    return this.#rows.passingOf(met.nodeAt(number), direction, assetOf(met.tagAt(number)));
   }
 
   #pushPart(
@@ -397,8 +393,9 @@ class ExposureWalk<A extends Attribution> {
 
   /** Numbers a node, for the asset that came to it, and looks up its attribution. */
   #meet(node: NodeId, tag: number): number {
-    const number = this.#deps.workspace.seen.add(node, tag);
-    this.#attributions.push(this.#deps.attribution(node));
+    const number = this.#deps.workspace.met.add(node, tag);
+    this.#columns.open(number);
+    this.#attributions[number] = this.#deps.attribution(node);
     return number;
   }
 
@@ -416,13 +413,14 @@ class ExposureWalk<A extends Attribution> {
   #deliver(number: number, share: number, knownUsd: number, hop: number, isBefore: boolean): void {
     const attribution = this.#attributionOf(number, isBefore);
     if (attribution) {
-      const node = this.#deps.workspace.seen.nodeAt(number);
+      const node = this.#deps.workspace.met.nodeAt(number);
       this.#tally(attribution, hop === 1 ? 'DIRECT' : 'INDIRECT').add(hop, share, knownUsd, node);
       return;
     }
-    if (this.#nextShare[number] === 0) this.#next.push(number);
-    this.#nextShare[number] = (this.#nextShare[number] as number) + share;
-    this.#nextKnown[number] = (this.#nextKnown[number] as number) + knownUsd;
+    const { nextShare, nextKnown } = this.#columns;
+    if (nextShare[number] === 0) this.#next.push(number);
+    nextShare[number] = (nextShare[number] as number) + share;
+    nextKnown[number] = (nextKnown[number] as number) + knownUsd;
   }
 
   /** Counts value at a node as UNKNOWN: it is not followed further. */
@@ -430,24 +428,34 @@ class ExposureWalk<A extends Attribution> {
     this.#unknown[reason] += share;
     this.#unknownKnownUsd += knownUsd;
     if (reason === 'DEPTH' || reason === 'ORIGIN') return;
-    const node = this.#deps.workspace.seen.nodeAt(number);
+    const node = this.#deps.workspace.met.nodeAt(number);
     const before = this.#stops.get(node)?.share ?? 0;
     this.#stops.set(node, { node, reason, share: before + share });
+  }
+
+  /** Counts the value that is still in transit as UNKNOWN. */
+  #loseRest(): void {
+    const { nextShare, nextKnown } = this.#columns;
+    let share = this.#unknown.DEPTH;
+    let knownUsd = this.#unknownKnownUsd;
+    for (const number of this.#next) {
+      share += nextShare[number] as number;
+      knownUsd += nextKnown[number] as number;
+    }
+    this.#unknown.DEPTH = share;
+    this.#unknownKnownUsd = knownUsd;
   }
 
   /** Follows one more hop, greatest share first. */
   #follow(hop: number): void {
     const { maxHops } = this.#options;
-    const { seen } = this.#deps.workspace;
-    const shares = this.#nextShare;
-    const knowns = this.#nextKnown;
+    const { met } = this.#deps.workspace;
+    const shares = this.#columns.nextShare;
+    const knowns = this.#columns.nextKnown;
     const numbers = this.#next.sort(
-      (a, b) => (shares[b] as number) - (shares[a] as number) || seen.nodeAt(a) - seen.nodeAt(b),
+      (a, b) => (shares[b] as number) - (shares[a] as number) || met.nodeAt(a) - met.nodeAt(b),
     );
-    this.#nextShare = this.#share;
-    this.#nextKnown = this.#known;
-    this.#share = shares;
-    this.#known = knowns;
+    this.#columns.advance();
     this.#next = [];
     this.#nodesOfHop = Math.ceil(this.#nodesLeft / Math.min(maxHops - hop + 1, SHARING_HOPS));
     this.#nodesNotForDust = Math.floor(this.#nodesOfHop / 2);
@@ -464,8 +472,8 @@ class ExposureWalk<A extends Attribution> {
     const { graph, workspace } = this.#deps;
     if (!graph.prefetch) return;
     const { direction, degreeMax } = this.#options;
-    const unread = numbers.filter((number) => this.#state[number] === UNREAD);
-    const nodes = unread.map((number) => workspace.seen.nodeAt(number));
+    const unread = numbers.filter((number) => this.#columns.state[number] === UNREAD);
+    const nodes = unread.map((number) => workspace.met.nodeAt(number));
     graph.prefetch({ nodes, neighbours: { directions: [direction], degreeMax, met: this.#nodesOfHop } });
   }
 
@@ -481,48 +489,57 @@ class ExposureWalk<A extends Attribution> {
       return;
     }
     const { to, share: part, isBefore } = this.#deps.workspace.flows;
-    const end = this.#end[number] as number;
-    for (let at = this.#begin[number] as number; at < end; at++) {
+    const { nextShare, nextKnown } = this.#columns;
+    const end = this.#columns.end[number] as number;
+    // `#deliver` for each edge; the calls would cost as much as the additions.
+    for (let at = this.#columns.begin[number] as number; at < end; at++) {
+      const other = to[at] as number;
       const each = part[at] as number;
-      this.#deliver(to[at] as number, share * each, knownUsd * each, hop, isBefore[at] === 1);
+      if (this.#attributionOf(other, isBefore[at] === 1) !== null) {
+        this.#deliver(other, share * each, knownUsd * each, hop, isBefore[at] === 1);
+        continue;
+      }
+      if (nextShare[other] === 0) this.#next.push(other);
+      nextShare[other] = (nextShare[other] as number) + share * each;
+      nextKnown[other] = (nextKnown[other] as number) + knownUsd * each;
     }
-    const rest = this.#restShare[number] as number;
+    const rest = this.#columns.restShare[number] as number;
     if (rest > 0) this.#lose(this.#restReason(number), number, share * rest, knownUsd * rest);
-    const left = this.#leftOut[number] as number;
+    const left = this.#columns.leftOut[number] as number;
     if (left > 0) this.#lose('BUDGET', number, share * left, knownUsd * left);
   }
 
   /** Ensures that a node's row is among the flows. Otherwise returns why it passes nothing on. */
   #read(number: number): UnknownReason | null {
-    if (this.#state[number] === UNREAD) {
+    if (this.#columns.state[number] === UNREAD) {
       const { isOver } = this.#deps;
       if (this.#nodesOfHop === 0 || this.#edgesLeft === 0 || isOver?.()) return 'BUDGET';
-      this.#state[number] = this.#readRow(number);
+      this.#columns.state[number] = this.#readRow(number);
     }
-    return LOSS_BY_STATE[this.#state[number] as number] ?? null;
+    return LOSS_BY_STATE[this.#columns.state[number] as number] ?? null;
   }
 
   #readRow(number: number): RowState {
     const { direction, degreeMax } = this.#options;
-    const { seen, flows } = this.#deps.workspace;
+    const { met, flows } = this.#deps.workspace;
     const neighbours = this.#neighbours;
     const { state, tag, dust, total, count } = this.#rows.passed(
-      seen.nodeAt(number),
+      met.nodeAt(number),
       direction,
-      seen.tagAt(number),
+      met.tagAt(number),
       degreeMax,
       neighbours,
     );
     if (state !== PASSED_ON) return state;
 
-    this.#begin[number] = flows.count;
+    this.#columns.begin[number] = flows.count;
     let left = 0;
     let read = 0;
     for (let at = 0; at < count; at++) {
       const weight = neighbours.weight[at] as number;
       if (weight === 0) continue;
       read += weight;
-      let other = seen.find(neighbours.ids[at] as NodeId, tag);
+      let other = met.find(neighbours.ids[at] as NodeId, tag);
       const nodesKept = weight < dust ? this.#nodesNotForDust : 0;
       if (this.#edgesLeft === 0 || (other === UNSEEN && this.#nodesOfHop <= nodesKept)) {
         left += weight;
@@ -536,9 +553,9 @@ class ExposureWalk<A extends Attribution> {
       this.#edgesLeft--;
       this.#push(number, other, at, total, 'INDIRECT');
     }
-    this.#end[number] = flows.count;
-    this.#restShare[number] = flowOf(total, read) / total;
-    this.#leftOut[number] = left / total;
+    this.#columns.end[number] = flows.count;
+    this.#columns.restShare[number] = flowOf(total, read) / total;
+    this.#columns.leftOut[number] = left / total;
     return PASSED_ON;
   }
 
@@ -559,7 +576,7 @@ class ExposureWalk<A extends Attribution> {
       dust: this.#dust,
       stops: [...this.#stops.values()].sort((a, b) => b.share - a.share || a.node - b.node),
       isComplete: this.#stops.size === 0,
-      nodesSeen: this.#deps.workspace.seen.size,
+      nodesSeen: this.#deps.workspace.met.size,
     };
   }
 }

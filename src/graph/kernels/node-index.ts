@@ -11,6 +11,14 @@ export const UNSEEN = -1;
 const CAPACITY = 2 ** 14;
 const VALUE_MAX = 2 ** 32 - 1;
 
+/**
+ * Words of a slot: node, tag, value, and one without use. A slot is in one line of the processor's cache, and most look-ups end at their first
+ * slot. The value is `#base` + number; one below `#base` is of an earlier run.
+ */
+const SLOT_WORDS = 4;
+const TAG = 1;
+const VALUE = 2;
+
 /** Fibonacci hashing: consecutive ids are common, and are spread far apart. */
 const spread = (node: NodeId, tag: number, shift: number): number =>
   Math.imul(node + Math.imul(tag, 0x85ebca6b), 0x9e3779b1) >>> shift;
@@ -20,15 +28,20 @@ const spread = (node: NodeId, tag: number, shift: number): number =>
  * The table's size follows the nodes that walks see. The graph may have hundreds of millions.
  */
 export class NodeIndex {
-  #ids = new Uint32Array(CAPACITY);
-  #slotTags = new Uint32Array(CAPACITY);
-  /** `#base` + number. A value below `#base` is a slot of an earlier run. */
-  #values = new Uint32Array(CAPACITY);
-  #nodes = new Uint32Array(CAPACITY);
-  #tags = new Uint32Array(CAPACITY);
-  #shift = 32 - Math.log2(CAPACITY);
+  #slots: Uint32Array;
+  #nodes: Uint32Array;
+  #tags: Uint32Array;
+  #shift: number;
   #base = 1;
   #size = 0;
+
+  /** @param capacity - slots at first, a power of two: more than twice the nodes of most walks */
+  constructor(capacity = CAPACITY) {
+    this.#slots = new Uint32Array(capacity * SLOT_WORDS);
+    this.#nodes = new Uint32Array(capacity);
+    this.#tags = new Uint32Array(capacity);
+    this.#shift = 32 - Math.log2(capacity);
+  }
 
   get size(): number {
     return this.#size;
@@ -38,29 +51,32 @@ export class NodeIndex {
     this.#base += this.#size;
     this.#size = 0;
     if (this.#base < VALUE_MAX / 2) return;
-    this.#values.fill(0);
+    this.#slots.fill(0);
     this.#base = 1;
   }
 
   /** The number of a node, or UNSEEN. */
   find(node: NodeId, tag = 0): number {
-    const mask = this.#ids.length - 1;
-    let slot = spread(node, tag, this.#shift);
+    const slots = this.#slots;
+    const base = this.#base;
+    let at = spread(node, tag, this.#shift) * SLOT_WORDS;
     for (;;) {
-      const value = this.#values[slot] as number;
-      if (value < this.#base) return UNSEEN;
-      if (this.#ids[slot] === node && this.#slotTags[slot] === tag) return value - this.#base;
-      slot = (slot + 1) & mask;
+      const value = slots[at + VALUE] as number;
+      if (value < base) return UNSEEN;
+      if (slots[at] === node && slots[at + TAG] === tag) return value - base;
+      at = (at + SLOT_WORDS) & (slots.length - 1);
     }
   }
 
   /** Assigns a number to a node that was not seen before. */
   add(node: NodeId, tag = 0): number {
-    if (this.#size * 2 >= this.#ids.length) this.#grow();
-    this.#place(node, tag, this.#size);
-    this.#nodes[this.#size] = node;
-    this.#tags[this.#size] = tag;
-    return this.#size++;
+    const number = this.#size;
+    if (number * 2 >= this.#nodes.length) this.#grow();
+    this.#place(node, tag, number);
+    this.#nodes[number] = node;
+    this.#tags[number] = tag;
+    this.#size = number + 1;
+    return number;
   }
 
   nodeAt(number: number): NodeId {
@@ -77,25 +93,23 @@ export class NodeIndex {
   }
 
   #place(node: NodeId, tag: number, number: number): void {
-    const mask = this.#ids.length - 1;
-    let slot = spread(node, tag, this.#shift);
-    while ((this.#values[slot] as number) >= this.#base) slot = (slot + 1) & mask;
-    this.#ids[slot] = node;
-    this.#slotTags[slot] = tag;
-    this.#values[slot] = this.#base + number;
+    const slots = this.#slots;
+    let at = spread(node, tag, this.#shift) * SLOT_WORDS;
+    while ((slots[at + VALUE] as number) >= this.#base) at = (at + SLOT_WORDS) & (slots.length - 1);
+    slots[at] = node;
+    slots[at + TAG] = tag;
+    slots[at + VALUE] = this.#base + number;
   }
 
   #grow(): void {
-    const capacity = this.#ids.length * 2;
+    const capacity = this.#nodes.length * 2;
     const nodes = new Uint32Array(capacity);
     nodes.set(this.#nodes);
     this.#nodes = nodes;
     const tags = new Uint32Array(capacity);
     tags.set(this.#tags);
     this.#tags = tags;
-    this.#ids = new Uint32Array(capacity);
-    this.#slotTags = new Uint32Array(capacity);
-    this.#values = new Uint32Array(capacity);
+    this.#slots = new Uint32Array(capacity * SLOT_WORDS);
     this.#shift--;
     this.#base = 1;
     for (let number = 0; number < this.#size; number++)

@@ -99,10 +99,13 @@ export const flowOf = (whole: number, part: number): number =>
   whole - part > whole * REST_MIN ? whole - part : 0;
 
 const NO_COLUMNS = createNeighbourColumns(0);
+const NO_SUMS = { in: [], out: [] } as const;
 
 /** Returns true if the flow has a rate, which is the USD of its priced amount. Unpriced amounts then count at the same rate. */
 export const isPriced = ({ cents, unpriced, pricedAmount }: AssetSums): boolean =>
   unpriced === 0 || (cents > 0 && pricedAmount > 0);
+
+const hasMoved = ({ amount }: AssetSums): boolean => amount > 0;
 
 /** USD of the smallest unit. 0 without a price. */
 const usdRate = (flow: AssetSums): number =>
@@ -119,6 +122,18 @@ function usdOf(flows: readonly AssetSums[]): number {
   return cents / 100 + atRate;
 }
 
+/**
+ * Returns a reader of rows: the same one for the same weighing of a graph with a memory, because the parts of a screening read the sums of the
+ * same address again and again.
+ */
+export function rowReaderOf(graph: TransferGraph, weighing: Weighing): RowReader {
+  const known = graph.memory?.get(weighing);
+  if (known instanceof RowReader) return known;
+  const reader = new RowReader(graph, weighing);
+  graph.memory?.set(weighing, reader);
+  return reader;
+}
+
 /** Reads rows of one graph. Created once per kernel call, because it caches which assets are evidence. */
 export class RowReader {
   readonly #graph: TransferGraph;
@@ -130,9 +145,10 @@ export class RowReader {
   /** The contract of the wrapped coin. Null if it is not in the graph. */
   readonly #wrapper: NodeId | null;
   #node: NodeId = 0;
-  #sums: Readonly<Record<Direction, readonly AssetSums[]>> = { in: [], out: [] };
-  /** How many assets moved, evidence or not. */
-  #movedAssets: Readonly<Record<Direction, number>> = { in: 0, out: 0 };
+  #sums: Readonly<Record<Direction, readonly AssetSums[]>> = NO_SUMS;
+  /** The evidence among the sums, by direction. Null until it is read. */
+  #received: readonly AssetSums[] | null = null;
+  #sent: readonly AssetSums[] | null = null;
 
   constructor(graph: TransferGraph, weighing: Weighing, seenUntilMs = Number.POSITIVE_INFINITY) {
     this.#graph = graph;
@@ -150,17 +166,24 @@ export class RowReader {
   };
 
   /** The flows of evidence assets in one direction, without coins that were wrapped or unwrapped. */
-  evidenceSums(node: NodeId, direction: Direction): AssetSums[] {
+  evidenceSums(node: NodeId, direction: Direction): readonly AssetSums[] {
     if (this.#node !== node) {
-      const sums = this.#graph.sums(node);
-      this.#sums = {
-        in: this.#withoutWrapping(node, 'in', sums.in),
-        out: this.#withoutWrapping(node, 'out', sums.out),
-      };
-      this.#movedAssets = { in: sums.in.length, out: sums.out.length };
+      this.#sums = this.#graph.sums(node);
+      this.#received = null;
+      this.#sent = null;
       this.#node = node;
     }
-    return this.#sums[direction].filter(({ asset }) => this.isEvidence(asset));
+    if (direction === 'in') {
+      this.#received ??= this.#evidenceIn(node, 'in');
+      return this.#received;
+    }
+    this.#sent ??= this.#evidenceIn(node, 'out');
+    return this.#sent;
+  }
+
+  #evidenceIn(node: NodeId, direction: Direction): readonly AssetSums[] {
+    const sums = this.#withoutWrapping(node, direction, this.#sums[direction]);
+    return sums.filter(({ asset }) => this.isEvidence(asset));
   }
 
   #isCoin(asset: number): boolean {
@@ -202,14 +225,16 @@ export class RowReader {
    */
   basisOf(node: NodeId, direction: Direction): RowBasis {
     const { dustUsd } = this.#weighing;
-    const moved = this.evidenceSums(node, direction).filter(({ amount }) => amount > 0);
+    const sums = this.evidenceSums(node, direction);
+    const moved = sums.every(hasMoved) ? sums : sums.filter(hasMoved);
     const usd = usdOf(moved);
-    const unpriced = moved.filter((flow) => !isPriced(flow));
     // Beside unpriced assets, priced dust does not decide: otherwise anyone could end a walk for a cent.
-    if (usd > 0 && (unpriced.length === 0 || usd >= dustUsd)) {
-      const rates = new Map(moved.map((flow) => [flow.asset, usdRate(flow)]));
+    if (usd > 0 && (usd >= dustUsd || moved.every(isPriced))) {
+      const rates = new Map<number, number>();
+      for (const flow of moved) rates.set(flow.asset, usdRate(flow));
       return { basis: 'USD', asset: null, assetId: null, rates, total: usd, dust: dustUsd };
     }
+    const unpriced = moved.filter((flow) => !isPriced(flow));
     const weighed = unpriced.length > 0 ? unpriced : moved;
     const [only] = weighed;
     if (only === undefined)
@@ -324,9 +349,18 @@ export class RowReader {
     limit: number,
     into: NeighbourColumns,
   ): FollowedScan {
-    const heavy = this.read(node, direction, basis, limit, into);
-    if (!this.followsDust(node, direction, basis, heavy.light.weight))
-      return { ...heavy, total: flowOf(basis.total, heavy.light.weight + heavy.hiddenWeight) };
+    const scan = this.read(node, direction, basis, limit, into);
+    const { count, heavy, light, hiddenWeight, isPartial } = scan;
+    // Not spread: walks read hundreds of rows.
+    if (!this.followsDust(node, direction, basis, light.weight))
+      return {
+        count,
+        heavy,
+        light,
+        hiddenWeight,
+        isPartial,
+        total: flowOf(basis.total, light.weight + hiddenWeight),
+      };
     const all = this.read(node, direction, { ...basis, dust: 0 }, limit, into);
     return { ...all, total: flowOf(basis.total, all.hiddenWeight) };
   }
@@ -406,7 +440,7 @@ export class RowReader {
   ): number {
     const sums = this.evidenceSums(node, direction);
     const evidence = new Set(sums.map(({ asset }) => asset));
-    const isWhole = sums.length === this.#movedAssets[direction];
+    const isWhole = sums.length === this.#sums[direction].length;
     const query = this.#query(evidence, null, Number.NEGATIVE_INFINITY, limit, { isWhole, isWanted });
     return this.#graph.row(node, direction, query, into).count;
   }
