@@ -11,7 +11,7 @@ import { SCREENING_LIMITS } from './limits.ts';
 
 const SLOTS = SCREENING_LIMITS.rememberedDegrees;
 const PLACE: Readonly<Record<Direction, number>> = { in: 0, out: 1 };
-/** Words of a slot: node, era, degree, hub test. Both directions of a node share a line of the processor's cache. */
+/** Words of a slot: node, era, degree, hub test. The slots of both directions of a node are side by side. */
 const SLOT_WORDS = 4;
 const ERA = 1;
 const DEGREE = 2;
