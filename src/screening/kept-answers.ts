@@ -3,7 +3,8 @@
  * have the same result. Only the time of the screening is new.
  */
 import { isoTime } from '../base/clock.ts';
-import { type ChainId, chainOf } from '../chains/registry.ts';
+import { maxKeyBytes, writeAddressKeyFromText } from '../chains/address/parse.ts';
+import { type ChainId, chainOf, parseChainId } from '../chains/registry.ts';
 import type { Assessor } from './assess.ts';
 import type { LabelContext } from './context.ts';
 import type { ScreeningDeps } from './deps.ts';
@@ -23,6 +24,7 @@ interface KeptAnswer extends Sources {
   readonly json: Uint8Array;
 }
 
+const scratch = new Uint8Array(maxKeyBytes);
 const TIME_MARK = Buffer.from('"screenedAt":"');
 const TIME_LENGTH = '2026-01-01T00:00:00.000Z'.length;
 const TIME_END = '"}'.length;
@@ -87,7 +89,10 @@ export function createKeptAnswers(
 
   return {
     answer(request, facts, compute) {
-      const { chain } = parseSubject(request.chain, request.address);
+      const chain = parseChainId(request.chain);
+      // Only an address that this does not read is parsed, for its error: its canonical text would cost a hash, and a screening needs it once.
+      if (writeAddressKeyFromText(chain, request.address, scratch, 0) < 0)
+        parseSubject(chain, request.address);
       if (request.withEvidence || chainOf(chain).family === 'utxo') return compute();
       const name = JSON.stringify([request, facts]);
       const { context: labels, state } = sourcesOf(chain);
