@@ -66,8 +66,8 @@ import { type SimProcess, startProcess } from './whole-process.ts';
 
 const IS_LONG = process.env.ASSAY_TEST_LONG === '1';
 /**
- * By the table, the first 120 detect all of its faults but three: an API key that is answered before its commit (tried again: these do not
- * detect it), an early revocation, and waits after the clock is set back. The long suite runs 10,000.
+ * By the table, the first 120 detect all of its faults but three: an API key or a revocation that is answered before its commit, which
+ * test/accounts/keys-crash.test.ts detects, and waits after the clock is set back. The long suite runs 10,000.
  */
 const SCHEDULES = Number(process.env.ASSAY_SIM_SCHEDULES ?? (IS_LONG ? 10_000 : 120));
 const STEPS = 9;
