@@ -139,7 +139,8 @@ overLiveStates((makeState) => {
       { limit: 10, offset: 0 },
     );
     expect(wallets.map(({ riskScore }) => riskScore)).toEqual([80, 0]);
-    expect(events).toEqual(['alert.created', 'wallet.updated']);
+    // Announced right after it can be read.
+    await expect.poll(() => events, SOON).toEqual(['alert.created', 'wallet.updated']);
     expect(current(other).screenedAtMs).toBe(other.screenedAtMs);
     expect(screenings.asked).toEqual([address(1), address(2), address(1)]);
   });
