@@ -97,6 +97,10 @@ describe.runIf(hasRedis && hasAnvil)('a standalone machine that is moved to a Re
       code: 1,
       err: expect.stringMatching(/^assay: Process \d+ uses .*Stop the server/m),
     });
+    // The wallet is screened again after its alert.
+    await expect
+      .poll(() => ask(server, key, '/api/v1/monitoring/wallets').then(textOf), SLOWLY)
+      .toContain('"assessed":true');
     const before = await look(server, key);
     expect(await server.stop()).toBe(0);
 
