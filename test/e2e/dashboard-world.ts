@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { projectRoot } from '../../src/base/paths.ts';
 import { madeOnce } from '../setup/made-once.ts';
 import { startMailServer } from '../setup/mail-server.ts';
-import { prepareFolder } from '../setup/prepared-folder.ts';
+import { isKeptInCopies, prepareFolder } from '../setup/prepared-folder.ts';
 import { PROGRAM } from '../setup/program-path.ts';
 import { spawnSync } from '../support/child-process.ts';
 import { newWorld, type RunningServer, type World } from './program.ts';
@@ -208,16 +208,13 @@ function fillStore(store: string): void {
         cwd: path,
         env,
         encoding: 'utf8',
-        timeout: 240_000,
       });
       if (status !== 0) throw new Error(`${args.join(' ')}: ${stderr}`);
     }
     for (const name of Object.keys(FILES)) rmSync(join(path, name));
   });
-  // Locks and leases are those of the processes that ran.
-  const isKept = (path: string): boolean => !path.endsWith('-lock') && !path.includes('/leases/');
   mkdirSync(store, { mode: 0o700 });
-  cpSync(made, store, { recursive: true, filter: isKept });
+  cpSync(made, store, { recursive: true, filter: isKeptInCopies });
 }
 
 /**

@@ -17,7 +17,7 @@ import {
   startOnce,
 } from '../../scripts/joined/join.ts';
 import { projectRoot } from '../../src/base/paths.ts';
-import { BUILT_AT_FIRST_START, PREPARED } from './prepared-folder.ts';
+import { BUILT_AT_FIRST_START, isKeptInCopies, PREPARED } from './prepared-folder.ts';
 import { PROGRAM } from './program-path.ts';
 
 const FOLDER = 'bundled';
@@ -54,8 +54,7 @@ const prepare = (): Promise<void> =>
     for (const name of new Set(BUILT_AT_FIRST_START.map((path) => path.split('/')[0] as string)))
       cpSync(join(store, name), join(PREPARED, name), {
         recursive: true,
-        // Locks and leases are those of the processes that ran.
-        filter: (path) => !path.endsWith('-lock') && !path.includes('/leases/'),
+        filter: isKeptInCopies,
       });
   });
 

@@ -26,3 +26,7 @@ export function prepareFolder(store: string): void {
   mkdirSync(store, { recursive: true, mode: 0o700 });
   for (const name of FOLDERS) cpSync(join(PREPARED, name), join(store, name), { recursive: true });
 }
+
+/** Returns true for the files of a folder of state that copies keep: locks and leases are those of the processes that ran. */
+export const isKeptInCopies = (path: string): boolean =>
+  !path.endsWith('-lock') && !path.includes('/leases/');
