@@ -255,6 +255,6 @@ export interface TransferGraph {
   readonly hubs?: HubCache;
   /** Rows along which value is passed on. They apply to the graph as it is now. Absent if nothing is cached. */
   readonly passed?: PassedCache;
-  /** What was computed from this view, by what it was computed with. Absent if transfers may be stored while the view is in use. */
+  /** Results computed from this view, by the object they were computed with. Absent if transfers may be stored while the view is in use. */
   readonly memory?: Map<object, unknown>;
 }
