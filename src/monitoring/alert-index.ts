@@ -8,6 +8,7 @@ import { type PageEnd, type PageRequest, sequenceOfCursor } from '../base/paging
 import type { LiveDatabase, LiveRoot } from '../state/live-store.ts';
 import type { Key } from '../state/lmdb.ts';
 import { type AlertMatch, openAlertLists } from './alert-lists.ts';
+import { alertOf, type StoredAlert, storedAlert } from './alert-record.ts';
 import { ALERT_STATUSES, type Alert, type AlertStatus, SEVERITIES, type Severity } from './records.ts';
 
 export interface AlertFilter {
@@ -40,7 +41,7 @@ const walletList = (accountId: string, walletId: string): string => `${accountId
 
 /** Opens the alert index in the live state of monitoring. */
 export function openAlertIndex(root: LiveRoot): AlertIndex {
-  const alerts: LiveDatabase<Alert, [accountId: string, sequence: number]> = root.openDB({
+  const alerts: LiveDatabase<StoredAlert, [accountId: string, sequence: number]> = root.openDB({
     name: 'alerts',
     encoding: 'msgpack',
   });
@@ -74,7 +75,8 @@ export function openAlertIndex(root: LiveRoot): AlertIndex {
   function upgrade(): void {
     if (!isOld()) return;
     const lengths = new Map<string, number>();
-    for (const { value: alert } of alerts.getRange()) {
+    for (const { key, value } of alerts.getRange()) {
+      const alert = alertOf(...key, value);
       const name = walletList(alert.accountId, alert.walletId);
       lengths.set(name, (lengths.get(name) ?? 0) + 1);
       list(alert, lengths.get(name) as number);
@@ -156,14 +158,17 @@ export function openAlertIndex(root: LiveRoot): AlertIndex {
         counts.putSync(ofWallet, position);
         sequences.putSync([accountId, alert.id], sequence);
       }
-      alerts.putSync([accountId, sequence], alert);
+      alerts.putSync([accountId, sequence], storedAlert(alert));
       list(alert, position);
     },
     byId(accountId, alertId) {
       const sequence = ID_SHAPE.test(alertId) ? sequences.get([accountId, alertId]) : undefined;
       return sequence === undefined ? null : index.bySequence(accountId, sequence);
     },
-    bySequence: (accountId, sequence) => alerts.get([accountId, sequence]) ?? null,
+    bySequence(accountId, sequence) {
+      const stored = alerts.get([accountId, sequence]);
+      return stored === undefined ? null : alertOf(accountId, sequence, stored);
+    },
     count: (accountId, of) => countOf(of === undefined ? accountId : walletList(accountId, of.walletId)),
     page(accountId, filter, { limit, offset, cursor, upTo }) {
       if (isOld())
