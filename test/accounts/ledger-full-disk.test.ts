@@ -6,7 +6,6 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { runBeside } from '../cli/run-command.ts';
 import { newWorld } from '../e2e/program.ts';
 import { PROGRAM } from '../setup/program-path.ts';
 
@@ -89,7 +88,7 @@ describe('a server on a full disk', () => {
       });
       server.kill('SIGTERM');
       expect(await ended).toBe(0);
-      const verified = await runBeside(world, ['ledger', 'verify', '--json']);
+      const verified = await world.here(['ledger', 'verify', '--json']);
       expect(JSON.parse(verified.out)).toMatchObject({ balance: balance - charged, faults: [] });
     } finally {
       server.kill('SIGKILL');

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyBackup } from '../../src/backup/backup.ts';
 import { readJson } from '../../src/state/atomic-file.ts';
-import { runBeside } from '../cli/run-command.ts';
 import { ask, newWorld, type RunningServer, type World } from '../e2e/program.ts';
 import { spawnSync } from '../support/child-process.ts';
 import { sleep } from '../support/wait.ts';
@@ -42,7 +41,7 @@ describe('a backup', () => {
     })();
     const keysMade = (async () => {
       for (let n = 0; n < 4; n++) {
-        const made = await runBeside(world, ['keys', 'create', '--name', `during ${n}`]);
+        const made = await world.here(['keys', 'create', '--name', `during ${n}`]);
         expect(made.code, made.err).toBe(0);
       }
     })();
@@ -64,7 +63,7 @@ describe('a backup', () => {
       [],
     );
 
-    const verified = await runBeside(world, ['backup', backup, '--verify']);
+    const verified = await world.here(['backup', backup, '--verify']);
     expect(verified.code, verified.err).toBe(0);
     expect(verified.out).toContain('is intact');
 
@@ -73,7 +72,7 @@ describe('a backup', () => {
       ['index', 'verify'],
       ['ledger', 'verify'],
     ]) {
-      const checked = await runBeside(elsewhere, args);
+      const checked = await elsewhere.here(args);
       expect(checked.code, `${args.join(' ')}: ${checked.err}`).toBe(0);
     }
     const restored = await elsewhere.serve();
@@ -96,10 +95,10 @@ describe('a backup', () => {
     const bytes = readFileSync(join(spoilt, file));
     bytes[bytes.length - 100] = (bytes[bytes.length - 100] as number) ^ 1;
     writeFileSync(join(spoilt, file), bytes);
-    const flipped = await runBeside(world, ['backup', spoilt, '--verify']);
+    const flipped = await world.here(['backup', spoilt, '--verify']);
     expect([flipped.code, flipped.err]).toEqual([1, expect.stringContaining(file)]);
     rmSync(join(spoilt, file));
-    expect((await runBeside(world, ['backup', spoilt, '--verify'])).err).toContain('is missing');
+    expect((await world.here(['backup', spoilt, '--verify'])).err).toContain('is missing');
     const manifest = join(spoilt, 'BACKUP.json');
     const written = readJson(manifest) as Taken;
     for (const path of ['../secret', '/etc/passwd', 'a/../../b', '']) {
@@ -108,7 +107,7 @@ describe('a backup', () => {
       await expect(verifyBackup(spoilt)).rejects.toThrow('not part of a backup');
     }
     rmSync(manifest);
-    expect((await runBeside(world, ['backup', spoilt, '--verify'])).err).toContain('not a complete backup');
+    expect((await world.here(['backup', spoilt, '--verify'])).err).toContain('not a complete backup');
   });
 
   it('removes files of a killed backup, and keeps those of a running one', async () => {
@@ -130,10 +129,8 @@ describe('a backup', () => {
     const full = join(world.folder, 'full');
     mkdirSync(full);
     writeFileSync(join(full, 'mine'), 'x');
-    expect((await runBeside(world, ['backup', full])).err).toContain('not empty');
-    expect((await runBeside(world, ['backup', join(world.folder, 'store', 'inside')])).err).toContain(
-      'inside',
-    );
+    expect((await world.here(['backup', full])).err).toContain('not empty');
+    expect((await world.here(['backup', join(world.folder, 'store', 'inside')])).err).toContain('inside');
     expect(statSync(join(full, 'mine')).size).toBe(1);
   });
 });

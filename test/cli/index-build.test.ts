@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newEmptyWorld, type World } from '../e2e/program.ts';
-import { runBeside } from './run-command.ts';
 
 const OWN = '0x00000000000000000000000000000000a55a0007';
 const FBI = '1F1tAaz5x1HUXrCNLbtMDqcw6o5GNn4xqX';
@@ -24,7 +23,7 @@ describe('import and index build without serve', () => {
   const done = async (...args: string[]): Promise<string> => {
     // Commands that read the index run in this process.
     const { code, out, err } =
-      args[0] === 'lookup' || args[1] === 'stats' ? await runBeside(world, args) : await world.run(args);
+      args[0] === 'lookup' || args[1] === 'stats' ? await world.here(args) : await world.run(args);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     return out;
   };

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newWorld } from '../e2e/program.ts';
 import { prepareFolder } from '../setup/prepared-folder.ts';
-import { runBeside } from './run-command.ts';
 
 const DAY_MS = 86_400_000;
 const dayFromNow = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
@@ -32,40 +31,28 @@ describe('list commands without a network', () => {
   afterAll(() => world.end());
 
   const un = async () => {
-    const { out } = await runBeside(world, ['lists', '--json']);
+    const { out } = await world.here(['lists', '--json']);
     return (JSON.parse(out) as Shown).lists.find(({ list }) => list === 'UN');
   };
 
   it('import a list with the date of its check as fresh', async () => {
     const file = join(world.folder, 'consolidated.xml');
     writeFileSync(file, UN_LIST);
-    expect((await runBeside(world, ['import', 'un', file])).code).toBe(0);
+    expect((await world.here(['import', 'un', file])).code).toBe(0);
     expect(await un()).toMatchObject({ checkedBy: 'IMPORT', stale: true });
-    const again = await runBeside(world, ['import', 'un', file, '--checked', yesterday, '--by', 'Ann']);
+    const again = await world.here(['import', 'un', file, '--checked', yesterday, '--by', 'Ann']);
     expect(again).toMatchObject({ code: 0, err: '' });
     expect(await un()).toMatchObject({ checkedAt: yesterday, checkedBy: 'ATTESTATION', stale: false });
   });
 
   it('attest a later check, which the audit log records', async () => {
     const today = dayFromNow(0);
-    const attested = await runBeside(world, [
-      'lists',
-      'attest',
-      'UN',
-      '--checked',
-      today,
-      '--by',
-      'Ben',
-      '--json',
-    ]);
+    const attested = await world.here(['lists', 'attest', 'UN', '--checked', today, '--by', 'Ben', '--json']);
     expect(attested).toMatchObject({ code: 0, err: '' });
     expect((JSON.parse(attested.out) as Shown).lists).toContainEqual(
       expect.objectContaining({ list: 'UN', checkedAt: today, checkedBy: 'ATTESTATION', stale: false }),
     );
-    const log = JSON.parse((await runBeside(world, ['audit', 'show', '--json'])).out) as Record<
-      string,
-      unknown
-    >[];
+    const log = JSON.parse((await world.here(['audit', 'show', '--json'])).out) as Record<string, unknown>[];
     expect(log).toMatchObject([
       { action: 'lists.attest', who: 'operator', subject: 'UN', detail: `checked ${today} by Ben` },
       { action: 'lists.attest', who: 'operator', subject: 'UN', detail: `checked ${yesterday} by Ann` },
@@ -73,7 +60,7 @@ describe('list commands without a network', () => {
   });
 
   it('show the state of every list, and the commands that update it', async () => {
-    const { out } = await runBeside(world, ['lists']);
+    const { out } = await world.here(['lists']);
     expect(out).toMatch(/^UN +fresh .* attestation +1$/m);
     expect(out).toMatch(/^OFAC_CONS +never loaded/m);
     expect(out).toContain('`assay sync ofac`');
@@ -82,9 +69,9 @@ describe('list commands without a network', () => {
       own,
       'address,chain,entity,category\n1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggu,BTC,Somebody,INDIVIDUAL\n',
     );
-    expect((await runBeside(world, ['import', 'own', own])).code).toBe(0);
-    expect((await runBeside(world, ['index', 'build'])).code).toBe(0);
-    const screened = await runBeside(world, ['lookup', 'BTC', '1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggu']);
+    expect((await world.here(['import', 'own', own])).code).toBe(0);
+    expect((await world.here(['index', 'build'])).code).toBe(0);
+    const screened = await world.here(['lookup', 'BTC', '1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggu']);
     expect(screened.out).toContain('OFAC_CONS (never loaded)');
     expect(screened.out).toContain('`assay sync ofac eu uk ch`');
   });
@@ -99,7 +86,7 @@ describe('list commands without a network', () => {
     [['import', 'un', 'x.xml', '--checked', tomorrow], 'is in the future'],
     [['import', 'un', 'x.xml', '--by', 'Ann'], '--checked'],
   ])('%j is refused as a wrong command line, with the reason', async (args, message) => {
-    const outcome = await runBeside(world, args);
+    const outcome = await world.here(args);
     expect(outcome).toMatchObject({ code: 2, out: '' });
     expect(outcome.err).toContain(message);
   });

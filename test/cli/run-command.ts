@@ -1,5 +1,4 @@
 /** Runs a command line in the process of the test, over a folder of state. */
-import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { examine } from '../../src/app/doctor/doctor.ts';
 import { createServices } from '../../src/app/services.ts';
@@ -50,13 +49,3 @@ export async function runCommand(
   );
   return { code, out: out.text, err: err.text };
 }
-
-/**
- * Runs a command over the folder of state of a world, in the process of the test, which is another one than that of the world's server. It
- * takes a tenth of the processor time of a process of its own, for tests of what a command does and not of how it starts.
- */
-export const runBeside = (
-  world: { readonly folder: string },
-  args: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
-): Promise<CommandOutcome> => runCommand(join(world.folder, 'store'), args, environment);

@@ -2,7 +2,6 @@
 import { cpSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { runBeside } from '../cli/run-command.ts';
 import { newWorld, type World } from './program.ts';
 
 const TRANSFERS = Array.from({ length: 3000 }, (_, index) =>
@@ -30,13 +29,11 @@ describe('startup with damaged state', () => {
     await server.stop();
     const file = join(world.folder, 'transfers.ndjson');
     writeFileSync(file, `${TRANSFERS}\n`);
-    expect(await runBeside(world, ['ingest', 'ndjson', file, '--chain', 'ETH', '--no-prices'])).toMatchObject(
-      {
-        code: 0,
-      },
-    );
-    expect(await runBeside(world, ['credits', 'grant', 'local', '100'])).toMatchObject({ code: 0 });
-    expect(await runBeside(world, ['verify'])).toMatchObject({
+    expect(await world.here(['ingest', 'ndjson', file, '--chain', 'ETH', '--no-prices'])).toMatchObject({
+      code: 0,
+    });
+    expect(await world.here(['credits', 'grant', 'local', '100'])).toMatchObject({ code: 0 });
+    expect(await world.here(['verify'])).toMatchObject({
       code: 0,
       out: expect.stringContaining('all are intact.'),
     });
@@ -67,7 +64,7 @@ describe('startup with damaged state', () => {
     const where = bytes.indexOf(Buffer.from('000000000000000000000000000000000000012c', 'hex'));
     bytes[where + 19] = 0x2d;
     writeFileSync(at('transfers/eth.mdb'), bytes);
-    const verified = await runBeside(world, ['verify', '--json']);
+    const verified = await world.here(['verify', '--json']);
     expect(verified.code).toBe(1);
     expect(JSON.parse(verified.out).faults).toEqual([
       expect.stringContaining('transfers/eth.mdb is damaged: page '),
@@ -81,22 +78,22 @@ describe('startup with damaged state', () => {
   it('does not create a new ledger for existing keys until the loss is accepted', async () => {
     rmSync(at('accounts/ledger.mdb'));
     for (const command of [['serve'], ['ledger', 'verify'], ['credits', 'grant', 'local', '5']]) {
-      const result = command[0] === 'serve' ? await world.run(command) : await runBeside(world, command);
+      const result = command[0] === 'serve' ? await world.run(command) : await world.here(command);
       expect(result).toMatchObject({
         code: 1,
         err: expect.stringContaining('accounts/ledger.mdb (ledger) is missing'),
       });
       expect(existsSync(at('accounts/ledger.mdb'))).toBe(false);
     }
-    expect(await runBeside(world, ['installation'])).toMatchObject({
+    expect(await world.here(['installation'])).toMatchObject({
       code: 0,
       out: expect.stringContaining('MISSING'),
     });
-    expect(await runBeside(world, ['verify'])).toMatchObject({ code: 1 });
-    expect(await runBeside(world, ['installation', 'accept-loss', 'accounts/ledger.mdb'])).toMatchObject({
+    expect(await world.here(['verify'])).toMatchObject({ code: 1 });
+    expect(await world.here(['installation', 'accept-loss', 'accounts/ledger.mdb'])).toMatchObject({
       code: 0,
     });
-    expect(await runBeside(world, ['ledger', 'verify'])).toMatchObject({
+    expect(await world.here(['ledger', 'verify'])).toMatchObject({
       code: 0,
       out: expect.stringContaining('0 entries'),
     });
@@ -107,6 +104,6 @@ describe('startup with damaged state', () => {
     await server.stop('SIGKILL');
     const again = await world.serve();
     expect(await again.stop()).toBe(0);
-    expect(await runBeside(world, ['verify'])).toMatchObject({ code: 0 });
+    expect(await world.here(['verify'])).toMatchObject({ code: 0 });
   });
 });

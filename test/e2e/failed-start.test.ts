@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { runBeside } from '../cli/run-command.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { newWorld, type World } from './program.ts';
 
@@ -56,7 +55,7 @@ describe('a failed startup', () => {
       redis = await startRedis();
       const world = fresh();
       const environment: Record<string, string> = { ASSAY_REDIS_URL: redis.url };
-      const founded = await runBeside(world, ['redis', 'found'], environment);
+      const founded = await world.here(['redis', 'found'], { environment });
       expect(founded.code, founded.err).toBe(0);
       const taken = createServer();
       await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));

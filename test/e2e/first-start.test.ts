@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TOKEN_PREFIX } from '../../src/accounts/key-token.ts';
 import { shippedData } from '../../src/base/paths.ts';
-import { runBeside } from '../cli/run-command.ts';
 import { type ListServer, startListServer } from '../setup/list-server.ts';
 import { prepareFolder } from '../setup/prepared-folder.ts';
 import { execFileSync } from '../support/child-process.ts';
@@ -111,7 +110,7 @@ describe('the first start', () => {
   });
 
   it('applies keys created and revoked beside the running server at once', async () => {
-    const made = await runBeside(world, [
+    const made = await world.here([
       'keys',
       'create',
       '--name',
@@ -125,9 +124,9 @@ describe('the first start', () => {
     const oracle = `/api/v1/oracle/address/ETH/${BINANCE}`;
     expect((await ask(server, apiKey, oracle)).status).toBe(200);
     expect((await ask(server, apiKey, `/api/v1/entity/${BINANCE}`)).status).toBe(403);
-    expect((await runBeside(world, ['keys', 'revoke', id])).code).toBe(0);
+    expect((await world.here(['keys', 'revoke', id])).code).toBe(0);
     expect((await ask(server, apiKey, oracle)).status).toBe(401);
-    const listed = await runBeside(world, ['keys', 'list', '--json']);
+    const listed = await world.here(['keys', 'list', '--json']);
     expect(listed.out).not.toContain(apiKey);
     expect(JSON.parse(listed.out)).toHaveLength(2);
   });
@@ -143,9 +142,9 @@ describe('the first start', () => {
   });
 
   it('serves a snapshot built beside the running server within seconds', async () => {
-    expect((await runBeside(world, ['index', 'synth', '--count', '1000', '--seed', '7'])).code).toBe(0);
+    expect((await world.here(['index', 'synth', '--count', '1000', '--seed', '7'])).code).toBe(0);
     expect((await world.run(['index', 'build'])).code).toBe(0);
-    const stats = JSON.parse((await runBeside(world, ['index', 'stats', '--json'])).out) as {
+    const stats = JSON.parse((await world.here(['index', 'stats', '--json'])).out) as {
       meta: { dataVersion: string; synthetic: { labels: number } };
     };
     expect(stats.meta.synthetic.labels).toBeGreaterThan(990);
@@ -166,7 +165,7 @@ describe('the first start', () => {
       chain: 'ETH',
     });
     expect(screened.body.data).toMatchObject({ riskScore: 100, sanctioned: true });
-    expect((await runBeside(world, ['index', 'verify'])).code).toBe(0);
+    expect((await world.here(['index', 'verify'])).code).toBe(0);
   });
 
   it('stops cleanly on request, and creates no second key on restart', async () => {
@@ -197,8 +196,7 @@ describe('the command line', () => {
   ])(
     '%j with %j fails with exit code %d and one line with the reason',
     async (args, environment, code, said) => {
-      const outcome =
-        args[0] === 'serve' ? await world.run(args, { environment }) : await runBeside(world, args);
+      const outcome = args[0] === 'serve' ? await world.run(args, { environment }) : await world.here(args);
       expect(outcome.code).toBe(code);
       expect(outcome.out).toBe('');
       const lines = outcome.err.trimEnd().split('\n');
@@ -210,7 +208,7 @@ describe('the command line', () => {
   it.each(['serve', 'sync', 'import', 'index', 'lookup', 'screen', 'bulk', 'ingest', 'keys'])(
     '%s --help describes its options',
     async (command) => {
-      const outcome = await runBeside(world, [command, '--help']);
+      const outcome = await world.here([command, '--help']);
       expect(outcome.code).toBe(0);
       expect(outcome.out).toContain(`Usage: assay ${command}`);
     },
@@ -221,8 +219,8 @@ describe('bulk', () => {
   const world = newEmptyWorld();
   beforeAll(async () => {
     const files = ['sanctioned', 'exchanges'].map((name) => shippedData('seed', `${name}.ndjson`));
-    expect(await runBeside(world, ['import', 'seed', ...files])).toMatchObject({ code: 0, err: '' });
-    expect((await runBeside(world, ['index', 'build'])).code).toBe(0);
+    expect(await world.here(['import', 'seed', ...files])).toMatchObject({ code: 0, err: '' });
+    expect((await world.here(['index', 'build'])).code).toBe(0);
   });
   afterAll(() => world.end());
 
@@ -233,7 +231,7 @@ describe('bulk', () => {
     [['screen', 'ETH', BINANCE, '--taint', 'fifo'], 'taint: fifo requires transaction outputs'],
     [['screen', 'ETH', BINANCE, '--max-hops', '6'], 'a whole number from 1 to 5'],
   ])('%j reports the invalid option', async (args, said) => {
-    const outcome = await runBeside(world, args);
+    const outcome = await world.here(args);
     expect(outcome).toMatchObject({ code: 2, out: '', err: expect.stringContaining(said) });
   });
 

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { currentSnapshot } from '../../src/labels/index/folder.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
-import { runBeside } from '../cli/run-command.ts';
 import { prepareFolder } from '../setup/prepared-folder.ts';
 import { type DiskKind, type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
 import { sleep } from '../support/wait.ts';
@@ -39,7 +38,7 @@ interface Verdict {
 
 /** Runs a command in this process, which is another one than that of the server. */
 async function run(world: World, ...args: readonly string[]): Promise<void> {
-  const { code, err } = await runBeside(world, args);
+  const { code, err } = await world.here(args);
   if (code !== 0) throw new Error(`${args.join(' ')}: ${err}`);
 }
 

@@ -6,7 +6,6 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openEnvironment } from '../../src/state/lmdb.ts';
-import { runBeside } from '../cli/run-command.ts';
 import { prepareFolder } from '../setup/prepared-folder.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { type SmallDisk, smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
@@ -45,12 +44,12 @@ describe.skipIf(refusal !== null || !hasRedis)('a node whose replicas are on a f
       ASSAY_WORKERS: '1',
       ASSAY_JOBS_DIR: join(worlds[0].folder, 'jobs'),
     };
-    const founded = await runBeside(worlds[0], ['redis', 'found'], environment);
+    const founded = await worlds[0].here(['redis', 'found'], { environment });
     if (founded.code !== 0) throw new Error(founded.err);
     sound = await worlds[0].serve(environment);
     full = await worlds[1].serve({ ...environment, ASSAY_DATA_DIR: store });
     key = sound.firstKey;
-    const granted = await runBeside(worlds[0], ['credits', 'grant', 'local', '1000'], environment);
+    const granted = await worlds[0].here(['credits', 'grant', 'local', '1000'], { environment });
     if (granted.code !== 0) throw new Error(granted.err);
   });
   afterAll(async () => {
@@ -95,7 +94,7 @@ describe.skipIf(refusal !== null || !hasRedis)('a node whose replicas are on a f
     await expect.poll(async () => (await ask(full, key, '/api/v1/usage')).status).toBe(200);
     expect((await watch(sound, 1)).status).toBe(200);
     await expect.poll(() => watched(full), { interval: 1_000 }).toBe(1);
-    const made = await runBeside(worlds[0], ['keys', 'create', '--name', 'gone', '--json'], environment);
+    const made = await worlds[0].here(['keys', 'create', '--name', 'gone', '--json'], { environment });
     const gone = JSON.parse(made.out) as { id: string; apiKey: string };
     await expect.poll(async () => (await askOnce(full, gone.apiKey, '/api/v1/usage')).status).toBe(200);
     const release = holdPages();
@@ -113,7 +112,7 @@ describe.skipIf(refusal !== null || !hasRedis)('a node whose replicas are on a f
     );
     expect(await watch(full, 100)).toMatchObject({ status: 500 });
     // A key that is revoked on another node is refused here as well, although its record cannot be replaced.
-    const revoked = await runBeside(worlds[0], ['keys', 'revoke', gone.id], environment);
+    const revoked = await worlds[0].here(['keys', 'revoke', gone.id], { environment });
     expect(revoked.code, revoked.err).toBe(0);
     const withGone = async (): Promise<number> => (await askOnce(full, gone.apiKey, '/api/v1/usage')).status;
     await expect.poll(withGone, { interval: 1_000 }).not.toBe(200);

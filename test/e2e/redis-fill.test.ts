@@ -5,7 +5,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runBeside } from '../cli/run-command.ts';
 import { ACCOUNTS, type Anvil, hasAnvil, startAnvil } from '../setup/anvil.ts';
 import { prepareFolder } from '../setup/prepared-folder.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
@@ -60,7 +59,7 @@ describe.runIf(hasRedis && hasAnvil)('a standalone machine that is moved to a Re
     const file = join(world.folder, 'own.csv');
     writeFileSync(file, `address,chain,entity,name,category\n${MIXER},ETH,mix,The mixer,MIXER\n`);
     const done = async (...args: readonly string[]): Promise<string> => {
-      const { code, out, err } = await runBeside(world, args);
+      const { code, out, err } = await world.here(args);
       expect(code, err).toBe(0);
       return out;
     };
@@ -92,7 +91,7 @@ describe.runIf(hasRedis && hasAnvil)('a standalone machine that is moved to a Re
     const { id } = ((await job.json()) as { data: { job: { id: string } } }).data.job;
     await expect.poll(() => ask(server, key, `/api/v1/jobs/${id}`).then(textOf), SLOWLY).toContain('DONE');
 
-    const early = await runBeside(world, ['redis', 'fill'], shared());
+    const early = await world.here(['redis', 'fill'], { environment: shared() });
     expect(early).toMatchObject({
       code: 1,
       err: expect.stringMatching(/^assay: Process \d+ uses .*Stop the server/m),
@@ -108,12 +107,12 @@ describe.runIf(hasRedis && hasAnvil)('a standalone machine that is moved to a Re
       const silent =
         command[0] === 'serve'
           ? await world.run(command, { environment: shared() })
-          : await runBeside(world, command, shared());
+          : await world.here(command, { environment: shared() });
       expect(silent).toMatchObject({ code: 1, err: expect.stringContaining('assay redis fill') });
     }
     expect(redis.run('keys', 'assay:*')).toBe('');
 
-    const filled = await runBeside(world, ['redis', 'fill', '--json'], shared());
+    const filled = await world.here(['redis', 'fill', '--json'], { environment: shared() });
     expect(filled.code, filled.err).toBe(0);
     const report = JSON.parse(filled.out) as {
       stores: { name: string; records: number }[];
@@ -122,7 +121,7 @@ describe.runIf(hasRedis && hasAnvil)('a standalone machine that is moved to a Re
     expect(report.ledger).toMatchObject({ balance: before.usage.balance, accounts: 1, answersLeft: 0 });
     for (const name of ['keys', 'audit', 'monitoring', 'jobs'])
       expect(report.stores.find((store) => store.name === name)?.records, name).toBeGreaterThan(0);
-    const again = await runBeside(world, ['redis', 'fill'], shared());
+    const again = await world.here(['redis', 'fill'], { environment: shared() });
     expect(again).toMatchObject({
       code: 1,
       err: expect.stringContaining('Only an empty Redis can be filled'),

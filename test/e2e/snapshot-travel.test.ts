@@ -5,7 +5,6 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { runBeside } from '../cli/run-command.ts';
 import { freePort } from '../setup/free-port.ts';
 import { prepareFolder } from '../setup/prepared-folder.ts';
 import { PROGRAM } from '../setup/program-path.ts';
@@ -29,7 +28,7 @@ async function label(entity: string): Promise<void> {
     ['import', 'own', file],
     ['index', 'build'],
   ]) {
-    const { code, err } = await runBeside(a, args);
+    const { code, err } = await a.here(args);
     expect(code, err).toBe(0);
   }
 }
@@ -146,7 +145,7 @@ describe('two nodes', () => {
 
   it('reject a build on the one that pulls', async () => {
     for (const args of [['sync'], ['index', 'build'], ['import', 'own', join(a.folder, 'own.csv')]]) {
-      const { code, err } = await runBeside(b, args, pullSettings());
+      const { code, err } = await b.here(args, { environment: pullSettings() });
       expect(code).toBe(1);
       expect(err).toContain('ASSAY_SNAPSHOT_FROM');
     }
@@ -228,11 +227,13 @@ describe('a pull on the command line', () => {
       expect(code, err).toBe(0);
       expect(ranges[0]).toBe('bytes=20000-');
       expect(JSON.parse(out)).toMatchObject({ swapped: true });
-      const stats = await runBeside(c, ['index', 'verify']);
+      const stats = await c.here(['index', 'verify']);
       expect(stats.out).toContain('is intact');
-      const status = await runBeside(c, ['snapshot', 'status', '--json'], {
-        ...settings,
-        ASSAY_SNAPSHOT_FROM: url,
+      const status = await c.here(['snapshot', 'status', '--json'], {
+        environment: {
+          ...settings,
+          ASSAY_SNAPSHOT_FROM: url,
+        },
       });
       expect(JSON.parse(status.out)).toMatchObject({ behind: false });
     } finally {

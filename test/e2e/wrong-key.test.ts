@@ -3,7 +3,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemRandom } from '../../src/base/random.ts';
-import { runBeside } from '../cli/run-command.ts';
 import { hasRedis, type RedisServer, startRedis } from '../setup/redis.ts';
 import { sleep } from '../support/wait.ts';
 import { newWorld, type RunningServer, type World } from './program.ts';
@@ -45,7 +44,7 @@ describe.skipIf(!hasRedis)('a sender node with a wrong encryption key', { timeou
       ASSAY_CLUSTER_SECRET: 'a-secret-of-a-test',
       ASSAY_WORKERS: '1',
     };
-    const founded = await runBeside(worlds[0], ['redis', 'found'], shared);
+    const founded = await worlds[0].here(['redis', 'found'], { environment: shared });
     if (founded.code !== 0) throw new Error(founded.err);
   });
   afterAll(async () => {
