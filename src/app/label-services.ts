@@ -1,10 +1,12 @@
 /** Creates the services of labels, names and registers. Each is opened at its first use. */
+
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { OpenedOnce } from '../base/opened-once.ts';
 import { systemJitter } from '../base/random.ts';
 import type { Config } from '../config/config.ts';
-import { buildLabelIndex, ensureShipped, snapshotsFolderOf } from '../labels/build-index.ts';
+import { buildLabelIndex, ensureShipped } from '../labels/build-index.ts';
+import { labelsFolderOf, snapshotsFolderOf } from '../labels/folders.ts';
 import { type ListFreshness, openFreshness } from '../labels/freshness.ts';
 import type { ImportDeps } from '../labels/import-report.ts';
 import { currentSnapshot } from '../labels/index/folder.ts';
@@ -12,7 +14,7 @@ import type { SnapshotSet } from '../labels/index/reader.ts';
 import { openSnapshotSet } from '../labels/index/snapshot-set.ts';
 import { loadRulebook } from '../labels/map.ts';
 import { openRunLog } from '../labels/runs.ts';
-import { labelsFolderOf, openLabelStore } from '../labels/store.ts';
+import { openLabelStore } from '../labels/store.ts';
 import {
   type BuildNamesReport,
   buildNames,

@@ -2,6 +2,7 @@
  * Composition root: the only module that chooses services and connects them. Commands request services from it; `serve` starts the whole
  * server (`server.ts`). Services are opened at their first use and closed in reverse order.
  */
+
 import { auditBookings, auditKeys, OPERATOR } from '../accounts/audit.ts';
 import { readPlans } from '../accounts/plans.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -17,7 +18,7 @@ import type { Config } from '../config/config.ts';
 import { SETTINGS } from '../config/settings.ts';
 import { clustersFolderOf } from '../graph/cluster/store.ts';
 import { requireJobsFolder } from '../jobs/jobs-folder.ts';
-import { labelsFolderOf } from '../labels/store.ts';
+import { labelsFolderOf } from '../labels/folders.ts';
 import { type Monitoring, type MonitoringDeps, openMonitoring } from '../monitoring/open.ts';
 import { namesFolderOf } from '../names/lists.ts';
 import { createKyt } from '../screening/kyt.ts';

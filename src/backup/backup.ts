@@ -18,7 +18,7 @@ import {
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
-import { snapshotsFolderOf } from '../labels/build-index.ts';
+import { snapshotsFolderOf } from '../labels/folders.ts';
 import { leaseCurrent } from '../labels/index/folder.ts';
 import { linkOrCopy, sha256OfFile } from '../replication/blobs.ts';
 import { stateMark } from '../replication/state-files.ts';

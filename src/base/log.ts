@@ -3,6 +3,7 @@ import { isatty } from 'node:tty';
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import pino from 'pino';
 import { printable, printableLine } from './printable.ts';
+import { silentLogger as silent } from './silent-logger.ts';
 
 export type Logger = Pick<pino.Logger, 'debug' | 'info' | 'warn' | 'error'>;
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -78,9 +79,4 @@ export function createLogger({ level, format }: { level: LogLevel; format?: LogF
 }
 
 /** A logger that writes nothing. */
-export const silentLogger: Logger = {
-  debug: () => {},
-  info: () => {},
-  warn: () => {},
-  error: () => {},
-};
+export const silentLogger: Logger = silent;

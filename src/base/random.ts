@@ -1,15 +1,17 @@
 /** Randomness as a dependency: cryptographic for secrets, seeded for anything that must repeat. */
-import { randomBytes } from 'node:crypto';
+
+/** Loaded at the first use: a look-up needs no randomness, and the module takes as long as its index to open. */
+const crypto = (): typeof import('node:crypto') => process.getBuiltinModule('node:crypto');
 
 export interface Random {
   bytes(count: number): Uint8Array;
 }
 
 /** Cryptographically secure random bytes. */
-export const systemRandom: Random = { bytes: (count) => randomBytes(count) };
+export const systemRandom: Random = { bytes: (count) => crypto().randomBytes(count) };
 
 /** Returns a uniform number in [0, 1), for jitter. Not for secrets. */
-export const systemJitter = (): number => randomBytes(4).readUInt32BE(0) / 2 ** 32;
+export const systemJitter = (): number => crypto().randomBytes(4).readUInt32BE(0) / 2 ** 32;
 
 /**
  * Returns a seeded generator of uint32 (sfc32 by Chris Doty-Humphrey, PractRand), for synthetic data and simulations. The same seed gives

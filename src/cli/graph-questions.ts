@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import type { KytAnswer, KytParty, TraceAnswer, TraceEdge } from '../screening/answers.ts';
 import { answer, type Terminal, table, wholeNumber } from './context.ts';
-import { staleAdviceLines } from './lists.ts';
 import type { Services } from './services.ts';
+import { staleAdviceLines } from './stale-advice.ts';
 
 const partyLine = (name: string, party: KytParty | undefined): readonly string[] =>
   party === undefined

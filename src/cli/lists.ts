@@ -3,14 +3,7 @@ import { type Command, Option } from 'commander';
 import { OPERATOR } from '../accounts/audit.ts';
 import { AssayError } from '../base/errors.ts';
 import { type Attestation, attestLists, parseList } from '../labels/attest.ts';
-import {
-  freshnessOf,
-  type ListCheckMethod,
-  readListChecks,
-  sourcesOfLists,
-  staleListAdvice,
-} from '../labels/freshness.ts';
-import type { Reason } from '../screening/answers.ts';
+import { freshnessOf, type ListCheckMethod, readListChecks, staleListAdvice } from '../labels/freshness.ts';
 import { LISTS } from '../sources/lists.ts';
 import { answer, type Terminal, table } from './context.ts';
 import type { Services } from './services.ts';
@@ -22,26 +15,6 @@ interface ListState {
   readonly checkedBy: ListCheckMethod | null;
   readonly records: number;
   readonly stale: boolean;
-}
-
-/**
- * Returns the command that helps if a result was qualified because lists are missing or too old.
- *
- * @param reasons - the reasons of the result, which name the lists
- * @returns a line for the terminal; none if the lists are fresh
- */
-export function staleAdviceLines(
-  reasons: readonly Pick<Reason, 'code'>[],
-  services: () => Services,
-): readonly string[] {
-  if (!reasons.some(({ code }) => code === 'STALE_OR_MISSING_DATA')) return [];
-  const { bulkDeps, store, clock } = services();
-  const { staleLists } = freshnessOf(readListChecks(store.folder), clock.now(), bulkDeps.listMaxAgeDays);
-  if (staleLists.length === 0) return [];
-  const sources = sourcesOfLists(staleLists).join(' ');
-  return [
-    `    Run \`assay sync ${sources}\`; without a network, \`assay lists\` shows the command for each list.`,
-  ];
 }
 
 interface ListsReport {

@@ -3,8 +3,8 @@ import type { Command } from 'commander';
 import type { Derivation } from '../labels/derivation.ts';
 import type { EntityLabelSet, Reason, ScreeningAnswer, TaintShares } from '../screening/answers.ts';
 import { answer, type Terminal, table, wholeNumber } from './context.ts';
-import { staleAdviceLines } from './lists.ts';
-import type { Services } from './services.ts';
+import type { LookupServices, Services } from './services.ts';
+import { staleAdviceLines } from './stale-advice.ts';
 
 const reasonLine = (reason: Reason): string => `  ${reason.severity} ${reason.code}: ${reason.message}`;
 
@@ -95,7 +95,7 @@ function screeningLines(
 }
 
 /** Adds `assay lookup`. */
-export function addLookupCommand(program: Command, terminal: Terminal, services: () => Services): void {
+export function addLookupCommand(program: Command, terminal: Terminal, services: () => LookupServices): void {
   program
     .command('lookup')
     .description('print all labels of an address')

@@ -3,10 +3,10 @@ import { Command, CommanderError, type OutputConfiguration } from 'commander';
 import { asStorageFull, isLibraryError, isStorageFull } from '../state/storage.ts';
 import { errorLine, printable, type Terminal } from './context.ts';
 import { EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts';
-import type { Services, SharedState } from './services.ts';
+import type { OpenServices, Services, SharedState } from './services.ts';
 
 /** Adds one command (or a group) to the program. `services` opens the services of the command when it runs. */
-export type CommandModule = (program: Command, terminal: Terminal, services: () => Services) => void;
+export type CommandModule<S = Services> = (program: Command, terminal: Terminal, services: () => S) => void;
 
 /** Commands that read state which nodes may share. */
 const OVER_SHARED_STATE: Readonly<Record<string, SharedState>> = {
@@ -47,10 +47,10 @@ const outputOf = (terminal: Terminal): OutputConfiguration => ({
 });
 
 /** Creates the program with all of its commands. `services` opens the services of a command when it runs. */
-export function createProgram(
-  commands: readonly CommandModule[],
+export function createProgram<S extends OpenServices>(
+  commands: readonly CommandModule<S>[],
   terminal: Terminal,
-  services: () => Services,
+  services: () => S,
   version: string,
 ): Command {
   const program = new Command('assay')
@@ -69,15 +69,15 @@ export function createProgram(
 }
 
 /** Runs one command line and returns the exit code: 0, or another one after one line on stderr. */
-export async function runProgram(
-  commands: readonly CommandModule[],
+export async function runProgram<S extends OpenServices>(
+  commands: readonly CommandModule<S>[],
   args: readonly string[],
   terminal: Terminal,
-  createServices: () => Services,
+  createServices: () => S,
   version: string,
 ): Promise<ExitCode> {
-  let opened: Services | null = null;
-  const services = (): Services => {
+  let opened: S | null = null;
+  const services = (): S => {
     opened ??= createServices();
     return opened;
   };
@@ -89,7 +89,7 @@ export async function runProgram(
     terminal.err.write(
       begin +
         errorLine(
-          asStorageFull(error, (opened as Services | null)?.dataDir ?? 'The disk'),
+          asStorageFull(error, (opened as S | null)?.dataDir ?? 'The disk'),
           program.opts<{ debug?: boolean }>().debug,
         ),
     );
@@ -103,7 +103,7 @@ export async function runProgram(
     if (!(error instanceof CommanderError)) tell(error);
   }
   try {
-    await (opened as Services | null)?.close();
+    await (opened as S | null)?.close();
   } catch (error) {
     // A failed write during the close fails the command, too.
     if (!isStorageFull(error)) throw error;

@@ -359,3 +359,12 @@ export interface Services extends ImportDeps {
   serve(roles?: readonly Role[]): Promise<Served>;
   close(): Promise<void>;
 }
+
+/** Services of any command: those that the program uses itself. */
+export type OpenServices = Pick<Services, 'dataDir' | 'ready' | 'close'>;
+
+/** Services of a look-up of labels. */
+export interface LookupServices extends OpenServices, Pick<Services, 'clock' | 'labelSet'> {
+  readonly store: Pick<Services['store'], 'folder'>;
+  readonly bulkDeps: Pick<Services['bulkDeps'], 'listMaxAgeDays'>;
+}

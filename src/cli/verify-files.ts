@@ -6,7 +6,7 @@ import { dailyFolderOf, pricesFolderOf, readTableLines } from '../chains/prices/
 import { CHAINS } from '../chains/registry.ts';
 import { exposureFolderOf } from '../exposure/reader.ts';
 import { faultsOfResults } from '../jobs/bulk/verify-results.ts';
-import { snapshotsFolderOf } from '../labels/build-index.ts';
+import { snapshotsFolderOf } from '../labels/folders.ts';
 import { currentSnapshot } from '../labels/index/folder.ts';
 import { readSegment } from '../labels/index/segment.ts';
 import { openLabelStore } from '../labels/store.ts';

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { AssayError } from '../base/errors.ts';
 import type { LogFormat, LogLevel } from '../base/log.ts';
 import type { Role } from '../nodes/roles.ts';
-import { type RedisPlace, readRedisUrl } from '../state/redis.ts';
+import { type RedisPlace, readRedisUrl } from '../state/redis-url.ts';
 import {
   type Bucket,
   type HostAndPort,

@@ -5,7 +5,7 @@ import { isAbsolute, resolve } from 'node:path';
 import { AssayError } from '../base/errors.ts';
 import { parseIban } from '../base/iban.ts';
 import { isUrl } from '../base/url.ts';
-import { type RedisPlace, readRedisUrl } from '../state/redis.ts';
+import { type RedisPlace, readRedisUrl } from '../state/redis-url.ts';
 
 const wrong = (variable: string, text: string, expected: string): AssayError =>
   new AssayError('INVALID_CONFIG', `${variable}: must be ${expected} (got '${text}').`, {

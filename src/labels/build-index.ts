@@ -24,9 +24,6 @@ import { sanctionLabels } from './sanction-labels.ts';
 import type { ListState } from './sanctions.ts';
 import type { LabelStore, ListRow } from './store.ts';
 
-/** Returns the folder of published snapshots inside the data folder. */
-export const snapshotsFolderOf = (dataDir: string): string => join(dataDir, 'snapshots');
-
 export interface BuildIndexOptions {
   readonly snapshotsFolder: string;
   /** Build even if nothing has changed. */

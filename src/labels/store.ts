@@ -17,6 +17,7 @@ import { readJson, syncFolder, writeJsonAtomically } from '../state/atomic-file.
 import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { wrongFormat } from '../state/format-version.ts';
 import { type LockOptions, withLock } from '../state/writer-lock.ts';
+import { labelsFolderOf } from './folders.ts';
 import { type ListChecks, writeListChecks } from './freshness.ts';
 import type { When } from './map.ts';
 import { emptyList, type ListState } from './sanctions.ts';
@@ -116,9 +117,6 @@ export interface StoreOptions {
  * A background refresh holds the lock for one import or one build at a time. That takes seconds, for which a user can wait.
  */
 const LOCK_WAIT_MS = 15_000;
-
-/** Returns the labels folder inside the program's data folder. */
-export const labelsFolderOf = (dataDir: string): string => join(dataDir, 'labels');
 
 /** Opens the store. Nothing is written before the first change. */
 export function openLabelStore(options: StoreOptions): LabelStore {

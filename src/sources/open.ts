@@ -2,7 +2,8 @@
  * Opens a publisher's file as a stream of bytes or text, whatever its compression (none, gzip, a zip archive) and Unicode encoding. The
  * content decides, never the file name. The readers parse the content.
  */
-import { type FileHandle, open as openFile } from 'node:fs/promises';
+import { promises } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { TextDecoder } from 'node:util';
@@ -200,7 +201,7 @@ export async function* openLines(
 async function openHandle(path: string, name: string): Promise<FileHandle> {
   let handle: FileHandle;
   try {
-    handle = await openFile(path, 'r');
+    handle = await promises.open(path, 'r');
   } catch (error) {
     throw invalidFile(name, `cannot be opened (${messageOf(error)}).`, error);
   }

@@ -10,8 +10,8 @@ import {
   spaceFinding,
 } from '../../src/app/doctor/machine.ts';
 import type { Finding } from '../../src/cli/doctor.ts';
+import { labelsFolderOf } from '../../src/labels/folders.ts';
 import { writeListChecks } from '../../src/labels/freshness.ts';
-import { labelsFolderOf } from '../../src/labels/store.ts';
 import { LISTS } from '../../src/sources/lists.ts';
 import { newWorld } from '../e2e/program.ts';
 import { startAnvil } from '../setup/anvil.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
-import { snapshotsFolderOf } from '../../src/labels/build-index.ts';
+import { snapshotsFolderOf } from '../../src/labels/folders.ts';
 import { openSnapshotSet } from '../../src/labels/index/snapshot-set.ts';
 import {
   type ReplicationEvent,

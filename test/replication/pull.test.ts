@@ -2,7 +2,8 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
-import { buildLabelIndex, snapshotsFolderOf } from '../../src/labels/build-index.ts';
+import { buildLabelIndex } from '../../src/labels/build-index.ts';
+import { snapshotsFolderOf } from '../../src/labels/folders.ts';
 import { openPublisher, type Publisher } from '../../src/replication/publish.ts';
 import { openPuller, type Puller } from '../../src/replication/pull.ts';
 import {

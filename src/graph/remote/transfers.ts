@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import type { Logger, LogLevel } from '../../base/log.ts';
 import { CHAINS, type ChainId } from '../../chains/registry.ts';
-import { readRedisUrl } from '../../state/redis.ts';
+import { readRedisUrl } from '../../state/redis-url.ts';
 import { type ChainReader, createChainReader } from '../store/reader.ts';
 import type { TransferReader } from '../transfers.ts';
 import { createFetcher, type Fetcher } from './fetch.ts';
