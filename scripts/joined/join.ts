@@ -19,8 +19,9 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { build, type Plugin } from 'esbuild';
+import { joinNative } from './native.ts';
 
-/** Packages without native code or files of their own. All others are loaded from node_modules, as the modules of dist/ do. */
+/** Packages without files of their own, except those of `native.ts`. All others are loaded from node_modules, as the modules of dist/ do. */
 const JOINED = new RegExp(
   `^(?:${[
     ...[
@@ -47,15 +48,23 @@ const JOINED = new RegExp(
     ...['split2', 'thread-stream'],
     // ZIP files.
     ...['pend', 'yauzl'],
+    // LMDB.
+    ...['@harperfast/extended-iterable', 'lmdb', 'msgpackr', 'msgpackr-extract', 'ordered-binary'],
+    ...['node-gyp-build-optional-packages', 'weak-lru-cache'],
   ].join('|')})(?:/|$)`,
 );
 
 /** Where the part of a module begins that waits at its top level, which a function has to do in CommonJS. */
 const WAITS_FROM: Readonly<Record<string, string>> = {
-  'src/main.js': 'await import(',
-  'src/program.js': 'const code = await runProgram(',
+  'src/main.js': "if (process.argv[2] === 'lookup')",
+  'src/program.js': 'await runCommandLine(',
   'workers/replication.js': 'await runReplicationThread(',
 };
+
+/** As `src/main.js` imports it. */
+const LOOKUP = './app/lookup.js';
+/** An address with labels that ship. */
+const LOOKED_UP = '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';
 
 /** Setting of the loader: the folder whose compiled code is kept. */
 export const KEEP = 'JOINED_KEEP_COMPILED';
@@ -73,6 +82,8 @@ export interface Joining {
   readonly name: string;
   /** Names of files to join and start, each the path of its module below dist/, without `.js`. */
   readonly entries: Readonly<Record<string, string>>;
+  /** Whether look-ups of labels are joined to a file of their own, which has a tenth of the program. Default: false. */
+  readonly hasLookup?: boolean;
 }
 
 /** Throws if the compiler no longer writes the line from which a module waits: the joined module would not be a script. */
@@ -100,8 +111,34 @@ const joinFiles = (dist: string): Plugin => ({
   },
 });
 
-/** Joins the modules of the entries to one function of the name of an entry, which returns what its module exports. */
-async function joinedText(dist: string, entries: readonly string[]): Promise<string> {
+/** Leaves out of the program what `src/main.js` loads unless it looks up labels: then the look-up loads that as `program.cjs`. */
+const lookupAlone = (dist: string): Plugin => ({
+  name: 'lookup-alone',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^\.\/loader\.cjs$/ }, ({ path }) => ({ path, external: true }));
+    onResolve({ filter: /^\./ }, ({ kind, path }) => {
+      if (kind !== 'dynamic-import' || path === LOOKUP) return undefined;
+      // No other module that is loaded later is reached by a look-up: adapters of chains.
+      return path === './program.js' ? { path, namespace: 'whole' } : { path, external: true };
+    });
+    onLoad({ filter: /.*/, namespace: 'whole' }, () => ({
+      contents:
+        "import { leaveSignals } from './src/base/early-signals.js';\nleaveSignals();\nrequire('./loader.cjs')('src/main', true);\n",
+      resolveDir: dist,
+    }));
+  },
+});
+
+/**
+ * Joins the modules of the entries to the text of a function, which exports a function of the name of each entry. That returns what the
+ * module exports.
+ */
+async function joinedText(
+  out: string,
+  entries: readonly string[],
+  plugins: readonly Plugin[] = [],
+): Promise<string> {
+  const dist = dirname(out);
   const cases = entries.map((name) => `'${name}': () => require('./${name}.js'),`);
   const built = await build({
     stdin: { contents: `module.exports = {\n${cases.join('\n')}\n};\n`, resolveDir: dist },
@@ -118,21 +155,27 @@ async function joinedText(dist: string, entries: readonly string[]): Promise<str
     minifyWhitespace: true,
     legalComments: 'none',
     logLevel: 'warning',
-    plugins: [joinFiles(dist)],
+    plugins: [joinNative(out), ...plugins, joinFiles(dist)],
   });
   const { text } = built.outputFiles[0] as { readonly text: string };
   // Regular expressions have the only characters that are not ASCII. Without them, each character of the source takes one byte.
-  return text.replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const ascii = text.replace(
+    /[\u0080-\uffff]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  return `(function (require, module, joinedUrl) {'use strict';${ascii}\n})`;
 }
 
 /** Writes a folder of joined entries, without compiled code. */
-export async function joinEntries({ root, name, entries }: Joining): Promise<void> {
+export async function joinEntries({ root, name, entries, hasLookup = false }: Joining): Promise<void> {
   const dist = join(root, 'dist');
   const out = join(dist, name);
   const fresh = join(dist, `${name}.${process.pid}`);
   rmSync(fresh, { recursive: true, force: true });
   mkdirSync(fresh, { recursive: true });
-  writeFileSync(join(fresh, 'program.cjs'), await joinedText(dist, Object.values(entries)));
+  writeFileSync(join(fresh, 'program.cjs'), await joinedText(out, Object.values(entries)));
+  if (hasLookup)
+    writeFileSync(join(fresh, 'lookup.cjs'), await joinedText(out, ['src/main'], [lookupAlone(dist)]));
   for (const [file, entry] of Object.entries(entries)) {
     const path = join(fresh, `${file}.cjs`);
     mkdirSync(dirname(path), { recursive: true });
@@ -157,7 +200,7 @@ export function joinedState(root: string, more: readonly string[] = []): string 
   const dist = join(root, 'dist');
   const paths = [
     ...['src', 'workers'].flatMap((folder) => modulesBelow(dist, folder)),
-    ...['join.ts', 'loader.cjs'].map((name) => join(root, 'scripts', 'joined', name)),
+    ...['join.ts', 'native.ts', 'loader.cjs'].map((name) => join(root, 'scripts', 'joined', name)),
     join(root, 'package-lock.json'),
     ...more,
   ];
@@ -194,7 +237,7 @@ export async function joinProgram(root: string, options: JoinOptions = {}): Prom
     slashed(relative(dist, path)).slice(0, -'.js'.length),
   );
   const entries = { main: 'src/main', ...Object.fromEntries(threads.map((name) => [name, name])) };
-  await joinEntries({ root, name: 'joined', entries });
+  await joinEntries({ root, name: 'joined', entries, hasLookup: true });
   if (options.isCompiled ?? true) await compile(join(dist, 'joined'));
   markMade(root, 'joined', state);
 }
@@ -247,5 +290,8 @@ export function runOnce(args: readonly string[], env: NodeJS.ProcessEnv): void {
  */
 const compile = (out: string): Promise<void> => {
   const main = join(out, 'main.cjs');
-  return startOnce(main, { [KEEP]: out }, (_, env) => runOnce([main, 'keys', 'list'], env));
+  return startOnce(main, { [KEEP]: out }, (_, env) => {
+    runOnce([main, 'keys', 'list'], env);
+    runOnce([main, 'lookup', 'ETH', LOOKED_UP], env);
+  });
 };

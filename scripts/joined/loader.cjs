@@ -1,39 +1,48 @@
 /**
- * Loads an entry of the joined program with the code that V8 compiled at an earlier start (`join.ts`). Commands, servers and each kind of
- * thread have a file of compiled code, because they run other functions. V8 refuses code of another version or other settings, and compiles
- * the source instead.
+ * Loads an entry of the joined program with the code that V8 compiled at an earlier start (`join.ts`). Commands, servers, look-ups and each
+ * kind of thread have a file of compiled code, because they run other functions. V8 refuses code of another version or other settings, and
+ * compiles the source instead.
  */
 const { existsSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
 const { join } = require('node:path');
-const { pathToFileURL } = require('node:url');
 const { Script } = require('node:vm');
-const { isMainThread } = require('node:worker_threads');
 
-const filename = join(__dirname, 'program.cjs');
+/** Files of compiled code to begin with, the best first: a thread that did not run at the first start begins with that of the program. */
+const compiledOf = (entry, isLookup) => {
+  if (isLookup) return ['lookup'];
+  if (entry !== 'src/main') return [entry.replaceAll('/', '-'), 'main'];
+  return process.argv[2] === 'serve' ? ['serve', 'main'] : ['main'];
+};
 
-module.exports = (entry) => {
-  const kind =
-    entry === 'src/main' ? (process.argv[2] === 'serve' ? 'serve' : 'main') : entry.replaceAll('/', '-');
-  const compiled = join(__dirname, `${kind}.compiled`);
-  // A thread that did not run at the first start begins with the code of the program.
-  const known = [compiled, join(__dirname, 'main.compiled')].find((path) => existsSync(path));
+/**
+ * @param entry - path of a module below dist/, without `.js`
+ * @param isWhole - loads the whole program, also for a look-up
+ */
+module.exports = (entry, isWhole = false) => {
+  const isLookup = entry === 'src/main' && process.argv[2] === 'lookup' && !isWhole;
+  const file = isLookup ? 'lookup.cjs' : 'program.cjs';
+  const filename = join(__dirname, file);
+  const kinds = compiledOf(entry, isLookup).map((kind) => join(__dirname, `${kind}.compiled`));
+  const known = kinds.find((path) => existsSync(path));
   // All of its characters take one byte (`join.ts`).
-  const source = `(function (require, module, joinedUrl) {'use strict';${readFileSync(filename, 'latin1')}\n})`;
-  const script = new Script(source, {
+  const script = new Script(readFileSync(filename, 'latin1'), {
     filename,
     ...(known === undefined ? {} : { cachedData: readFileSync(known) }),
   });
   const joined = { exports: {} };
+  const { pathToFileURL } = require('node:url');
   script.runInThisContext()(require, joined, pathToFileURL(filename).href);
+  // Set by `join.ts` only.
+  if (process.env.JOINED_KEEP_COMPILED !== __dirname) return joined.exports[entry]();
+  const { isMainThread } = require('node:worker_threads');
+  const [compiled] = kinds;
   const keep = () => {
     writeFileSync(`${compiled}.new`, script.createCachedData());
     renameSync(`${compiled}.new`, compiled);
   };
-  // Set by `join.ts` only.
-  const isKept = process.env.JOINED_KEEP_COMPILED === __dirname;
-  if (isKept && isMainThread) process.on('exit', keep);
+  if (isMainThread) process.on('exit', keep);
   const exported = joined.exports[entry]();
   // The end of a thread may not be its own.
-  if (isKept && !isMainThread) keep();
+  if (!isMainThread) keep();
   return exported;
 };

@@ -29,7 +29,7 @@ export const builtDashboard: string = join(projectRoot, 'dist', 'dashboard');
 export const builtKernels: string = join(projectRoot, 'dist', 'kernels');
 
 /** Whether this module is a part of the joined program (scripts/joined), whose commands and threads are joined, too. */
-const isJoined = fileURLToPath(import.meta.url) === join(projectRoot, 'dist', 'joined', 'program.cjs');
+const isJoined = dirname(fileURLToPath(import.meta.url)) === join(projectRoot, 'dist', 'joined');
 
 /** The program, for commands that it starts. They always run built JavaScript, even if the caller runs from source. */
 export const programFile: string = join(projectRoot, 'dist', isJoined ? 'joined/main.cjs' : 'src/main.js');

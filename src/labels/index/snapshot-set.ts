@@ -7,10 +7,49 @@ import type { Logger } from '../../base/log.ts';
 import type { FileLease } from '../../state/file-lease.ts';
 import { leaseCurrent, publicationMark, removeUnheld } from './folder.ts';
 import type { LabelReader, SnapshotSet } from './reader.ts';
-import { openSnapshotClosable } from './snapshot.ts';
+import { type OpenOptions, openSnapshotClosable } from './snapshot.ts';
 
 export interface SnapshotSetDeps {
   readonly log: Logger;
+}
+
+/** The published snapshot, with its lease. */
+interface PublishedSnapshot {
+  readonly reader: LabelReader;
+  readonly lease: FileLease;
+  readonly close: () => Promise<void>;
+}
+
+/** Opens the published snapshot below `root`. Throws the errors of `openSnapshotSet`. */
+function openPublished(root: string, options: OpenOptions = {}): PublishedSnapshot {
+  const leased = leaseCurrent(root);
+  if (!leased)
+    throw new AssayError('NOT_READY', `There is no label index in ${root}. Run 'assay index build'.`);
+  try {
+    return { ...openSnapshotClosable(leased.path, options), lease: leased.lease };
+  } catch (error) {
+    leased.lease.release();
+    throw error;
+  }
+}
+
+/**
+ * Opens the published snapshot below `root` for a process that opens no other one, and exits after `close`.
+ *
+ * @throws the errors of `openSnapshotSet`
+ */
+export function openOnlySnapshot(root: string): Pick<SnapshotSet, 'current' | 'refresh'> & {
+  close(): Promise<void>;
+} {
+  const { reader, lease, close } = openPublished(root, { isOnly: true });
+  return {
+    current: reader,
+    refresh: () => false,
+    async close() {
+      await close();
+      lease.release();
+    },
+  };
 }
 
 interface OpenSnapshot {
@@ -50,20 +89,11 @@ export function openSnapshotSet(root: string, deps: SnapshotSetDeps): SnapshotSe
   const open = (): void => {
     // Read the mark first: the next refresh then sees a snapshot that is published while this one opens.
     const seen = publicationMark(root);
-    const leased = leaseCurrent(root);
-    if (!leased) {
-      throw new AssayError('NOT_READY', `There is no label index in ${root}. Run 'assay index build'.`);
-    }
-    try {
-      const { reader, close } = openSnapshotClosable(leased.path);
-      unreachable.register(reader, { close, lease: leased.lease, root, log: deps.log });
-      current = reader;
-      lease = leased.lease;
-      mark = seen;
-    } catch (error) {
-      leased.lease.release();
-      throw error;
-    }
+    const opened = openPublished(root);
+    unreachable.register(opened.reader, { close: opened.close, lease: opened.lease, root, log: deps.log });
+    current = opened.reader;
+    lease = opened.lease;
+    mark = seen;
   };
   open();
 

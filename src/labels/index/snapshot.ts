@@ -1,4 +1,5 @@
 /** An open snapshot: look-ups over views of the memory map. Every result is a copy; no view leaves this file. */
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
 import type { AddressKey } from '../../chains/address/address.ts';
@@ -75,9 +76,17 @@ export function openSnapshot(path: string): LabelReader {
   return openSnapshotClosable(path).reader;
 }
 
+export interface OpenOptions {
+  /**
+   * Whether this process never opens another snapshot. A file is then mapped with its own size. V8 frees memory when it sees a large
+   * mapping, and mapped with MAP_BYTES, every snapshot is larger than what it allows: that takes longer than a look-up. Default: false.
+   */
+  readonly isOnly?: boolean;
+}
+
 /** Opens the snapshot in a folder for a caller that knows when its reader is unreachable. */
-export function openSnapshotClosable(path: string): OpenedSnapshot {
-  const { views, close } = openPartitions(path);
+export function openSnapshotClosable(path: string, options: OpenOptions = {}): OpenedSnapshot {
+  const { views, close } = openPartitions(path, options);
   const [firstViews] = views;
   if (firstViews === undefined) throw new Error('A snapshot has at least one partition.');
   // All partitions have the same texts, and share the cache of decoded ones.
@@ -91,13 +100,17 @@ export function openSnapshotClosable(path: string): OpenedSnapshot {
  * Opens all partitions of a snapshot; most snapshots have one. The meta of each has the layout of that partition, and beyond it the
  * facts of the whole snapshot.
  */
-export function openPartitions(path: string): {
+export function openPartitions(
+  path: string,
+  { isOnly = false }: OpenOptions = {},
+): {
   readonly views: readonly SnapshotViews[];
   readonly close: () => Promise<void>;
 } {
+  const mapBytes = (file: string): number => (isOnly ? statSync(file).size : MAP_BYTES);
   const file = join(path, ENVIRONMENT_FILE);
   requireWhole(path, file);
-  const top = openMappedFile(file, 'The label snapshot', MAP_BYTES, (environment) => ({
+  const top = openMappedFile(file, 'The label snapshot', mapBytes(file), (environment) => ({
     environment,
     meta: readMeta(environment, file),
   }));
@@ -111,7 +124,7 @@ export function openPartitions(path: string): {
     const names = partitionFiles(partition);
     const part = join(path, names.environment);
     if (!hasFinishedSize(part, join(path, names.size))) throw truncated(part);
-    return openMappedFile(part, 'A partition of the label snapshot', MAP_BYTES, (environment) => {
+    return openMappedFile(part, 'A partition of the label snapshot', mapBytes(part), (environment) => {
       const views: SnapshotViews = {
         meta: { ...top.meta, layout },
         records: valueIn(environment, VALUE_KEYS.records, part),
