@@ -55,7 +55,7 @@ function run(settings: PacedClientSettings): void {
   };
   for (let n = 0; n < 8; n++) free.push(open());
 
-  const started = performance.now();
+  let started = 0;
   const finish = (): void => {
     timesMs.sort((a, b) => a - b);
     const at = (share: number): number => timesMs[Math.floor(timesMs.length * share)] ?? Number.NaN;
@@ -84,7 +84,11 @@ function run(settings: PacedClientSettings): void {
     }
     setTimeout(tick, 1);
   };
-  setTimeout(tick, 100);
+  // From here on, so that the first tick does not send all requests of the pause at once.
+  setTimeout(() => {
+    started = performance.now();
+    tick();
+  }, 100);
 }
 
 process.once('message', (settings) => run(settings as PacedClientSettings));
