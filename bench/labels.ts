@@ -366,6 +366,7 @@ function missLoop(reader: LabelReader, keys: Uint8Array): number {
 function eachHandle(
   reader: LabelReader,
   { texts, places }: Sample,
+  readAhead: 'readLabelsAhead' | 'readJsonAhead',
   each: (handle: LabelHandle, chain: ChainId) => void,
 ): void {
   const keys = new Uint8Array((BATCH_ITEMS + 1) * maxKeyBytes);
@@ -385,6 +386,7 @@ function eachHandle(
     }
     lanes?.finish();
     reader.findMany(keys, offsets, lengths, to - from, handles);
+    reader[readAhead](handles, to - from);
     for (let index = from; index < to; index++) each(handles[index - from]!, places[index]!.chain);
   }
 }
@@ -392,7 +394,7 @@ function eachHandle(
 function textLoop(reader: LabelReader, sample: Sample): number {
   const start = systemClock.monotonic();
   let labels = 0;
-  eachHandle(reader, sample, (handle, chain) => {
+  eachHandle(reader, sample, 'readLabelsAhead', (handle, chain) => {
     labels += reader.labels(handle, chain).length;
   });
   if (labels < sample.places.length) throw new Error('Labelled addresses came back without labels.');
@@ -415,7 +417,7 @@ function jsonLoop(reader: LabelReader, sample: Sample): number {
   const out = new Uint8Array(1 << 16);
   const start = systemClock.monotonic();
   let bytes = 0;
-  eachHandle(reader, sample, (handle, chain) => {
+  eachHandle(reader, sample, 'readJsonAhead', (handle, chain) => {
     bytes += reader.writeLabelsJson(handle, chain, out, 0);
   });
   if (bytes < sample.places.length * 100) throw new Error('Labelled addresses came back without labels.');

@@ -118,6 +118,8 @@ export function labelsAsOf(
       reader.findMany(keys, offsets, lengths, count, handles),
     labels: (handle, chain: ChainId) => then(reader.labels(handle, chain)),
     lookup: (key, chain) => then(reader.lookup(key, chain)),
+    readLabelsAhead: (handles, count) => reader.readLabelsAhead(handles, count),
+    readJsonAhead: (handles, count) => reader.readJsonAhead(handles, count),
     writeLabelsJson: (handle, chain, out, offset) => reader.writeLabelsJson(handle, chain, out, offset),
     isSanctioned: (handle, chain) => reader.isSanctioned(handle, chain),
     eachLabelled: (chain, isWanted, visit) => reader.eachLabelled(chain, isWanted, visit),

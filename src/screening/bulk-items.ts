@@ -160,6 +160,7 @@ export class BulkItems {
     this.#readKeys(bytes, items, from, to);
     const { reader } = context;
     reader.findMany(this.#keys, this.#keyStarts, this.#keyLengths, to - from, this.#handles);
+    reader.readJsonAhead(this.#handles, to - from);
     for (let index = from; index < to; index++) {
       const item = items[index] as BulkItem;
       if ((this.#keyLengths[index - from] as number) < 0) this.#writeError(bytes, item, index);

@@ -44,7 +44,8 @@ import {
 import { SLOT_WORDS } from './slot.ts';
 import { openTexts } from './snapshot.ts';
 import { type BuiltTemplates, beginTemplates } from './template-build.ts';
-import { categoryOf, type EncodedTemplates, TemplateDecoder } from './template-table.ts';
+import { TemplateDecoder } from './template-decoder.ts';
+import { categoryOf, type EncodedTemplates } from './template-table.ts';
 import { SCOPES } from './template-text.ts';
 import {
   type PartitionValues,

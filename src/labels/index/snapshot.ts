@@ -34,9 +34,11 @@ import {
   TEMPLATE_WORDS,
   VALUE_KEYS,
 } from './format.ts';
+import { type ReadPart, readJsonAhead, readLabelsAhead } from './read-ahead.ts';
 import { type LabelHandle, type LabelReader, NOT_LABELLED, type SnapshotMeta } from './reader.ts';
 import { filterHash, placeHash, SLOT_BYTES, SLOT_WORDS, wordAt, writeSlot } from './slot.ts';
-import { BETWEEN_DAYS, TemplateDecoder } from './template-table.ts';
+import { TemplateDecoder } from './template-decoder.ts';
+import { BETWEEN_DAYS } from './template-table.ts';
 
 const NO_LABELS: readonly Label[] = Object.freeze([]);
 const BETWEEN = Buffer.from(BETWEEN_DAYS);
@@ -93,7 +95,10 @@ export function openSnapshotClosable(path: string, options: OpenOptions = {}): O
   const decoder = new TemplateDecoder(firstViews.texts, firstViews.meta.layout);
   const readers = views.map((one) => new MappedReader(one, decoder));
   const first = readers[0] as MappedReader;
-  return { reader: readers.length === 1 ? first : new PartitionedReader(firstViews.meta, readers), close };
+  return {
+    reader: readers.length === 1 ? first : new PartitionedReader(firstViews.meta, readers, decoder),
+    close,
+  };
 }
 
 /**
@@ -236,15 +241,16 @@ const isMapped = (view: Uint8Array): boolean =>
 export const wordsOf = (bytes: Uint8Array, offset: number, words: number): Int32Array =>
   new Int32Array(bytes.buffer, bytes.byteOffset + offset, words);
 
-class MappedReader implements LabelReader, SearchedPart {
+class MappedReader implements LabelReader, SearchedPart, ReadPart {
   readonly meta: SnapshotMeta;
   readonly records: Int32Array;
   readonly directory: Int32Array;
   readonly filter: Uint8Array;
-  private readonly overflow: Int32Array;
-  private readonly textWords: Int32Array;
+  readonly overflow: Int32Array;
+  readonly textWords: Int32Array;
   private readonly texts: Uint8Array;
-  private readonly table: Int32Array;
+  private readonly textView: DataView;
+  readonly table: Int32Array;
   private readonly decoder: TemplateDecoder;
   private readonly scopeNumbers: ReadonlyMap<string, number>;
   readonly bucketShift: number;
@@ -252,7 +258,7 @@ class MappedReader implements LabelReader, SearchedPart {
   readonly filterSpan: number;
   readonly hasFilter: boolean;
   /** This partition alone. */
-  private readonly parts: readonly SearchedPart[] = [this];
+  private readonly parts: readonly MappedReader[] = [this];
   /** Whether the fragments contain all fields of a label in a response. */
   private readonly isRendered: boolean;
   /** The chain of the last call, which is usually also the next one. */
@@ -261,7 +267,7 @@ class MappedReader implements LabelReader, SearchedPart {
   private chainIsEvm = false;
   private readonly slot = new Int32Array(SLOT_WORDS);
   private out: Uint8Array = new Uint8Array(0);
-  private outWords: DataView = new DataView(new ArrayBuffer(0));
+  private outView: DataView = new DataView(new ArrayBuffer(0));
 
   constructor(views: SnapshotViews, decoder: TemplateDecoder) {
     const { layout } = views.meta;
@@ -272,6 +278,7 @@ class MappedReader implements LabelReader, SearchedPart {
     this.overflow = wordsOf(views.lookup, directoryWords * 4, layout.overflowWords);
     this.filter = views.lookup.subarray((directoryWords + layout.overflowWords) * 4);
     this.texts = views.texts;
+    this.textView = new DataView(views.texts.buffer, views.texts.byteOffset, views.texts.length);
     this.textWords = wordsOf(views.texts, 0, views.texts.length >>> 2);
     this.table = wordsOf(views.texts, 0, layout.templates * TEMPLATE_WORDS);
     this.decoder = decoder;
@@ -316,6 +323,14 @@ class MappedReader implements LabelReader, SearchedPart {
     handles: Float64Array,
   ): void {
     findInParts(this.parts, keys, offsets, lengths, count, handles);
+  }
+
+  readLabelsAhead(handles: Float64Array, count: number): void {
+    readLabelsAhead(this.parts, this.decoder, handles, count);
+  }
+
+  readJsonAhead(handles: Float64Array, count: number): void {
+    readJsonAhead(this.parts, handles, count);
   }
 
   private findSlot(a: number, b: number, c: number, d: number, e: number, f: number): LabelHandle {
@@ -387,7 +402,7 @@ class MappedReader implements LabelReader, SearchedPart {
     if (!this.isRendered) return this.writeObjects(handle, chain, out, offset);
     if (out !== this.out) {
       this.out = out;
-      this.outWords = new DataView(out.buffer, out.byteOffset, out.length);
+      this.outView = new DataView(out.buffer, out.byteOffset, out.length);
     }
     const { records } = this;
     const at = handle * RECORD_WORDS;
@@ -500,23 +515,26 @@ class MappedReader implements LabelReader, SearchedPart {
   }
 
   /**
-   * Writes one label; returns -1 if `out` is too small. Fragments are copied word by word, which costs half of a call to
-   * `set`.
+   * Writes one label; returns -1 if `out` is too small. Fragments are copied eight bytes at a time, which costs less than a call of `set`.
+   * They are copied as doubles, because integers of that size are objects. Only the bits of a NaN could change, and no eight bytes of UTF-8
+   * are one.
    */
   private writeLabel(fragment: number, days: number, out: Uint8Array, offset: number): number {
-    const { textWords, outWords } = this;
-    let word = fragment * 2;
-    const prefix = textWords[word] as number;
-    const suffix = textWords[word + 1] as number;
-    word += 2;
-    // Whole words are written, up to three bytes more than a part has; the next part overwrites them.
+    const { textView, outView } = this;
+    const prefix = this.textWords[fragment * 2] as number;
+    const suffix = this.textWords[fragment * 2 + 1] as number;
+    // Whole numbers of eight bytes are written, up to seven bytes more than a part has; the next part overwrites them.
     if (offset + prefix + suffix + DAYS_BYTES_MAX + 8 > out.length)
       return this.writeTight(fragment, days, out, offset);
+    let from = fragment * 8 + 8;
     let end = offset + prefix;
-    for (let at = offset; at < end; at += 4) outWords.setInt32(at, textWords[word++] as number, true);
+    for (let at = offset; at < end; at += 8, from += 8)
+      outView.setFloat64(at, textView.getFloat64(from, true), true);
+    from = (fragment * 8 + 8 + prefix + 3) & ~3;
     end = writeDays(days, out, end);
     const stop = end + suffix;
-    for (let at = end; at < stop; at += 4) outWords.setInt32(at, textWords[word++] as number, true);
+    for (let at = end; at < stop; at += 8, from += 8)
+      outView.setFloat64(at, textView.getFloat64(from, true), true);
     return stop;
   }
 
@@ -542,11 +560,13 @@ class PartitionedReader implements LabelReader {
   readonly meta: SnapshotMeta;
   private readonly readers: readonly MappedReader[];
   private readonly mask: number;
+  private readonly decoder: TemplateDecoder;
   private readonly slot = new Int32Array(SLOT_WORDS);
 
-  constructor(meta: SnapshotMeta, readers: readonly MappedReader[]) {
+  constructor(meta: SnapshotMeta, readers: readonly MappedReader[], decoder: TemplateDecoder) {
     this.meta = meta;
     this.readers = readers;
+    this.decoder = decoder;
     this.mask = readers.length - 1;
   }
 
@@ -574,6 +594,14 @@ class PartitionedReader implements LabelReader {
     handles: Float64Array,
   ): void {
     findInParts(this.readers, keys, offsets, lengths, count, handles);
+  }
+
+  readLabelsAhead(handles: Float64Array, count: number): void {
+    readLabelsAhead(this.readers, this.decoder, handles, count);
+  }
+
+  readJsonAhead(handles: Float64Array, count: number): void {
+    readJsonAhead(this.readers, handles, count);
   }
 
   labels(handle: LabelHandle, chain: ChainId): readonly Label[] {

@@ -13,7 +13,7 @@ import {
   TEMPLATE_WORDS,
 } from './format.ts';
 import { openPartitions, readSnapshotMeta, type SnapshotViews, wordsOf } from './snapshot.ts';
-import { TemplateDecoder } from './template-table.ts';
+import { TemplateDecoder } from './template-decoder.ts';
 
 export interface VerifyReport {
   readonly path: string;

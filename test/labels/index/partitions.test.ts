@@ -203,6 +203,29 @@ describe('several partitions', () => {
     }
   });
 
+  it('have the same labels and texts after their memory was read ahead', async () => {
+    for (const name of ['one', 'many']) {
+      const ahead = openSnapshotClosable(pathOf(name));
+      const alone = openSnapshotClosable(pathOf(name));
+      const handles = Float64Array.from(keys, (key, index) =>
+        index % 7 === 0 ? NOT_LABELLED : ahead.reader.find(key, 0, key.length),
+      );
+      // Blocks of one item and of more labels than one call reads ahead; twice, so that templates are cached.
+      for (const size of [1, 128, 1_000, 128])
+        for (let from = 0; from < handles.length; from += size === 1 ? 97 : size) {
+          const block = handles.subarray(from, from + size);
+          ahead.reader.readLabelsAhead(block, block.length);
+          ahead.reader.readJsonAhead(block, block.length);
+          for (const [index, handle] of block.entries()) {
+            const chain = keys[from + index]?.length === 22 ? 'ETH' : 'SOL';
+            expect(ahead.reader.labels(handle, chain)).toEqual(alone.reader.labels(handle, chain));
+          }
+        }
+      await ahead.close();
+      await alone.close();
+    }
+  });
+
   it('are sound, give the same data version again, and count in the statistics', async () => {
     const report = await assertSound(pathOf('many'));
     expect(report.addresses).toBe(LABELS);

@@ -5,7 +5,8 @@ import { buildFilter, passesFilter, slotPlace, slotSecond } from '../../../src/l
 import { FORMAT_VERSION, snapshotChecksum } from '../../../src/labels/index/format.ts';
 import { createProfiler } from '../../../src/labels/index/label-profile.ts';
 import { SLOT_WORDS } from '../../../src/labels/index/slot.ts';
-import { encodeTemplates, TemplateDecoder } from '../../../src/labels/index/template-table.ts';
+import { TemplateDecoder } from '../../../src/labels/index/template-decoder.ts';
+import { encodeTemplates } from '../../../src/labels/index/template-table.ts';
 import { SCOPES, templateToText } from '../../../src/labels/index/template-text.ts';
 import { CATEGORIES } from '../../../src/labels/taxonomy.ts';
 import { key, template } from './world.ts';
