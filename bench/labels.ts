@@ -10,13 +10,8 @@ import { fileURLToPath } from 'node:url';
 import { isoTime, systemClock } from '../src/base/clock.ts';
 import { silentLogger } from '../src/base/log.ts';
 import { seededUint32 } from '../src/base/random.ts';
-import { Base58CheckLanes, type TextPlace } from '../src/chains/address/base58check-lanes.ts';
-import {
-  base58CheckDigits,
-  formatAddressKey,
-  maxKeyBytes,
-  writeAddressKey,
-} from '../src/chains/address/parse.ts';
+import { KeyBatch, type TextPlace } from '../src/chains/address/key-batch.ts';
+import { formatAddressKey, maxKeyBytes, writeAddressKey } from '../src/chains/address/parse.ts';
 import { type ChainId, isEvm } from '../src/chains/registry.ts';
 import { importPlainCsv } from '../src/labels/fast-import.ts';
 import { buildSnapshot } from '../src/labels/index/build.ts';
@@ -369,23 +364,12 @@ function eachHandle(
   readAhead: 'readLabelsAhead' | 'readJsonAhead',
   each: (handle: LabelHandle, chain: ChainId) => void,
 ): void {
-  const keys = new Uint8Array((BATCH_ITEMS + 1) * maxKeyBytes);
-  const offsets = new Int32Array(BATCH_ITEMS);
-  const lengths = new Int32Array(BATCH_ITEMS);
   const handles = new Float64Array(BATCH_ITEMS);
-  const lanes = Base58CheckLanes.create();
+  const batch = new KeyBatch();
   for (let from = 0; from < places.length; from += BATCH_ITEMS) {
     const to = Math.min(places.length, from + BATCH_ITEMS);
-    lanes?.decode(texts, places, from, to, ({ chain }) => base58CheckDigits(chain));
-    let end = 0;
-    for (let index = from; index < to; index++) {
-      const { chain, start, end: stop } = places[index]!;
-      offsets[index - from] = end;
-      lengths[index - from] = writeAddressKey(chain, texts, start, stop, keys, end);
-      end += lengths[index - from]!;
-    }
-    lanes?.finish();
-    reader.findMany(keys, offsets, lengths, to - from, handles);
+    batch.read(texts, places, from, to, ({ chain }) => chain);
+    reader.findMany(batch.keys, batch.starts, batch.lengths, to - from, handles);
     reader[readAhead](handles, to - from);
     for (let index = from; index < to; index++) each(handles[index - from]!, places[index]!.chain);
   }

@@ -1,22 +1,23 @@
 /**
- * The WebAssembly text of the kernel that `src/chains/address/base58check-lanes.ts` runs: base58 by 32-bit limbs, then the checksums of four
- * addresses at once. Its memory is laid out by that file.
+ * The part of the kernel of `address-keys.ts` that reads base58check: base58 by 32-bit limbs, and the checksums of four addresses at once. Its
+ * memory is laid out by `src/chains/address/key-batch.ts`.
  */
-import { LANES_MEMORY } from '../../src/chains/address/base58check-lanes.ts';
+import { BATCH_MEMORY } from '../../src/chains/address/key-batch.ts';
 import { DIGEST_LOCALS, doubleDigest } from './sha256.ts';
 
-const LANES = 4;
+/** Addresses whose checksums are computed at once. */
+export const LANES = 4;
 /** Characters per multiplication: 58^5 times a 32-bit limb, and the carry, are less than 2^62. */
 const GROUP = 5;
 const LIMB_BITS = 32;
 /** 58^36 is less than 2^211. */
-const LIMBS = Math.ceil((LANES_MEMORY.textMax * Math.log2(58)) / LIMB_BITS);
-const GROUPS = Math.ceil(LANES_MEMORY.textMax / GROUP);
+const LIMBS = Math.ceil((BATCH_MEMORY.textMax * Math.log2(58)) / LIMB_BITS);
+const GROUPS = Math.ceil(BATCH_MEMORY.textMax / GROUP);
 /** Bytes of a decoded number, which ends at `NUMBER + NUMBER_BYTES`. As many zeros follow. */
 const NUMBER_BYTES = 32;
-const NUMBER = LANES_MEMORY.number;
+const NUMBER = BATCH_MEMORY.number;
 const CHECKSUM_BYTES = 4;
-const BLOCK = LANES_MEMORY.blockBytes;
+const BLOCK = BATCH_MEMORY.blockBytes;
 
 const limbs = Array.from({ length: LIMBS }, (_, limb) => `$limb${limb}`);
 const digit = (offset: number): string =>
@@ -57,7 +58,7 @@ const swapped = (limb: string): string => {
 };
 
 /** Decodes a text; writes the block of its payload and its written checksum; returns the length of the payload, or 0. */
-const decode = `(func $decode (param $at i32) (param $end i32) (param $digits i32) (param $block i32) (param $written i32) (result i32)
+export const decode = `(func $decode (param $at i32) (param $end i32) (param $digits i32) (param $block i32) (param $written i32) (result i32)
   (local $seen i64) (local $carry i64) (local $first i32) (local $zeros i32) (local $total i32)
   ${Array.from({ length: GROUP }, (_, index) => `(local $digit${index} i64)`).join(' ')}
   ${limbs.map((limb) => `(local ${limb} i64)`).join(' ')}
@@ -118,41 +119,9 @@ const loadLanes = (offset: number): string =>
   );
 
 /** Returns the first four bytes of the double digests of four blocks, as they are written in addresses. */
-const checksums = `(func $checksums (param $block i32) (result v128)
+export const checksums = `(func $checksums (param $block i32) (result v128)
   ${DIGEST_LOCALS}
   ${Array.from({ length: NUMBER_BYTES / 4 }, (_, word) => `(local.set $w${word} ${swapLanes(loadLanes(word * 4))})`).join('\n  ')}
   (local.set $w15 ${loadLanes(BLOCK - 4)})
   ${doubleDigest().join('\n  ')}
   ${swapLanes('(local.get $w0)')})`;
-
-const { starts, ends, digits, lengths, written, blocks } = LANES_MEMORY;
-const itemOf = (table: number): string => `offset=${table} (i32.shl (local.get $item) (i32.const 2))`;
-
-/** Sets the length of the payload of each of `count` texts, a multiple of four: 0 if it is no base58check text of at most 32 bytes. */
-const check = `(func (export "check") (param $count i32)
-  (local $item i32) (local $block i32)
-  (block $done (loop $next
-    (br_if $done (i32.ge_u (local.get $item) (local.get $count)))
-    (i32.store ${itemOf(lengths)}
-      (call $decode (i32.load ${itemOf(starts)}) (i32.load ${itemOf(ends)}) (i32.load ${itemOf(digits)})
-        (i32.add (i32.const ${blocks}) (i32.mul (local.get $item) (i32.const ${BLOCK})))
-        (i32.add (i32.const ${written}) (i32.shl (local.get $item) (i32.const 2)))))
-    (local.set $item (i32.add (local.get $item) (i32.const 1)))
-    (br $next)))
-  (local.set $item (i32.const 0))
-  (block $done (loop $next
-    (br_if $done (i32.ge_u (local.get $item) (local.get $count)))
-    (local.set $block (i32.add (i32.const ${blocks}) (i32.mul (local.get $item) (i32.const ${BLOCK}))))
-    (v128.store ${itemOf(lengths)}
-      (v128.and (v128.load ${itemOf(lengths)})
-        (i32x4.eq (call $checksums (local.get $block)) (v128.load ${itemOf(written)}))))
-    (local.set $item (i32.add (local.get $item) (i32.const ${LANES})))
-    (br $next))))`;
-
-/** The whole module. */
-export const base58CheckKernel = `(module
-(memory (export "memory") 1)
-${decode}
-${checksums}
-${check})
-`;

@@ -3,12 +3,15 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import loadWabt from 'wabt';
 import { builtKernels } from '../../src/base/paths.ts';
-import { base58CheckKernel } from './base58check.ts';
+import { addressKeysKernel } from './address-keys.ts';
 import { bulkScanKernel } from './bulk-scan.ts';
 
 const wabt = await loadWabt();
 mkdirSync(builtKernels, { recursive: true });
-for (const [name, text] of Object.entries({ base58check: base58CheckKernel, 'bulk-scan': bulkScanKernel })) {
+for (const [name, text] of Object.entries({
+  'address-keys': addressKeysKernel,
+  'bulk-scan': bulkScanKernel,
+})) {
   const parsed = wabt.parseWat(`${name}.wat`, text, { simd: true });
   parsed.validate();
   writeFileSync(join(builtKernels, `${name}.wasm`), parsed.toBinary({}).buffer);

@@ -2,9 +2,7 @@
  * The kernel of the fast import: reads the whole rows of a plain CSV in a window of bytes into records of a segment. It runs on the
  * main thread for small files and on several threads for large ones. The result does not depend on how windows are distributed.
  */
-import { Base58CheckLanes } from '../chains/address/base58check-lanes.ts';
-import { base58CheckDigits, writeAddressKey } from '../chains/address/parse.ts';
-import { CHAIN_LIMITS } from '../chains/limits.ts';
+import { KeyBatch } from '../chains/address/key-batch.ts';
 import { CHAINS, type ChainId } from '../chains/registry.ts';
 import { dayFromBytes, NO_DAY } from './index/days.ts';
 import { SEGMENT_RECORD_WORDS } from './index/segment.ts';
@@ -44,8 +42,6 @@ export interface WindowResult {
 
 /** Bytes that must be readable after a window: rows are read one 4-byte word at a time. */
 export const WINDOW_SLACK_BYTES = 8;
-/** The longest key of the 36 chains is well below the longest address text. */
-const KEY_BYTES_MAX = CHAIN_LIMITS.addressTextMax;
 
 const COMMA = 44;
 const LINE_FEED = 10;
@@ -111,13 +107,12 @@ export class WindowReader {
   private readonly rests: RestTable;
   /** Start of each column of the last row; the last entry marks the end of the row. */
   private readonly starts: Int32Array;
-  private readonly key = new Uint8Array(KEY_BYTES_MAX);
   private readonly open: OpenWindow[] = [];
   private found = 0;
   private plain = true;
   /** The column whose commas and quotes are text; -1 if absent. */
   private readonly tail: number;
-  private readonly lanes = Base58CheckLanes.create();
+  private readonly keys = new KeyBatch();
   /** Rows of one window: reused, and empty between two calls. */
   private readonly batch = Array.from({ length: BATCH_ROWS }, newUnreadRow);
   private batched = 0;
@@ -300,33 +295,35 @@ export class WindowReader {
 
   /** Reads the addresses of the batch. A row whose address is not right leaves its place empty, and takes the slow path. */
   private readBatch(window: OpenWindow): void {
-    const { batch, batched, lanes } = this;
+    const { batch, batched, keys } = this;
     this.batched = 0;
     if (batched === 0) return;
-    lanes?.decode(window.bytes, batch, 0, batched, ({ rest }) => base58CheckDigits(this.rests.chainOf(rest)));
+    keys.read(window.bytes, batch, 0, batched, ({ rest }) => this.rests.chainOf(rest));
     for (let index = 0; index < batched; index++) {
       const row = batch[index] as UnreadRow;
-      if (this.writeRecord(window, row)) continue;
+      if (this.writeRecord(window, row, index)) continue;
       window.empty++;
       this.takeSlowly(window, row.rowStart, row.rowEnd, row.line);
     }
-    lanes?.finish();
   }
 
   /** Writes the record of an address; returns false if it does not parse or is a zero address: the slow path decides those. */
-  private writeRecord(
-    { bytes, records }: OpenWindow,
-    { record, rest, start, end, days }: UnreadRow,
-  ): boolean {
-    const { key, rests } = this;
-    const length = writeAddressKey(rests.chainOf(rest), bytes, start, end, key, 0);
+  private writeRecord({ records }: OpenWindow, { record, rest, days }: UnreadRow, index: number): boolean {
+    const { rests } = this;
+    const { keys, starts, lengths } = this.keys;
+    const length = lengths[index] as number;
+    const payload = (starts[index] as number) + 2;
     if (
       length < 6 ||
-      ((key[2] as number) | (key[3] as number) | (key[4] as number) | (key[5] as number)) === 0
+      ((keys[payload] as number) |
+        (keys[payload + 1] as number) |
+        (keys[payload + 2] as number) |
+        (keys[payload + 3] as number)) ===
+        0
     )
       return false;
     const at = record * SEGMENT_RECORD_WORDS;
-    writeSlot(key, 0, length, records, at);
+    writeSlot(keys, payload - 2, length, records, at);
     records[at + SLOT_WORDS] = rests.templateOf(rest);
     records[at + SLOT_WORDS + 1] = days;
     return true;

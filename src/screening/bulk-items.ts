@@ -4,10 +4,9 @@
  */
 
 import { AssayError } from '../base/errors.ts';
-import { Base58CheckLanes } from '../chains/address/base58check-lanes.ts';
 import { isCanonicalAsGiven } from '../chains/address/canonical.ts';
-import type { WriteKey } from '../chains/address/fault.ts';
-import { base58CheckDigits, keyWriterOf, maxKeyBytes, parseAddress } from '../chains/address/parse.ts';
+import { BATCH_TEXTS, KeyBatch } from '../chains/address/key-batch.ts';
+import { parseAddress } from '../chains/address/parse.ts';
 import { CHAIN_LIMITS } from '../chains/limits.ts';
 import { CHAINS, type ChainId, isEvm } from '../chains/registry.ts';
 import { type LabelHandle, type LabelReader, NOT_LABELLED } from '../labels/index/reader.ts';
@@ -32,7 +31,7 @@ export interface BulkItem {
 /**
  * Number of addresses with overlapping look-ups: enough to hide the memory latency, few enough to stay in the first-level cache.
  */
-export const BATCH_ITEMS = 128;
+export const BATCH_ITEMS = BATCH_TEXTS;
 
 /** Initial size of the output buffer, which grows by doubling. */
 const OUT_BYTES_START = 256 * 1024;
@@ -67,8 +66,6 @@ interface ChainItems {
   readonly isEvm: boolean;
   /** Text between the address and the labels. */
   readonly labels: Words;
-  readonly writeKey: WriteKey;
-  readonly base58check: Uint8Array | null;
 }
 
 const CHAIN_ITEMS: ReadonlyMap<ChainId, ChainItems> = new Map(
@@ -78,13 +75,12 @@ const CHAIN_ITEMS: ReadonlyMap<ChainId, ChainItems> = new Map(
       chain: id,
       isEvm: isEvm(id),
       labels: wordsOf(`","chain":"${id}","labels":`),
-      writeKey: keyWriterOf(id),
-      base58check: base58CheckDigits(id),
     },
   ]),
 );
 const itemsOf = (chain: ChainId): ChainItems => CHAIN_ITEMS.get(chain) as ChainItems;
 const FIRST_CHAIN = itemsOf('ETH');
+const chainOfItem = ({ chain }: BulkItem): ChainId | null => (typeof chain === 'string' ? chain : null);
 
 /** Copies a fragment. It also writes up to three bytes behind the fragment, which the next write overwrites. */
 function put({ words, length }: Words, out: DataView, offset: number): number {
@@ -115,16 +111,10 @@ export class BulkItems {
   #outView = viewOf(this.out);
   #source: Buffer = this.out;
   #sourceView = this.#outView;
-  readonly #keys = new Uint8Array((BATCH_ITEMS + 1) * maxKeyBytes);
-  readonly #keyStarts = new Int32Array(BATCH_ITEMS + 1);
-  /** Length of a key; negative if the address is invalid. */
-  readonly #keyLengths = new Int32Array(BATCH_ITEMS);
-  readonly #lanes = Base58CheckLanes.create();
+  readonly #keys = new KeyBatch();
   readonly #handles = new Float64Array(BATCH_ITEMS);
   /** Of the last item. */
   #chainItems = FIRST_CHAIN;
-  readonly #digitsOf = ({ chain }: BulkItem): Uint8Array | null =>
-    typeof chain === 'string' ? this.#turnTo(chain).base58check : null;
 
   clear(): void {
     this.length = 0;
@@ -157,13 +147,14 @@ export class BulkItems {
       this.#source = bytes;
       this.#sourceView = viewOf(bytes);
     }
-    this.#readKeys(bytes, items, from, to);
+    this.#keys.read(bytes, items, from, to, chainOfItem);
     const { reader } = context;
-    reader.findMany(this.#keys, this.#keyStarts, this.#keyLengths, to - from, this.#handles);
+    const { keys, starts, lengths } = this.#keys;
+    reader.findMany(keys, starts, lengths, to - from, this.#handles);
     reader.readJsonAhead(this.#handles, to - from);
     for (let index = from; index < to; index++) {
       const item = items[index] as BulkItem;
-      if ((this.#keyLengths[index - from] as number) < 0) this.#writeError(bytes, item, index);
+      if ((lengths[index - from] as number) < 0) this.#writeError(bytes, item, index);
       else {
         this.#writeItem(context, bytes, item, this.#handles[index - from] as LabelHandle);
         if (this.fieldsOf !== null) this.#replaceEnd(this.fieldsOf, bytes, item);
@@ -177,21 +168,6 @@ export class BulkItems {
   #turnTo(chain: ChainId): ChainItems {
     if (chain !== this.#chainItems.chain) this.#chainItems = itemsOf(chain);
     return this.#chainItems;
-  }
-
-  #readKeys(bytes: Buffer, items: readonly BulkItem[], from: number, to: number): void {
-    let at = 0;
-    this.#lanes?.decode(bytes, items, from, to, this.#digitsOf);
-    for (let index = from; index < to; index++) {
-      const { start, end, chain } = items[index] as BulkItem;
-      const place = index - from;
-      this.#keyStarts[place] = at;
-      const readable = typeof chain === 'string' && end > start && end - start <= CHAIN_LIMITS.addressTextMax;
-      const length = readable ? this.#turnTo(chain).writeKey(bytes, start, end, this.#keys, at) : -1;
-      this.#keyLengths[place] = length;
-      if (length > 0) at += length;
-    }
-    this.#lanes?.finish();
   }
 
   #writeItem(context: BulkContext, bytes: Buffer, item: BulkItem, handle: LabelHandle): void {

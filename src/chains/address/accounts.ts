@@ -4,6 +4,7 @@ import { sha256, sha512_256 } from '@noble/hashes/sha2.js';
 import { base32nopad, base58, base58xrp, bech32, createBase58check } from '@scure/base';
 import { BITCOIN_DIGITS, DECODED_END, decodeBase58, decoded, NOT_BASE58, RIPPLE_DIGITS } from './base58.ts';
 import { decodeBase58Check, payloadStart } from './base58check.ts';
+import type { BatchForm } from './batch-form.ts';
 import { BECH32, decodeBech32, unpacked, unpackWords } from './bech32.ts';
 import {
   CHARACTERS,
@@ -93,6 +94,16 @@ export const writeTronKey: WriteKey = (bytes, start, end, out, at) => {
 
 const base58check = createBase58check(sha256);
 
+/** Batches read its usual texts by the kernel. */
+export const tronBatch: BatchForm = {
+  type: 'base58check',
+  keyByte: TRON,
+  digits: BITCOIN_DIGITS,
+  versionBytes: 1,
+  kinds: [[TRON_VERSION, ACCOUNT]],
+  hrp: null,
+};
+
 /** Formats a TRON payload in base58check; null for an unknown kind. */
 export const formatTron = (kindByte: number, payload: Uint8Array): string | null =>
   kindByte === ACCOUNT ? base58check.encode(Uint8Array.of(TRON_VERSION, ...payload)) : null;
@@ -102,6 +113,16 @@ export const formatTron = (kindByte: number, payload: Uint8Array): string | null
 const XRP = 11;
 const X_MAIN = 0x0544;
 const X_TEST = 0x0493;
+
+/** Batches read its usual texts by the kernel. */
+export const xrpBatch: BatchForm = {
+  type: 'base58check',
+  keyByte: XRP,
+  digits: RIPPLE_DIGITS,
+  versionBytes: 1,
+  kinds: [[0, ACCOUNT]],
+  hrp: null,
+};
 
 /** Writes the key of an XRP address, with a destination tag as memo. See `WriteKey`. */
 export const writeXrpKey: WriteKey = (bytes, start, end, out, at) => {

@@ -6,34 +6,12 @@ import { doubleSha256Head, ONE_BLOCK_MAX } from './sha256.ts';
 
 const CHECKSUM_BYTES = 4;
 
-/** Texts of a batch that were decoded together, ahead of the calls that need them. */
-export interface DecodedAhead {
-  /**
-   * Copies the payload of the text at `source[start, end)` to `payloadStart(length)` in `decoded`. Texts are taken in the order of their
-   * places.
-   *
-   * @returns the length of the payload; 0 if the text is not in the batch, or not right
-   */
-  readonly take: (source: Uint8Array, start: number, end: number, digits: Uint8Array) => number;
-}
-
-let ahead: DecodedAhead | null = null;
-
-/** Makes `decodeBase58Check` of this thread take what was decoded ahead, until it is called with null. */
-export function takeDecoded(from: DecodedAhead | null): void {
-  ahead = from;
-}
-
 /**
  * Decodes a text and verifies its checksum.
  *
  * @returns the length of the payload (including version bytes), which starts at `payloadStart(length)` in `decoded`; or a fault code
  */
 export function decodeBase58Check(src: Uint8Array, start: number, end: number, digits: Uint8Array): number {
-  if (ahead !== null) {
-    const known = ahead.take(src, start, end, digits);
-    if (known > 0) return known;
-  }
   const total = decodeBase58(src, start, end, digits);
   if (total === NOT_BASE58)
     return fault(CHARACTERS, 'contains a character that is not in the base58 alphabet');

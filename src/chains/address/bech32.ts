@@ -37,6 +37,15 @@ function step(checksum: number, word: number): number {
   return next;
 }
 
+/** Returns the bits that a step of the checksum adds for each value of the five highest bits. */
+export const bech32Steps = (): Int32Array => Int32Array.from({ length: 32 }, (_, top) => step(top << 25, 0));
+
+/** Returns the checksum after a prefix in lower case. */
+export function bech32State(hrp: string): number {
+  const codes = [...Buffer.from(hrp, 'latin1')];
+  return [...codes.map((code) => code >> 5), 0, ...codes.map((code) => code & 31)].reduce(step, 1);
+}
+
 /**
  * Decodes a text after its prefix (`hrpLength` bytes) has already been recognized; the checksum must be that of `constant`.
  *

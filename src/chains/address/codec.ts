@@ -1,4 +1,5 @@
 /** The interface of an address codec: one per address format, named in the descriptor of the chain family. */
+import type { BatchForm } from './batch-form.ts';
 import type { WriteKey } from './fault.ts';
 
 export interface AddressCodec {
@@ -12,6 +13,6 @@ export interface AddressCodec {
    * key. Default none: valid texts are formatted again.
    */
   readonly canonicalFirst?: string;
-  /** Digits of the chain's base58check texts, which bulk look-ups decode several at once. Default: the chain has none. */
-  readonly base58check?: Uint8Array;
+  /** The texts that bulk look-ups read in batches. Default none. */
+  readonly batch?: BatchForm;
 }

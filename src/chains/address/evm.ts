@@ -1,4 +1,5 @@
 /** EVM addresses: 0x (or 0X) and 40 hex digits, with the checksum of EIP-55 if letters of both cases occur. */
+import type { BatchForm } from './batch-form.ts';
 import { CHARACTERS, CHECKSUM, FORM, fault, LENGTH, PREFIX, parsed, startsWith } from './fault.ts';
 import { digest, keccak256Block } from './keccak.ts';
 
@@ -18,6 +19,9 @@ for (let value = 0; value < 16; value++) {
   HEX[digit.charCodeAt(0)] = value < 10 ? value : value | LOWER;
   if (value >= 10) HEX[digit.toUpperCase().charCodeAt(0)] = value | UPPER;
 }
+
+/** Batches read texts without capital letters by the kernel. */
+export const evmBatch: BatchForm = { type: 'evm', keyByte: KEY_BYTE, kind: ACCOUNT };
 
 const lowered = new Uint8Array(40);
 

@@ -8,6 +8,7 @@ import { FAMILIES } from '../families/index.ts';
 import { CHAIN_LIMITS } from '../limits.ts';
 import type { ChainId } from '../registry.ts';
 import { AddressError, type AddressFault, type ParsedAddress } from './address.ts';
+import type { BatchForm } from './batch-form.ts';
 import type { AddressCodec } from './codec.ts';
 import { addressFaultOf, CHARACTERS, fault, LENGTH, note, type WriteKey } from './fault.ts';
 
@@ -16,8 +17,8 @@ export { addressFaultOf };
 /** A codec with the chain that it reads. */
 export interface ChainCodec extends Required<Pick<AddressCodec, 'write' | 'format' | 'hasChecksum'>> {
   readonly chain: ChainRow;
-  /** Digits of the chain's base58check texts; null if it has none. */
-  readonly base58check: Uint8Array | null;
+  /** The texts that `KeyBatch` reads by its kernel; null if it reads none. */
+  readonly batch: BatchForm | null;
 }
 
 export type ChainCodecs = Readonly<Record<ChainId, ChainCodec>>;
@@ -27,13 +28,8 @@ export function codecsOf(families: readonly Family[] = FAMILIES): ChainCodecs {
   return Object.fromEntries(
     families.flatMap(({ chains, codecs }) =>
       chains.map((chain): [string, ChainCodec] => {
-        const {
-          write,
-          format,
-          hasChecksum = () => true,
-          base58check = null,
-        } = codecs[chain.id] as AddressCodec;
-        return [chain.id, { chain, write, format, hasChecksum, base58check }];
+        const { write, format, hasChecksum = () => true, batch = null } = codecs[chain.id] as AddressCodec;
+        return [chain.id, { chain, write, format, hasChecksum, batch }];
       }),
     ),
   ) as Record<ChainId, ChainCodec>;
@@ -42,8 +38,8 @@ export function codecsOf(families: readonly Family[] = FAMILIES): ChainCodecs {
 const CODECS = codecsOf();
 const ALL_CODECS = Object.values(CODECS);
 
-/** Returns the digits of the chain's base58check texts; null if it has none. */
-export const base58CheckDigits = (chain: ChainId): Uint8Array | null => CODECS[chain].base58check;
+/** Returns the texts of a chain that `KeyBatch` reads by its kernel; null if it reads none. */
+export const batchFormOf = (chain: ChainId): BatchForm | null => CODECS[chain].batch;
 
 /**
  * Returns the function that `writeAddressKey` calls for a chain, for loops over many addresses. The caller checks the length of each text:

@@ -4,6 +4,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bech32, bech32m, createBase58check } from '@scure/base';
 import { BITCOIN_DIGITS, decoded } from './base58.ts';
 import { decodeBase58Check, payloadStart } from './base58check.ts';
+import type { BatchForm } from './batch-form.ts';
 import { BECH32, BECH32M, decodeBech32, unpacked, unpackWords, words } from './bech32.ts';
 import { formatCashaddr, isCashaddrPayload, writeCashaddrKey } from './cashaddr.ts';
 import { FORM, fault, LENGTH, NETWORK, PREFIX, parsed, startsWith, VERSION, type WriteKey } from './fault.ts';
@@ -342,6 +343,27 @@ const writer =
     }
     return writeBase58(chain, bytes, start, end, out, at);
   };
+
+/** Returns the texts that batches read by the kernel: versions with a hash of 20 bytes, and witness programs. */
+function batchOf({ keyByte, versions, segwitHrp }: UtxoChain): BatchForm {
+  const rows = versions.filter(({ payloadBytes }) => payloadBytes === 20);
+  return {
+    type: 'base58check',
+    keyByte,
+    digits: BITCOIN_DIGITS,
+    versionBytes: Math.max(...rows.map(({ versionBytes }) => versionBytes)),
+    kinds: rows.map(({ version, kind }) => [version, UTXO_KINDS[kind]]),
+    hrp: segwitHrp,
+  };
+}
+
+export const btcBatch = batchOf(BTC);
+export const ltcBatch = batchOf(LTC);
+export const dogeBatch = batchOf(DOGE);
+export const dashBatch = batchOf(DASH);
+export const zecBatch = batchOf(ZEC);
+export const bchBatch = batchOf(BCH);
+export const bsvBatch = batchOf(BSV);
 
 export const writeBtcKey = writer(BTC);
 export const writeDogeKey = writer(DOGE);

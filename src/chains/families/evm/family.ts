@@ -1,5 +1,5 @@
 /** The descriptor of the EVM family. */
-import { formatEvmKey, writeEvmKey } from '../../address/evm.ts';
+import { evmBatch, formatEvmKey, writeEvmKey } from '../../address/evm.ts';
 import { family } from '../descriptor.ts';
 import { EVM_CHAINS } from './chains.ts';
 
@@ -8,6 +8,7 @@ export const evm = family({
   codec: {
     write: writeEvmKey,
     format: formatEvmKey,
+    batch: evmBatch,
     hasChecksum: (text) => /[a-f]/.test(text.slice(2)) && /[A-F]/.test(text.slice(2)),
   },
   layouts: { rpc: ['json-rpc'], history: ['blockscout', 'etherscan'] },

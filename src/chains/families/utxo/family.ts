@@ -1,6 +1,10 @@
 /** The descriptor of the UTXO family. */
-import { BITCOIN_DIGITS as base58check } from '../../address/base58.ts';
 import {
+  bchBatch,
+  bsvBatch,
+  btcBatch,
+  dashBatch,
+  dogeBatch,
   formatBch,
   formatBsv,
   formatBtc,
@@ -8,6 +12,7 @@ import {
   formatDoge,
   formatLtc,
   formatZec,
+  ltcBatch,
   writeBchKey,
   writeBsvKey,
   writeBtcKey,
@@ -15,6 +20,7 @@ import {
   writeDogeKey,
   writeLtcKey,
   writeZecKey,
+  zecBatch,
 } from '../../address/utxo.ts';
 import { family } from '../descriptor.ts';
 import { UTXO_CHAINS } from './chains.ts';
@@ -22,13 +28,13 @@ import { UTXO_CHAINS } from './chains.ts';
 export const utxo = family({
   chains: UTXO_CHAINS,
   codec: {
-    BTC: { write: writeBtcKey, format: formatBtc, canonicalFirst: '13b', base58check },
-    LTC: { write: writeLtcKey, format: formatLtc, canonicalFirst: 'LMl', base58check },
-    DOGE: { write: writeDogeKey, format: formatDoge, canonicalFirst: 'DA9', base58check },
-    DASH: { write: writeDashKey, format: formatDash, canonicalFirst: 'X7', base58check },
-    ZEC: { write: writeZecKey, format: formatZec, base58check },
-    BCH: { write: writeBchKey, format: formatBch, base58check },
-    BSV: { write: writeBsvKey, format: formatBsv, canonicalFirst: '13', base58check },
+    BTC: { write: writeBtcKey, format: formatBtc, canonicalFirst: '13b', batch: btcBatch },
+    LTC: { write: writeLtcKey, format: formatLtc, canonicalFirst: 'LMl', batch: ltcBatch },
+    DOGE: { write: writeDogeKey, format: formatDoge, canonicalFirst: 'DA9', batch: dogeBatch },
+    DASH: { write: writeDashKey, format: formatDash, canonicalFirst: 'X7', batch: dashBatch },
+    ZEC: { write: writeZecKey, format: formatZec, batch: zecBatch },
+    BCH: { write: writeBchKey, format: formatBch, batch: bchBatch },
+    BSV: { write: writeBsvKey, format: formatBsv, canonicalFirst: '13', batch: bsvBatch },
   },
   layouts: { rpc: ['json-rpc', 'rest'], history: ['esplora', 'blockbook'] },
   layoutsNote: '`json-rpc` and `rest` are the interfaces of Bitcoin Core.',
