@@ -4,6 +4,9 @@ import { CHAIN_LIMITS } from '../chains/limits.ts';
 import type { Transfer } from '../chains/transfer.ts';
 import { GRAPH_LIMITS } from './limits.ts';
 
+/** Amounts are below this. */
+const AMOUNT_END = 1n << 256n;
+
 const invalid = (field: string, expected: string): AssayError =>
   new AssayError('INVALID_REQUEST', `transfer.${field} must be ${expected}.`, { field });
 
@@ -18,7 +21,7 @@ export function checkTransfer(transfer: Transfer): void {
     throw invalid('txHash', `1 to ${GRAPH_LIMITS.txHashTextMax} bytes of text`);
   if (position === '' || Buffer.byteLength(position) > CHAIN_LIMITS.transferPositionTextMax)
     throw invalid('position', `1 to ${CHAIN_LIMITS.transferPositionTextMax} bytes of text`);
-  if (amount < 0n || amount >= 1n << 256n) throw invalid('amount', 'from 0 to 2^256 - 1');
+  if (amount < 0n || amount >= AMOUNT_END) throw invalid('amount', 'from 0 to 2^256 - 1');
   if (valueUsd !== null && !(valueUsd >= 0 && valueUsd <= 1e12))
     throw invalid('valueUsd', 'from 0 to 1e12, or null');
   if (!Number.isSafeInteger(blockNumber) || blockNumber < 0)

@@ -20,6 +20,7 @@ const BIG_POWERS = EXPONENTS.map((exponent) => 10n ** BigInt(exponent));
 /** The lower half of the first byte of a compact amount if the length is in the next byte. */
 const LENGTH_FOLLOWS = 15;
 const BILLION = 1e9;
+const COPIED_BY_BYTE_MAX = 48;
 
 /** The lowest 64 bits of an amount, also accessible as words: this takes fewer steps than digits. */
 const lowWords = new BigUint64Array(1);
@@ -191,7 +192,12 @@ export class ByteWriter {
 
   copy(from: Uint8Array, start: number, end: number): void {
     this.reserve(end - start);
-    this.bytes.set(from.subarray(start, end), this.length);
+    // A view of a few bytes costs more than copying them.
+    if (end - start <= COPIED_BY_BYTE_MAX) {
+      const { bytes } = this;
+      let at = this.length;
+      for (let index = start; index < end; index++) bytes[at++] = from[index] as number;
+    } else this.bytes.set(from.subarray(start, end), this.length);
     this.length += end - start;
   }
 
@@ -259,6 +265,14 @@ export class ByteReader {
         return value;
       }
     }
+  }
+
+  skipVarint(): void {
+    const { bytes, end } = this;
+    let { at } = this;
+    while (at < end && (bytes[at] as number) >= 0x80) at++;
+    if (at >= end) throw cut();
+    this.at = at + 1;
   }
 
   time(): number {

@@ -9,16 +9,42 @@ const PREFIXED_HEX = 0;
 const TEXT = 1;
 const PLAIN_HEX = 2;
 
-const HEX_64 = /^(?:0x)?[0-9a-f]{64}$/;
+const HEX_DIGITS = 64;
+/** Bytes of a packed id of hex. */
+export const HEX_PACKED_BYTES = 1 + HEX_DIGITS / 2;
+const PREFIX = '0x';
+/** Values of the lower-case hex digits by character code. Others have the bit `NO_DIGIT`. */
+const NO_DIGIT = 0x80;
+const DIGITS = new Uint8Array(128).fill(NO_DIGIT);
+for (const [value, digit] of [...'0123456789abcdef'].entries()) DIGITS[digit.charCodeAt(0)] = value;
 
 /** Packs a transaction id. */
-export function packTransaction(txHash: string): Buffer {
-  if (!HEX_64.test(txHash)) return Buffer.concat([Buffer.of(TEXT), Buffer.from(txHash, 'utf8')]);
-  const isPrefixed = txHash.length === 66;
-  const packed = Buffer.allocUnsafe(33);
-  packed[0] = isPrefixed ? PREFIXED_HEX : PLAIN_HEX;
-  packed.write(isPrefixed ? txHash.slice(2) : txHash, 1, 'hex');
-  return packed;
+export const packTransaction = (txHash: string): Buffer =>
+  packTransactionInto(txHash, Buffer.allocUnsafe(HEX_PACKED_BYTES));
+
+/**
+ * Packs a transaction id into memory of the caller if it is hex.
+ *
+ * @param into - `HEX_PACKED_BYTES`
+ * @returns `into`, or new memory for an id of another form
+ */
+export function packTransactionInto(txHash: string, into: Buffer): Buffer {
+  return packHex(txHash, into) ? into : Buffer.concat([Buffer.of(TEXT), Buffer.from(txHash, 'utf8')]);
+}
+
+/** Returns false if the id has another form. */
+function packHex(txHash: string, packed: Buffer): boolean {
+  const start = txHash.length - HEX_DIGITS;
+  if (start !== 0 && !(start === PREFIX.length && txHash.startsWith(PREFIX))) return false;
+  packed[0] = start === 0 ? PLAIN_HEX : PREFIXED_HEX;
+  let seen = 0;
+  for (let at = start, byte = 1; byte < HEX_PACKED_BYTES; at += 2, byte++) {
+    const high = DIGITS[txHash.charCodeAt(at)] ?? NO_DIGIT;
+    const low = DIGITS[txHash.charCodeAt(at + 1)] ?? NO_DIGIT;
+    seen |= high | low;
+    packed[byte] = (high << 4) | low;
+  }
+  return (seen & NO_DIGIT) === 0;
 }
 
 /** Unpacks a transaction id. */
@@ -29,7 +55,7 @@ export function unpackTransaction(packed: Uint8Array): string {
 }
 
 /** Bytes of a packed id with this tag if the length is fixed. Null for a text. */
-export const packedLength = (tag: number): number | null => (tag === TEXT ? null : 33);
+export const packedLength = (tag: number): number | null => (tag === TEXT ? null : HEX_PACKED_BYTES);
 
 const rotate = (value: number, bits: number): number => (value << bits) | (value >>> (32 - bits));
 
@@ -142,12 +168,20 @@ export function positionMark(position: string, fingerprint: Fingerprinter): numb
 
 export const FINGERPRINT_BYTES = 12;
 
-/** Key of a transaction: 64 bits of keyed hash, and 32 bits of the id itself, against accidental collisions. */
-export function transactionKey(packed: Uint8Array, fingerprint: Fingerprinter): Buffer {
+/**
+ * Key of a transaction: 64 bits of keyed hash, and 32 bits of the id itself, against accidental collisions.
+ *
+ * @param key - receives the key
+ */
+export function transactionKey(
+  packed: Uint8Array,
+  fingerprint: Fingerprinter,
+  key = Buffer.allocUnsafe(FINGERPRINT_BYTES),
+): Buffer {
   fingerprint.hash(packed, 0, packed.length);
-  const key = Buffer.alloc(FINGERPRINT_BYTES);
   key.writeUInt32BE(fingerprint.high, 0);
   key.writeUInt32BE(fingerprint.low, 4);
-  key.set(packed.subarray(Math.max(0, packed.length - 4)), 8);
+  const last = Math.max(0, packed.length - 4);
+  for (let at = 0; at < 4; at++) key[8 + at] = packed[last + at] ?? 0;
   return key;
 }

@@ -216,6 +216,7 @@ export class FreshTransactions {
   /** Adds the stored positions of a transaction to those in memory. `ordinals`: those that `places` has. */
   #read(transaction: number, key: Buffer, ordinals: readonly number[]): void {
     this.#flags[transaction] = (this.#flags[transaction] as number) | READ;
+    if (ordinals.length === 0 && this.#hasFormer === false) return;
     const stored = this.#hasFormer === true ? formerPositions(this.#store, key) : [];
     if (ordinals.length > 0) stored.push(...positionsAt(this.#store, this.#fingerprint, key, ordinals));
     for (const position of stored) {

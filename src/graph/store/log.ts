@@ -27,12 +27,22 @@ export interface LoggedTransfer {
   readonly initiation: number;
 }
 
+/** The length in front of a record. */
+const LENGTH_BYTES = 2;
 const scratch = new ByteWriter();
 
 /** Packs a transfer as a record with its length in front, for `LogWriter`. The result is a copy. */
 export function packTransfer(transfer: LoggedTransfer): Buffer {
-  const out = scratch;
-  out.length = 0;
+  scratch.length = 0;
+  writeTransfer(scratch, transfer);
+  return scratch.take();
+}
+
+/** Appends a transfer as a record with its length in front. */
+function writeTransfer(out: ByteWriter, transfer: LoggedTransfer): void {
+  const start = out.length;
+  out.reserve(LENGTH_BYTES);
+  out.length += LENGTH_BYTES;
   const { transaction } = transfer;
   const tag = transaction[0] as number;
   out.byte(tag);
@@ -54,10 +64,7 @@ export function packTransfer(transfer: LoggedTransfer): Buffer {
   out.amount(transfer.amount);
   // Records of older stores end here, and so do those with unknown initiation.
   if (transfer.initiation !== UNKNOWN_INITIATION) out.byte(transfer.initiation);
-  const record = Buffer.allocUnsafe(out.length + 2);
-  record.writeUInt16LE(out.length, 0);
-  out.bytes.copy(record, 2, 0, out.length);
-  return record;
+  out.bytes.writeUInt16LE(out.length - start - LENGTH_BYTES, start);
 }
 
 const cursor = new LogCursor();
@@ -79,32 +86,74 @@ function transferOf(read: LogCursor): LoggedTransfer {
 }
 
 /** A number without a transfer: a duplicate in a bulk load, or a reverted transfer. */
-export const EMPTY_RECORD: Buffer = Buffer.alloc(2);
+export const EMPTY_RECORD: Buffer = Buffer.alloc(LENGTH_BYTES);
 
 /** Writes records in the order of their numbers, which may have gaps. Used inside a write transaction. */
 export class LogWriter {
   readonly #store: ChainStore;
   #chunk = -1;
-  #parts: Buffer[] = [];
+  /** The records of the chunk, one after another. */
+  readonly #records = new ByteWriter(1024);
+  /** The end of each of them. */
+  #ends: number[] = [];
 
   constructor(store: ChainStore) {
     this.#store = store;
   }
 
+  /** Writes a record from `packTransfer`, in place of the one that has the number, if any. */
   add(ordinal: number, record: Buffer): void {
+    const slot = this.#open(ordinal);
+    const records = this.#records;
+    const rest = slot < this.#ends.length ? this.#cut(slot) : [];
+    for (const one of [record, ...rest]) {
+      records.copy(one, 0, one.length);
+      this.#ends.push(records.length);
+    }
+  }
+
+  /** Writes a transfer. No record may have its number. */
+  append(ordinal: number, transfer: LoggedTransfer): void {
+    if (this.#open(ordinal) < this.#ends.length) throw new Error(`Transfer ${ordinal} is logged already.`);
+    writeTransfer(this.#records, transfer);
+    this.#ends.push(this.#records.length);
+  }
+
+  /** Reads the chunk of a number and fills its gap. Returns the place of the number in the chunk. */
+  #open(ordinal: number): number {
     const chunk = Math.floor(ordinal / LOG_CHUNK_TRANSFERS);
+    const slot = ordinal % LOG_CHUNK_TRANSFERS;
     if (chunk !== this.#chunk) {
       this.flush();
       this.#chunk = chunk;
-      this.#parts = recordsIn(this.#store.log.getBinary(chunk));
+      this.#records.length = 0;
+      this.#ends = [];
+      for (const record of recordsIn(this.#store.log.getBinary(chunk))) {
+        this.#records.copy(record, 0, record.length);
+        this.#ends.push(this.#records.length);
+      }
     }
-    const slot = ordinal % LOG_CHUNK_TRANSFERS;
-    while (this.#parts.length < slot) this.#parts.push(EMPTY_RECORD);
-    this.#parts[slot] = record;
+    while (this.#ends.length < slot) {
+      this.#records.copy(EMPTY_RECORD, 0, LENGTH_BYTES);
+      this.#ends.push(this.#records.length);
+    }
+    return slot;
+  }
+
+  /** Removes the records from a place on. Returns copies of those behind it. */
+  #cut(slot: number): Buffer[] {
+    const ends = this.#ends;
+    const behind = ends
+      .slice(slot + 1)
+      .map((end, index) => Buffer.from(this.#records.bytes.subarray(ends[slot + index] as number, end)));
+    this.#records.length = slot === 0 ? 0 : (ends[slot - 1] as number);
+    this.#ends.length = slot;
+    return behind;
   }
 
   flush(): void {
-    if (this.#chunk >= 0) this.#store.log.putSync(this.#chunk, packChunk(Buffer.concat(this.#parts)));
+    const { bytes, length } = this.#records;
+    if (this.#chunk >= 0) this.#store.log.putSync(this.#chunk, packChunk(bytes.subarray(0, length)));
     this.#chunk = -1;
   }
 }

@@ -57,18 +57,11 @@ const bitsFor = (entries: number): number =>
 export const readPlacesState = ({ meta }: PlacesStore): PlacesState =>
   (meta.get('places') as PlacesState | undefined) ?? EMPTY;
 
-/**
- * Appends the entries of a bucket.
- *
- * @param from - fingerprints before this one are left out
- * @param until - and those behind this one, so that a look-up reads half of a bucket
- */
+/** Appends the entries of a bucket. */
 function readEntries(
   bytes: Buffer | undefined,
   key: number,
   { fingerprints, ordinals }: { readonly fingerprints: number[]; readonly ordinals: number[] },
-  from = 0,
-  until = Number.POSITIVE_INFINITY,
 ): void {
   if (bytes === undefined) return;
   reader.open(bytes);
@@ -77,13 +70,35 @@ function readEntries(
   while (!reader.isAtEnd) {
     const more = reader.varint();
     fingerprint += more;
-    if (fingerprint > until) return;
     // Transfers of one transaction mostly follow each other.
     ordinal = more === 0 ? ordinal + reader.signed() : reader.varint();
-    if (fingerprint < from) continue;
     fingerprints.push(fingerprint);
     ordinals.push(ordinal);
   }
+}
+
+const NO_ORDINALS: readonly number[] = [];
+
+/** Returns the numbers that a bucket has for a fingerprint. Reads half of a bucket, and allocates nothing if there are none. */
+function ordinalsIn(bytes: Buffer, key: number, wanted: number): readonly number[] {
+  reader.open(bytes);
+  let fingerprint = key * 2 ** MORE_BITS;
+  let ordinal = 0;
+  let ordinals: number[] | null = null;
+  while (!reader.isAtEnd) {
+    const more = reader.varint();
+    fingerprint += more;
+    if (fingerprint > wanted) break;
+    // A number depends on the one before it only if both have the same fingerprint.
+    if (fingerprint < wanted) {
+      reader.skipVarint();
+      continue;
+    }
+    ordinal = more === 0 ? ordinal + reader.signed() : reader.varint();
+    ordinals ??= [];
+    ordinals.push(ordinal);
+  }
+  return ordinals ?? NO_ORDINALS;
 }
 
 /**
@@ -91,15 +106,13 @@ function readEntries(
  *
  * @param key key of the transaction (`transactionKey`)
  */
-export function placesOf(store: PlacesStore, state: PlacesState, key: Buffer): number[] {
-  const ordinals: number[] = [];
-  if (store.places === null || state.entries === 0) return ordinals;
+export function placesOf(store: PlacesStore, state: PlacesState, key: Buffer): readonly number[] {
+  if (store.places === null || state.entries === 0) return NO_ORDINALS;
   const high = key.readUInt32BE(0);
   const wanted = fingerprintOf(high, key.readUInt32BE(4));
   const bucket = keyOf(state, high);
   const bytes = store.places.getBinaryFast(storedKey(bucket));
-  readEntries(bytes, bucket, { fingerprints: [], ordinals }, wanted, wanted);
-  return ordinals;
+  return bytes === undefined ? NO_ORDINALS : ordinalsIn(bytes, bucket, wanted);
 }
 
 /** Writes the table inside one write transaction: fast if its calls are in the order of keys. `finish` must be called at the end. */

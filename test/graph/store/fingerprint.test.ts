@@ -3,7 +3,9 @@ import { describe, expect, it, vi } from 'vitest';
 import { systemRandom } from '../../../src/base/random.ts';
 import {
   Fingerprinter,
+  HEX_PACKED_BYTES,
   packTransaction,
+  packTransactionInto,
   positionCode,
   positionMark,
   positionText,
@@ -51,6 +53,24 @@ describe('packed transaction ids', () => {
     );
     fc.assert(fc.property(any, (id) => unpackTransaction(packTransaction(id)) === id));
     expect(packTransaction('ab'.repeat(32)).length).toBe(33);
+  });
+
+  it('have 33 bytes only if they are 64 lower-case digits of hex, with or without 0x', () => {
+    const digits = '0123456789abcdef'.repeat(4);
+    const texts = [digits.slice(1), `${digits}0`, `0X${digits}`, `00${digits}`, `0x${digits.slice(1)}`];
+    for (const wrong of ['A', 'g', '/', ':', '`', ' ', '\u0130', '\uff10'])
+      for (const at of [0, 31, 63]) texts.push(`${digits.slice(0, at)}${wrong}${digits.slice(at + 1)}`);
+    for (const text of texts)
+      expect(packTransaction(text)).toEqual(Buffer.concat([Buffer.of(1), Buffer.from(text, 'utf8')]));
+    expect(packTransaction(`0x${digits}`).toString('hex')).toBe(`00${digits}`);
+    expect(packTransaction(digits).toString('hex')).toBe(`02${digits}`);
+  });
+
+  it('use the memory of the caller only for hex', () => {
+    const into = Buffer.alloc(HEX_PACKED_BYTES);
+    expect(packTransactionInto('ab'.repeat(32), into)).toBe(into);
+    expect(packTransactionInto('ab', into)).toEqual(packTransaction('ab'));
+    expect(packTransactionInto('ab', into)).not.toBe(into);
   });
 });
 

@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { ChainRecords } from '../../../src/graph/store/chain-records.ts';
+import type { ChainStore } from '../../../src/graph/store/chain-store.ts';
 import { packTransaction } from '../../../src/graph/store/fingerprint.ts';
 import { initiationCode, initiationIn } from '../../../src/graph/store/initiation.ts';
-import { packTransfer, readTransfer } from '../../../src/graph/store/log.ts';
+import {
+  EMPTY_RECORD,
+  LogWriter,
+  packTransfer,
+  readTransfer,
+  recordsIn,
+} from '../../../src/graph/store/log.ts';
 
 const A = '0x00000000219ab540356cBB839Cbe05303d7705Fa';
 const B = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
@@ -54,5 +61,30 @@ describe('a log record', () => {
           // The next record begins at its end.
           expect(readTransfer(recordsOf(bytes), 1)).toEqual(record);
         }
+  });
+});
+
+describe('the log writer', () => {
+  it('appends records, and replaces them at any place of their chunk', () => {
+    const chunks = new Map<number, Buffer>();
+    const log = {
+      getBinary: (chunk: number) => chunks.get(chunk),
+      putSync: (chunk: number, bytes: Buffer) => chunks.set(chunk, Buffer.from(bytes)),
+    };
+    const writer = new LogWriter({ log } as unknown as ChainStore);
+    const made = (from: number) => ({ ...record, from });
+    // The second chunk has a gap in front.
+    for (const ordinal of [0, 1, 2, 3, 4, 5, 6, 7, 10, 11]) writer.append(ordinal, made(ordinal + 1));
+    writer.flush();
+    const packed = (...numbers: number[]) =>
+      numbers.map((number) => (number === 0 ? EMPTY_RECORD : packTransfer(made(number))));
+    expect(recordsIn(chunks.get(0))).toEqual(packed(1, 2, 3, 4, 5, 6, 7, 8));
+    expect(recordsIn(chunks.get(1))).toEqual(packed(0, 0, 11, 12));
+    for (const ordinal of [0, 3, 7, 8, 11]) writer.add(ordinal, EMPTY_RECORD);
+    writer.add(9, packTransfer(made(90)));
+    writer.flush();
+    expect(recordsIn(chunks.get(0))).toEqual(packed(0, 2, 3, 0, 5, 6, 7, 0));
+    expect(recordsIn(chunks.get(1))).toEqual(packed(0, 90, 11, 0));
+    expect(() => writer.append(5, made(5))).toThrow('Transfer 5 is logged already.');
   });
 });
