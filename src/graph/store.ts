@@ -12,7 +12,7 @@ import type { AssetUse } from './asset-uses.ts';
 import { checkTransfer } from './check-transfer.ts';
 import { GRAPH_LIMITS } from './limits.ts';
 import { AccountScan } from './store/account-scan.ts';
-import { Batch, IdCache, revertTransfers } from './store/batch.ts';
+import { Batch, revertTransfers } from './store/batch.ts';
 import { BulkLoad, type LoadSource } from './store/bulk-load.ts';
 import { recordsOf } from './store/chain-records.ts';
 import {
@@ -27,6 +27,7 @@ import {
 } from './store/chain-store.ts';
 import { findTransaction } from './store/find-transaction.ts';
 import { type FreshLimits, FreshTransactions } from './store/fresh-transactions.ts';
+import { IdCache } from './store/id-cache.ts';
 import { KeyCache } from './store/key-cache.ts';
 import { hasTransfer, type LoggedTransfer, loggedTransfers, transferAt } from './store/log.ts';
 import { type LogColumns, scanLog } from './store/log-scan.ts';
@@ -168,7 +169,7 @@ async function* inBatches(
 /** Writes transfers that cannot be reverted. */
 function writeBatch({ store, cache, fresh }: OpenChain, transfers: readonly Transfer[]): IngestCounts {
   const batch = new Batch(store, cache, fresh, null);
-  for (const transfer of transfers) batch.add(transfer);
+  batch.addAll(transfers);
   const state = batch.write();
   if (batch.stored > 0) writeState(store, { ...state, settled: joinCoverage(state.settled, batch.coverage) });
   return { stored: batch.stored, duplicates: batch.duplicates };
@@ -245,7 +246,7 @@ function writeBlock({ store, cache, fresh }: OpenChain, block: Block): IngestCou
   const { height, hash, parentHash, timestampMs, transfers } = block;
   const isFinal = height <= readState(store).settledHeight;
   const batch = new Batch(store, cache, fresh, isFinal ? null : height);
-  for (const transfer of transfers) batch.add(transfer);
+  batch.addAll(transfers);
   const { firstOrdinal, stored, duplicates } = batch;
   const coverage = joinCoverage(batch.coverage, {
     firstBlock: height,

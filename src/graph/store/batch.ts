@@ -3,10 +3,10 @@
  * one LMDB transaction. A delta that has grown long is merged. Reverting a block removes its transfers from the deltas.
  */
 import { AssayError } from '../../base/errors.ts';
-import { systemRandom } from '../../base/random.ts';
 import { maxKeyBytes, parseAddress, writeAddressKeyFromText } from '../../chains/address/parse.ts';
 import type { Transfer } from '../../chains/transfer.ts';
 import { GRAPH_LIMITS } from '../limits.ts';
+import { type BatchLookups, BatchReader } from './batch-lookups.ts';
 import { ByteWriter } from './bytes.ts';
 import {
   type ChainStore,
@@ -19,10 +19,18 @@ import {
   type State,
 } from './chain-store.ts';
 import { type DeltaEntry, packEntries, readEntries, writeEntry } from './delta.ts';
-import { Fingerprinter, packTransaction, positionMark, transactionKey } from './fingerprint.ts';
+import {
+  FINGERPRINT_BYTES,
+  Fingerprinter,
+  HEX_PACKED_BYTES,
+  packTransactionInto,
+  positionMark,
+  transactionKey,
+} from './fingerprint.ts';
 import type { FreshTransactions } from './fresh-transactions.ts';
+import type { IdCache } from './id-cache.ts';
 import { initiationCode } from './initiation.ts';
-import { eraseTransfers, LogWriter, loggedTransfers, packTransfer } from './log.ts';
+import { eraseTransfers, LogWriter, loggedTransfers } from './log.ts';
 import { mergeNode } from './merge.ts';
 import { counterpartiesIn } from './node-record.ts';
 import { PlacesWriter } from './places.ts';
@@ -31,46 +39,8 @@ import { packPositions, readPositions } from './transactions.ts';
 const IN = 0;
 const OUT = 1;
 const APPEND = { append: true };
-const ID_SLOT_BITS = Math.floor(Math.log2(GRAPH_LIMITS.transferIdsCached));
-
-/**
- * Cache of the dense ids of recently written addresses. Each text has one slot, chosen by its hash, and a newer text replaces the older
- * one. All batches of a store share the cache. It is cleared if a batch fails.
- */
-export class IdCache {
-  #texts: (string | undefined)[] = [];
-  #ids = new Uint32Array(0);
-  /** Differs for each cache, so that an attacker cannot prepare addresses that share a slot. */
-  readonly #seed = Buffer.from(systemRandom.bytes(4)).readInt32LE(0);
-  /** The slot of the last `get`. */
-  #slot = 0;
-
-  /** Returns the id, or 0 if it is not cached. */
-  get(text: string): number {
-    if (this.#ids.length === 0) this.#open();
-    let hash = this.#seed ^ text.length;
-    for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x5bd1e995);
-    hash ^= hash >>> 15;
-    this.#slot = Math.imul(hash, 0x2c1b3c6d) >>> (32 - ID_SLOT_BITS);
-    return this.#texts[this.#slot] === text ? (this.#ids[this.#slot] as number) : 0;
-  }
-
-  /** Stores the id of the text that the last `get` did not find. */
-  set(text: string, id: number): void {
-    this.#texts[this.#slot] = text;
-    this.#ids[this.#slot] = id;
-  }
-
-  clear(): void {
-    this.#texts = [];
-    this.#ids = new Uint32Array(0);
-  }
-
-  #open(): void {
-    this.#texts = new Array<string | undefined>(2 ** ID_SLOT_BITS).fill(undefined);
-    this.#ids = new Uint32Array(2 ** ID_SLOT_BITS);
-  }
-}
+/** Fewer transfers have keys that are too far apart to share pages. */
+const LOOKED_UP_TOGETHER_FROM = 2_000;
 
 /** An address and an arrival number in one key: 31 and 22 bits. */
 const ARRIVALS = 2 ** 22;
@@ -124,6 +94,9 @@ export class Batch {
   readonly #fingerprint: Fingerprinter;
   readonly #pendingBlock: number | null;
   readonly #key = Buffer.alloc(maxKeyBytes);
+  /** Memory for the transaction of the transfer that is being added. */
+  readonly #packed = Buffer.allocUnsafe(HEX_PACKED_BYTES);
+  readonly #transactionKey = Buffer.allocUnsafe(FINGERPRINT_BYTES);
   readonly #log: LogWriter;
   readonly #assetIds = new Map<string, number>();
   readonly #fresh: FreshTransactions;
@@ -148,17 +121,37 @@ export class Batch {
     this.firstOrdinal = this.#state.nextOrdinal;
   }
 
-  add(transfer: Transfer): void {
+  /** Adds transfers in their order. */
+  addAll(transfers: readonly Transfer[]): void {
+    const reader = new BatchReader(this.#store, this.#cache, this.#fresh, this.#fingerprint);
+    const lookups = transfers.length < LOOKED_UP_TOGETHER_FROM ? null : reader.read(transfers);
+    for (const [index, transfer] of transfers.entries())
+      if (lookups === null) this.#addSingle(transfer);
+      else this.#addFound(transfer, lookups, index);
+  }
+
+  #addSingle(transfer: Transfer): void {
+    const packed = packTransactionInto(transfer.txHash, this.#packed);
+    const key = transactionKey(packed, this.#fingerprint, this.#transactionKey);
+    this.#add(transfer, packed, this.#fresh.open(key), 0, 0);
+  }
+
+  #addFound(transfer: Transfer, { packed, transactions, ids }: BatchLookups, index: number): void {
+    const transaction = transactions[index] as number;
+    const [from, to] = [ids[2 * index] as number, ids[2 * index + 1] as number];
+    this.#add(transfer, packed.at(index), transaction, from, to);
+  }
+
+  /** `knownFrom`, `knownTo`: ids that were looked up already, or 0. */
+  #add(transfer: Transfer, packed: Buffer, transaction: number, knownFrom: number, knownTo: number): void {
     const fresh = this.#fresh;
-    const packed = packTransaction(transfer.txHash);
-    const transaction = fresh.open(transactionKey(packed, this.#fingerprint));
     const mark = positionMark(transfer.position, this.#fingerprint);
     if (fresh.has(transaction, mark)) {
       this.duplicates++;
       return;
     }
-    const from = transfer.from === null ? 0 : this.#addressId(transfer.from);
-    const to = transfer.to === null ? 0 : this.#addressId(transfer.to);
+    const from = transfer.from === null ? 0 : knownFrom || this.#addressId(transfer.from);
+    const to = transfer.to === null ? 0 : knownTo || this.#addressId(transfer.to);
     const asset = this.#assetId(transfer);
     const { amount, timestampMs, blockNumber } = transfer;
     const cents = transfer.valueUsd === null ? null : Math.round(transfer.valueUsd * 100);
@@ -178,7 +171,7 @@ export class Batch {
     if (from !== 0) append(from, OUT, to);
     if (to !== 0 && to !== from) append(to, IN, from);
     const { position } = transfer;
-    const record = {
+    this.#log.append(ordinal, {
       position,
       blockNumber,
       timestampMs,
@@ -189,8 +182,7 @@ export class Batch {
       cents,
       transaction: packed,
       initiation: initiationCode(transfer),
-    };
-    this.#log.add(ordinal, packTransfer(record));
+    });
     fresh.add(transaction, { mark, from, to, ordinal });
     this.stored++;
     this.#cover(blockNumber, timestampMs);
@@ -259,15 +251,17 @@ export function assetId(store: ChainStore, asset: string, decimals: number | nul
   return id;
 }
 
+/** A delta that is being written. */
+const delta = new ByteWriter();
+
 /** Appends to the delta of an address. If the delta is too long, its final entries are merged. */
 function appendDelta(store: ChainStore, node: number, more: Buffer, settledHeight: number): void {
   const stored = store.deltas.getBinaryFast(node);
-  const before = stored?.length ?? 0;
-  const length = before + more.length;
-  const bytes = Buffer.allocUnsafe(length);
-  // The memory of a `getBinaryFast` result is longer than its `length`.
-  if (stored) bytes.set(stored.subarray(0, before));
-  bytes.set(more, before);
+  delta.length = 0;
+  if (stored) delta.copy(stored, 0, stored.length);
+  delta.copy(more, 0, more.length);
+  const { length } = delta;
+  const bytes = delta.bytes.subarray(0, length);
   if (
     length <= GRAPH_LIMITS.deltaBytesMax ||
     (length <= GRAPH_LIMITS.hubDeltaBytesMax && isHub(store, node))
