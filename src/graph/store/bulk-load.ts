@@ -11,7 +11,6 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
-  readSync,
   renameSync,
   rmSync,
   writeSync,
@@ -36,10 +35,10 @@ import {
 } from './chain-store.ts';
 import { FINGERPRINT_BYTES, Fingerprinter } from './fingerprint.ts';
 import { formerPositions, hasFormerTransactions, positionsAt } from './known-positions.ts';
-import { LOG_CHUNK_TRANSFERS, LogWriter, readTransfer } from './log.ts';
-import { packChunk } from './log-chunk.ts';
+import { LOG_CHUNK_TRANSFERS, LogWriter, readTransfer, recordsIn } from './log.ts';
 import { PlacesWriter } from './places.ts';
 import type { FilledRun, RunColumns } from './run-columns.ts';
+import { RunLog } from './run-log.ts';
 import { MARK_WORDS, openRuns, type RunReader, runFile } from './runs.ts';
 import { currentMark, type KnownPosition } from './transactions.ts';
 
@@ -203,9 +202,10 @@ export class BulkLoad {
 
   /** Returns true if all run files exist. If they were deleted before any was merged, no stored data is lost: the file is read again. */
   #hasFiles({ runs }: LoadState): boolean {
+    const has = (run: number, kind: 'halves' | 'marks' | 'values' | 'log'): boolean =>
+      existsSync(runFile(this.#folder, run, kind));
     for (let run = 0; run < runs; run++)
-      for (const kind of ['halves', 'marks', 'log'] as const)
-        if (!existsSync(runFile(this.#folder, run, kind))) return false;
+      if (!has(run, 'halves') || !has(run, 'marks') || !(has(run, 'values') || has(run, 'log'))) return false;
     return true;
   }
 
@@ -252,7 +252,7 @@ export class BulkLoad {
     renameSync(partial, this.#marksPath);
   }
 
-  #paths(kind: 'halves' | 'marks' | 'log'): string[] {
+  #paths(kind: 'halves' | 'marks'): string[] {
     return Array.from({ length: this.#state.runs }, (_, run) => runFile(this.#folder, run, kind));
   }
 
@@ -312,47 +312,44 @@ export class BulkLoad {
   async #writeLog(marks: Uint8Array, step: (pass: 'log', done: number) => Promise<void>): Promise<void> {
     const { root, log } = this.#store;
     const { transfers, firstOrdinal } = this.#state;
-    const records = new LogRecords(this.#paths('log'));
-    let index = 0;
-    for (const from = Number(this.#state.next); index < from; index++) records.take(1);
+    const runs = Array.from({ length: this.#state.runs }, (_, run) => ({
+      values: runFile(this.#folder, run, 'values'),
+      records: runFile(this.#folder, run, 'log'),
+    }));
+    const values = new RunLog(runs);
     try {
-      while (index < transfers) {
+      values.skipTo(Number(this.#state.next));
+      while (values.index < transfers) {
         root.transactionSync(() => {
-          const append = isAppendable(log, (firstOrdinal + index) / LOG_CHUNK_TRANSFERS);
-          const end = Math.min(transfers, index + COMMIT_LOG);
-          for (; index < end; index += LOG_CHUNK_TRANSFERS) {
-            const count = Math.min(LOG_CHUNK_TRANSFERS, end - index);
-            this.#putLogChunk(
-              firstOrdinal + index,
-              records.take(count),
-              marks.subarray(index, index + count),
-              append,
-            );
+          const append = isAppendable(log, (firstOrdinal + values.index) / LOG_CHUNK_TRANSFERS);
+          const end = Math.min(transfers, values.index + COMMIT_LOG);
+          while (values.index < end) {
+            const { index } = values;
+            const value = values.next();
+            this.#putLogValue(firstOrdinal + index, value, marks.subarray(index, values.index), append);
           }
-          index = end;
-          this.#put({ ...this.#state, next: index });
+          this.#put({ ...this.#state, next: values.index });
         }, FLUSHED_LATER);
-        await step('log', index / transfers);
+        await step('log', values.index / transfers);
       }
     } finally {
-      records.close();
+      values.close();
     }
     this.#begin('addresses', 0);
   }
 
-  /** Writes the records of one chunk. `ordinal` is the number of the first record. `append`: no chunk with a greater number is stored. */
-  #putLogChunk(ordinal: number, records: Buffer, marks: Uint8Array, append: boolean): void {
-    if (append && marks.length === LOG_CHUNK_TRANSFERS && !marks.some((mark) => mark & DUPLICATE)) {
-      this.#store.log.putSync(ordinal / LOG_CHUNK_TRANSFERS, packChunk(records), APPEND);
+  /** Writes the transfers of one value. `ordinal` is the number of the first. `append`: no value with a greater number is stored. */
+  #putLogValue(ordinal: number, value: Buffer, marks: Uint8Array, append: boolean): void {
+    let duplicates = 0;
+    for (let at = 0; at < marks.length; at++) duplicates += (marks[at] as number) & DUPLICATE;
+    if (duplicates === marks.length) return;
+    if (append && marks.length === LOG_CHUNK_TRANSFERS && duplicates === 0) {
+      this.#store.log.putSync(ordinal / LOG_CHUNK_TRANSFERS, value, APPEND);
       return;
     }
     const writer = new LogWriter(this.#store);
-    let at = 0;
-    for (const [offset, mark] of marks.entries()) {
-      const end = at + 2 + records.readUInt16LE(at);
-      if (!(mark & DUPLICATE)) writer.add(ordinal + offset, records.subarray(at, end));
-      at = end;
-    }
+    for (const [at, record] of recordsIn(value).entries())
+      if (!((marks[at] as number) & DUPLICATE)) writer.add(ordinal + at, record);
     writer.flush();
   }
 
@@ -542,63 +539,3 @@ class MarkMerge {
 
 const isBefore = (a: RunReader | undefined, b: RunReader | undefined): boolean =>
   a !== undefined && b !== undefined && compareMarks(a.words, a.at, b.words, b.at) < 0;
-
-/** Reads the records of the log, file by file. */
-class LogRecords {
-  readonly #paths: readonly string[];
-  #path = 0;
-  #file: number | null = null;
-  readonly #buffer = Buffer.allocUnsafe(1 << 20);
-  #filled = 0;
-  #at = 0;
-
-  constructor(paths: readonly string[]) {
-    this.#paths = paths;
-  }
-
-  /** Returns the next `count` records, which must exist, each with its length in front. They are valid until the next call. */
-  take(count: number): Buffer {
-    let end = this.#at;
-    for (let left = count; left > 0; ) {
-      const next =
-        end + 2 <= this.#filled ? end + 2 + this.#buffer.readUInt16LE(end) : Number.POSITIVE_INFINITY;
-      if (next <= this.#filled) {
-        end = next;
-        left--;
-        continue;
-      }
-      const offset = end - this.#at;
-      this.#fill();
-      end = this.#at + offset;
-    }
-    const records = this.#buffer.subarray(this.#at, end);
-    this.#at = end;
-    return records;
-  }
-
-  close(): void {
-    if (this.#file !== null) closeSync(this.#file);
-    this.#file = null;
-  }
-
-  /** Moves the unread bytes to the front and reads more after them, from the next file if one ended. */
-  #fill(): void {
-    const buffer = this.#buffer;
-    buffer.copy(buffer, 0, this.#at, this.#filled);
-    this.#filled -= this.#at;
-    this.#at = 0;
-    for (;;) {
-      this.#file ??= this.#open();
-      const read = readSync(this.#file, buffer, this.#filled, buffer.length - this.#filled, null);
-      this.#filled += read;
-      if (read > 0) return;
-      this.close();
-    }
-  }
-
-  #open(): number {
-    const path = this.#paths[this.#path++];
-    if (path !== undefined) return openSync(path, 'r');
-    throw new AssayError('STORE_CORRUPT', 'The files of an unfinished load are truncated.');
-  }
-}

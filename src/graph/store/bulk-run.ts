@@ -2,11 +2,9 @@
  * Writes the transfers of a bulk load from columns in memory into sorted runs on disk. Addresses and assets have numbers local to this
  * load. When a run is written, they get the store's ids in one transaction.
  */
-import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { AssayError } from '../../base/errors.ts';
 import { FLUSHED_LATER } from '../../state/lmdb.ts';
 import { assetId } from './batch.ts';
-import { ByteWriter } from './bytes.ts';
 import {
   type ChainStore,
   type Coverage,
@@ -16,10 +14,10 @@ import {
   readState,
   writeState,
 } from './chain-store.ts';
-import { Fingerprinter, packedLength, positionMark } from './fingerprint.ts';
-import { UNKNOWN_INITIATION } from './initiation.ts';
+import { Fingerprinter, positionMark } from './fingerprint.ts';
 import { keysIn } from './key-table.ts';
 import { columnMemory, type FilledRun, RunColumns } from './run-columns.ts';
+import { writeRunLog } from './run-log.ts';
 import {
   FLAG_LARGE,
   FLAG_PRICED,
@@ -42,9 +40,6 @@ const BUCKET_BITS = 8;
 const BUCKETS = 2 ** BUCKET_BITS;
 /** Ids are assigned in ascending order, so that each is greater than all stored ones. */
 const APPEND = { append: true };
-const LOG_WRITE_BYTES = 1 << 20;
-/** Upper bound for a record with a transaction id of maximum length. */
-const RECORD_BYTES_MAX = 1024;
 
 const NOTHING: FilledRun = {
   slot: 0,
@@ -124,7 +119,7 @@ export class BulkRun {
     const shift = Math.max(0, 32 - Math.clz32(greatest * 2 + 1) - BUCKET_BITS);
     const half = this.#placeHalves(halves, shift, firstIndex);
     this.#placeMarks(marks, firstIndex);
-    this.#writeLog(runFile(folder, run, 'log'));
+    writeRunLog(runFile(folder, run, 'values'), firstIndex, filled, columns);
     const byNode = radixOrder(halves, HALF_WORDS, HALF_NODE, half, orders);
     writeRun(runFile(folder, run, 'halves'), halves, HALF_WORDS, byNode, half);
     const byMark = radixOrder(marks, MARK_WORDS, 0, count, orders);
@@ -271,67 +266,6 @@ export class BulkRun {
       words[place + 6] = from[at] as number;
       words[place + 7] = to[at] as number;
     }
-  }
-
-  /** Writes the transfers of the run in the format of the log, in their order. */
-  #writeLog(path: string): void {
-    const file = openSync(path, 'w');
-    const out = new ByteWriter(LOG_WRITE_BYTES + 4096);
-    try {
-      for (let at = 0; at < this.#filled.count; at++) {
-        this.#packRecord(out, at);
-        if (out.length < LOG_WRITE_BYTES) continue;
-        writeSync(file, out.bytes, 0, out.length);
-        out.length = 0;
-      }
-      writeSync(file, out.bytes, 0, out.length);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-  }
-
-  /** Same as `packTransfer` of log.ts, but from columns. */
-  #packRecord(out: ByteWriter, at: number): void {
-    const columns = this.#columns;
-    const { transactions: bytes, transactionEnds: ends, amounts } = columns;
-    out.reserve(RECORD_BYTES_MAX);
-    const start = out.length;
-    out.length += 2;
-    const from = at === 0 ? 0 : (ends[at] as number);
-    const end = ends[at + 1] as number;
-    const tag = bytes[from] as number;
-    out.byte(tag);
-    if (packedLength(tag) === null) out.byte(end - from - 1);
-    for (let byte = from + 1, to = out.length; byte < end; byte++, to++)
-      out.bytes[to] = bytes[byte] as number;
-    out.length += end - from - 1;
-    const code = columns.positions[at] as number;
-    out.varint(Math.max(code, 0));
-    if (code < 0) {
-      const text = Buffer.from(this.#filled.positionTexts.get(at) as string, 'utf8');
-      out.byte(text.length);
-      out.copy(text, 0, text.length);
-    }
-    out.varint(columns.blocks[at] as number);
-    out.time(columns.times[at] as number);
-    out.varint(columns.from[at] as number);
-    out.varint(columns.to[at] as number);
-    out.varint(columns.asset[at] as number);
-    out.varint((columns.cents[at] as number) + 1);
-    const large = this.#isLarge(at) ? this.#filled.large.get(at) : undefined;
-    if (large !== undefined) out.amount(large);
-    else
-      out.amountWords(
-        amounts[at * 3] as number,
-        amounts[at * 3 + 1] as number,
-        amounts[at * 3 + 2] as number,
-      );
-    const initiation = columns.initiations[at] as number;
-    if (initiation !== UNKNOWN_INITIATION) out.byte(initiation);
-    const length = out.length - start - 2;
-    out.bytes[start] = length & 255;
-    out.bytes[start + 1] = length >> 8;
   }
 }
 

@@ -179,13 +179,13 @@ export class LogCursor {
     return amount;
   }
 
-  /** Appends the amount in the compact form. */
-  writeAmount(out: ByteWriter): void {
+  /** Passes the amount to a packer. */
+  amountInto(packer: ChunkPacker): void {
     const { bytes } = this.reader;
     const start = this.#amountAt + 1;
     const length = this.#isCompact ? Number.POSITIVE_INFINITY : (bytes[this.#amountAt] as number);
     if (length > 12) {
-      out.compact(this.amount());
+      packer.setAmount(this.amount());
       return;
     }
     const word = (end: number): number => {
@@ -194,12 +194,156 @@ export class LogCursor {
       return value;
     };
     const end = start + length;
-    out.compactWords(word(end), word(end - 4), word(end - 8));
+    packer.large = null;
+    packer.amountLow = word(end);
+    packer.amountMiddle = word(end - 4);
+    packer.amountHigh = word(end - 8);
+  }
+}
+
+/** Packs the transfers of a value one after another: the fields of the next one are set, then `add` appends it. */
+export class ChunkPacker {
+  /** Where the packed id of the transaction is, behind its tag. It must stay there until the next transfer was added. */
+  bytes: Uint8Array = Buffer.alloc(0);
+  idAt = 0;
+  idLength = 0;
+  tag = 0;
+  /** `positionCode`. 0 if the position is `text`. */
+  position = 0;
+  text: Uint8Array = Buffer.alloc(0);
+  blockNumber = 0;
+  timestampMs = 0;
+  from = 0;
+  to = 0;
+  asset = 0;
+  /** Below zero if no price is known. */
+  cents = -1;
+  initiation = UNKNOWN_INITIATION;
+  /** Words of 32 bits, used if `large` is null. */
+  amountLow = 0;
+  amountMiddle = 0;
+  amountHigh = 0;
+  large: bigint | null = null;
+
+  readonly #out: ByteWriter;
+  #start = 0;
+  #lastBytes: Uint8Array = this.bytes;
+  #lastIdAt = 0;
+  #lastIdLength = -1;
+  #lastTag = -1;
+  #lastBlock = 0;
+  #lastMs = 0;
+  count = 0;
+
+  /** @param out - the value is appended to it */
+  constructor(out: ByteWriter) {
+    this.#out = out;
+  }
+
+  setAmount(amount: bigint): void {
+    this.large = amount;
+  }
+
+  /** Whether the next transfer has numbers that this form cannot store. */
+  get isBeyond(): boolean {
+    return this.blockNumber >= NUMBER_MAX || this.timestampMs >= NUMBER_MAX;
+  }
+
+  start(): void {
+    const out = this.#out;
+    this.#start = out.length;
+    out.reserve(HEADER_BYTES);
+    out.length += HEADER_BYTES;
+    this.#lastIdLength = -1;
+    this.#lastTag = -1;
+    this.#lastBlock = 0;
+    this.#lastMs = 0;
+    this.count = 0;
+  }
+
+  /** Appends a number without a transfer. */
+  addEmpty(): void {
+    this.#out.byte(0);
+    this.count++;
+  }
+
+  add(): void {
+    const out = this.#out;
+    const { tag, idLength, asset, cents, initiation } = this;
+    const isSameId = this.#isSameId();
+    const isHex = tag === PREFIXED_HEX && idLength === HEX_BYTES;
+    const isSameBlock = this.#lastBlock === this.blockNumber && this.#lastMs === this.timestampMs;
+    out.byte(
+      (isSameId ? SAME_ID : isHex ? HEX_ID : TAGGED_ID) |
+        (isSameBlock ? SAME_BLOCK : 0) |
+        (cents < 0 ? 0 : PRICED) |
+        (initiation === UNKNOWN_INITIATION ? 0 : STARTED) |
+        (asset <= ASSET_IN_FLAGS_MAX ? asset << ASSET_SHIFT : 0),
+    );
+    if (!isSameId) {
+      if (!isHex) {
+        out.byte(tag);
+        if (packedLength(tag) === null) out.byte(idLength);
+      }
+      out.copy(this.bytes, this.idAt, this.idAt + idLength);
+    }
+    out.varint(this.position);
+    if (this.position === 0) {
+      out.byte(this.text.length);
+      out.copy(this.text, 0, this.text.length);
+    }
+    if (!isSameBlock) {
+      out.signed(this.blockNumber - this.#lastBlock);
+      const ms = this.timestampMs - this.#lastMs;
+      out.signed(ms % 1000 === 0 ? (ms / 1000) * 2 : ms * 2 + Math.sign(ms));
+    }
+    out.varint(this.from);
+    out.varint(this.to);
+    if (asset === 0 || asset > ASSET_IN_FLAGS_MAX) out.varint(asset);
+    if (cents >= 0) out.varint(cents);
+    if (this.large !== null) out.compact(this.large);
+    else out.compactWords(this.amountLow, this.amountMiddle, this.amountHigh);
+    if (initiation !== UNKNOWN_INITIATION) out.byte(initiation);
+    this.#lastBytes = this.bytes;
+    this.#lastIdAt = this.idAt;
+    this.#lastIdLength = idLength;
+    this.#lastTag = tag;
+    this.#lastBlock = this.blockNumber;
+    this.#lastMs = this.timestampMs;
+    this.count++;
+  }
+
+  #isSameId(): boolean {
+    const { bytes, idAt, idLength } = this;
+    if (this.#lastTag !== this.tag || this.#lastIdLength !== idLength) return false;
+    const last = this.#lastBytes;
+    const lastAt = this.#lastIdAt;
+    // From the end: ids that someone chose may have equal beginnings.
+    for (let at = idLength - 1; at >= 0; at--) if (bytes[idAt + at] !== last[lastAt + at]) return false;
+    return true;
+  }
+
+  /** Completes the value. */
+  finish(): void {
+    const { bytes } = this.#out;
+    bytes[this.#start] = this.count;
+    bytes[this.#start + 1] = COMPACT;
   }
 }
 
 const cursor = new LogCursor();
+
+/** Returns how many numbers a value has. */
+export function countIn(value: Buffer): number {
+  if (value.length >= HEADER_BYTES && value[1] === COMPACT) return value[0] as number;
+  cursor.open(value);
+  let count = 0;
+  while (cursor.next()) count++;
+  return count;
+}
+
 const out = new ByteWriter();
+const packer = new ChunkPacker(out);
 
 /**
  * Packs records, each with its length in front, into a value of the log.
@@ -209,58 +353,30 @@ const out = new ByteWriter();
  */
 export function packChunk(records: Buffer): Buffer {
   const read = cursor.open(records);
-  out.length = HEADER_BYTES;
-  let count = 0;
-  let blockNumber = 0;
-  let timestampMs = 0;
-  let idAt = 0;
-  let idLength = -1;
-  let tag = -1;
-  for (; read.next(); count++) {
+  out.length = 0;
+  packer.bytes = records;
+  packer.start();
+  while (read.next()) {
     if (read.isEmpty) {
-      out.byte(0);
+      packer.addEmpty();
       continue;
     }
-    if (read.blockNumber >= NUMBER_MAX || read.timestampMs >= NUMBER_MAX) return records;
-    const isSameId =
-      tag === read.tag &&
-      idLength === read.idLength &&
-      records.compare(records, idAt, idAt + idLength, read.idAt, read.idAt + idLength) === 0;
-    const isHex = read.tag === PREFIXED_HEX && read.idLength === HEX_BYTES;
-    const isSameBlock = blockNumber === read.blockNumber && timestampMs === read.timestampMs;
-    out.byte(
-      (isSameId ? SAME_ID : isHex ? HEX_ID : TAGGED_ID) |
-        (isSameBlock ? SAME_BLOCK : 0) |
-        (read.cents < 0 ? 0 : PRICED) |
-        (read.initiation === UNKNOWN_INITIATION ? 0 : STARTED) |
-        (read.asset <= ASSET_IN_FLAGS_MAX ? read.asset << ASSET_SHIFT : 0),
-    );
-    if (!isSameId) {
-      if (!isHex) {
-        out.byte(read.tag);
-        if (packedLength(read.tag) === null) out.byte(read.idLength);
-      }
-      out.copy(records, read.idAt, read.idAt + read.idLength);
-    }
-    out.varint(read.position);
-    if (read.position === 0) {
-      out.byte(read.textLength);
-      out.copy(records, read.textAt, read.textAt + read.textLength);
-    }
-    if (!isSameBlock) {
-      out.signed(read.blockNumber - blockNumber);
-      const ms = read.timestampMs - timestampMs;
-      out.signed(ms % 1000 === 0 ? (ms / 1000) * 2 : ms * 2 + Math.sign(ms));
-    }
-    out.varint(read.from);
-    out.varint(read.to);
-    if (read.asset === 0 || read.asset > ASSET_IN_FLAGS_MAX) out.varint(read.asset);
-    if (read.cents >= 0) out.varint(read.cents);
-    read.writeAmount(out);
-    if (read.initiation !== UNKNOWN_INITIATION) out.byte(read.initiation);
-    ({ blockNumber, timestampMs, idAt, idLength, tag } = read);
+    packer.idAt = read.idAt;
+    packer.idLength = read.idLength;
+    packer.tag = read.tag;
+    packer.position = read.position;
+    if (read.position === 0) packer.text = records.subarray(read.textAt, read.textAt + read.textLength);
+    packer.blockNumber = read.blockNumber;
+    packer.timestampMs = read.timestampMs;
+    if (packer.isBeyond) return records;
+    packer.from = read.from;
+    packer.to = read.to;
+    packer.asset = read.asset;
+    packer.cents = read.cents;
+    packer.initiation = read.initiation;
+    read.amountInto(packer);
+    packer.add();
   }
-  out.bytes[0] = count;
-  out.bytes[1] = COMPACT;
+  packer.finish();
   return out.bytes.subarray(0, out.length);
 }

@@ -23,8 +23,8 @@ export const FLAG_LARGE = 1 << 17;
 /** Words of a transaction's position: fingerprint (3), number in the load, mark (2), from, to. */
 export const MARK_WORDS = 8;
 
-/** Returns the path of a file of one run. */
-export const runFile = (folder: string, run: number, kind: 'halves' | 'marks' | 'log'): string =>
+/** Returns the path of a file of one run. A run of an older program has `log` instead of `values` (run-log.ts). */
+export const runFile = (folder: string, run: number, kind: 'halves' | 'marks' | 'values' | 'log'): string =>
   `${folder}/${run}.${kind}`;
 
 /** Writes the records at the places in `order`, in that order, and makes them durable. */
