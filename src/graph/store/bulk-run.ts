@@ -30,14 +30,17 @@ import {
   HALF_TIME,
   HALF_WORDS,
   MARK_WORDS,
+  orderInBuckets,
   radixOrder,
   runFile,
   writeRun,
 } from './runs.ts';
 
 const TWO_32 = 2 ** 32;
-const BUCKET_BITS = 8;
-const BUCKETS = 2 ** BUCKET_BITS;
+/** Buckets of a run that are distributed at once: their open lines of memory fit into the second cache of a processor. */
+const BUCKET_BITS_MAX = 11;
+/** A bucket then fits into the first cache. */
+const BUCKET_RECORDS = 512;
 /** Ids are assigned in ascending order, so that each is greater than all stored ones. */
 const APPEND = { append: true };
 
@@ -116,13 +119,20 @@ export class BulkRun {
       newestMs = Math.max(newestMs, times[at] as number);
     }
     // Bucketed by the highest bits of the sort key: sorting then stays within nearby memory.
-    const shift = Math.max(0, 32 - Math.clz32(greatest * 2 + 1) - BUCKET_BITS);
-    const half = this.#placeHalves(halves, shift, firstIndex);
-    this.#placeMarks(marks, firstIndex);
+    const halfShift = Math.max(0, 32 - Math.clz32(greatest * 2 + 1) - bucketBits(count * 2));
+    const markShift = 32 - bucketBits(count);
+    const halfEnds = this.#placeHalves(halves, halfShift, firstIndex);
+    const markEnds = this.#placeMarks(marks, markShift, firstIndex);
     writeRunLog(runFile(folder, run, 'values'), firstIndex, filled, columns);
-    const byNode = radixOrder(halves, HALF_WORDS, HALF_NODE, half, orders);
-    writeRun(runFile(folder, run, 'halves'), halves, HALF_WORDS, byNode, half);
-    const byMark = radixOrder(marks, MARK_WORDS, 0, count, orders);
+    const byNode = orderInBuckets(halves, HALF_WORDS, HALF_NODE, halfEnds, halfShift, orders);
+    writeRun(
+      runFile(folder, run, 'halves'),
+      halves,
+      HALF_WORDS,
+      byNode,
+      halfEnds[halfEnds.length - 1] as number,
+    );
+    const byMark = orderInBuckets(marks, MARK_WORDS, 0, markEnds, markShift, orders);
     settleTies(marks, byMark, count);
     writeRun(runFile(folder, run, 'marks'), marks, MARK_WORDS, byMark, count);
     if (filled.isLastOfNumbers) this.#ids = new Uint32Array(1024);
@@ -183,18 +193,18 @@ export class BulkRun {
     this.#ids[number] = id;
   }
 
-  /** Returns the number of halves. */
-  #placeHalves(words: Uint32Array, shift: number, firstIndex: number): number {
+  /** Places the halves in buckets by the bits from `shift` on. Returns the ends of the buckets. */
+  #placeHalves(words: Uint32Array, shift: number, firstIndex: number): Uint32Array {
     const { from: senders, to: receivers } = this.#columns;
     const { count } = this.#filled;
-    const places = new Uint32Array(BUCKETS);
+    const places = new Uint32Array(2 ** bucketBits(count * 2));
     for (let at = 0; at < count; at++) {
       const from = senders[at] as number;
       const to = receivers[at] as number;
       if (from !== 0) tally(places, (from * 2 + 1) >>> shift);
       if (to !== 0 && to !== from) tally(places, (to * 2) >>> shift);
     }
-    const halves = toStarts(places);
+    toStarts(places);
     for (let at = 0; at < count; at++) {
       const from = senders[at] as number;
       const to = receivers[at] as number;
@@ -204,7 +214,7 @@ export class BulkRun {
       if (to !== 0 && to !== from)
         this.#addHalf(words, tally(places, (to * 2) >>> shift), at, index, to * 2, from);
     }
-    return halves;
+    return places;
   }
 
   #addHalf(
@@ -239,24 +249,25 @@ export class BulkRun {
     return large.size > 0 && large.has(at);
   }
 
-  #placeMarks(words: Uint32Array, firstIndex: number): void {
+  /** Places the marks in buckets by the bits from `shift` on. Returns the ends of the buckets. */
+  #placeMarks(words: Uint32Array, shift: number, firstIndex: number): Uint32Array {
     const { highs, lows } = this.#memory as RunMemory;
     const fingerprint = this.#fingerprint;
     const { positionTexts, count } = this.#filled;
     const { transactions: bytes, transactionEnds: ends, positions, from, to } = this.#columns;
-    const places = new Uint32Array(BUCKETS);
+    const places = new Uint32Array(2 ** (32 - shift));
     for (let at = 0; at < count; at++) {
       fingerprint.hash(bytes, at === 0 ? 0 : (ends[at] as number), ends[at + 1] as number);
       highs[at] = fingerprint.high;
       lows[at] = fingerprint.low;
-      tally(places, fingerprint.high >>> (32 - BUCKET_BITS));
+      tally(places, fingerprint.high >>> shift);
     }
     toStarts(places);
     for (let at = 0; at < count; at++) {
       const high = highs[at] as number;
       const code = positions[at] as number;
       const mark = code >= 0 ? code : positionMark(positionTexts.get(at) as string, fingerprint);
-      const place = tally(places, high >>> (32 - BUCKET_BITS)) * MARK_WORDS;
+      const place = tally(places, high >>> shift) * MARK_WORDS;
       words[place] = high;
       words[place + 1] = lows[at] as number;
       words[place + 2] = lastWord(bytes, at === 0 ? 0 : (ends[at] as number), ends[at + 1] as number);
@@ -266,6 +277,7 @@ export class BulkRun {
       words[place + 6] = from[at] as number;
       words[place + 7] = to[at] as number;
     }
+    return places;
   }
 }
 
@@ -276,15 +288,18 @@ function tally(counts: Uint32Array, bucket: number): number {
   return before;
 }
 
-/** Replaces bucket sizes by their start positions, and returns the sum. */
-function toStarts(counts: Uint32Array): number {
+/** Highest bits of the sort key by which this many records are distributed. At least one, so that shifts stay below 32. */
+const bucketBits = (records: number): number =>
+  Math.max(1, Math.min(BUCKET_BITS_MAX, Math.ceil(Math.log2(records / BUCKET_RECORDS))));
+
+/** Replaces bucket sizes by their start positions. */
+function toStarts(counts: Uint32Array): void {
   let sum = 0;
   for (let bucket = 0; bucket < counts.length; bucket++) {
     const own = counts[bucket] as number;
     counts[bucket] = sum;
     sum += own;
   }
-  return sum;
 }
 
 /** The last four bytes as a number, as in `transactionKey`. Shorter ids are padded with zeros at the end. */

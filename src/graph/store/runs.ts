@@ -100,6 +100,57 @@ export function radixOrder(
   return order;
 }
 
+/**
+ * Orders records that are in buckets by the highest bits of one of their words: stable, bucket by bucket, so that every move stays in the
+ * cache of the processor.
+ *
+ * @param ends - end of each bucket
+ * @param shift - number of the lower bits of the word, by which the records of a bucket are not ordered yet
+ * @returns the array that holds the result, which is one of the two in `memory`
+ */
+export function orderInBuckets(
+  records: Uint32Array,
+  words: number,
+  word: number,
+  ends: Uint32Array,
+  shift: number,
+  memory: { order: Uint32Array; spare: Uint32Array },
+): Uint32Array {
+  let { order, spare } = memory;
+  const count = ends[ends.length - 1] as number;
+  for (let at = 0; at < count; at++) order[at] = at;
+  const counts = new Uint32Array(4096);
+  for (let low = 0; low < shift; low += 12) {
+    const mask = 2 ** Math.min(12, shift - low) - 1;
+    let start = 0;
+    for (let bucket = 0; bucket < ends.length; bucket++) {
+      const end = ends[bucket] as number;
+      if (end === start) continue;
+      counts.fill(0);
+      for (let at = start; at < end; at++) {
+        const digit = ((records[at * words + word] as number) >>> low) & mask;
+        counts[digit] = (counts[digit] as number) + 1;
+      }
+      let sum = start;
+      for (let digit = 0; digit <= mask; digit++) {
+        const own = counts[digit] as number;
+        counts[digit] = sum;
+        sum += own;
+      }
+      for (let at = start; at < end; at++) {
+        const place = order[at] as number;
+        const digit = ((records[place * words + word] as number) >>> low) & mask;
+        const to = counts[digit] as number;
+        counts[digit] = to + 1;
+        spare[to] = place;
+      }
+      start = end;
+    }
+    [order, spare] = [spare, order];
+  }
+  return order;
+}
+
 /** Reads a run record by record. */
 export class RunReader {
   readonly #file: number;
