@@ -125,24 +125,37 @@ export function entryOf(context: PackContext, words: Uint32Array, at: number): D
   };
 }
 
+/** A sum below 2^64 as one number, also accessible as words. */
+const sumOf64 = new BigUint64Array([1n]);
+const sumWords = new Uint32Array(sumOf64.buffer);
+const LOW_WORD = sumWords[0] === 1 ? 0 : 1;
+
 /** A sum of amounts. Each word is summed separately, in floats that hold the sums exactly. */
 class OpenAmount {
-  #low = 0;
-  #middle = 0;
-  #high = 0;
-  #large = 0n;
+  low = 0;
+  middle = 0;
+  high = 0;
+  large = 0n;
 
   add(context: PackContext, words: Uint32Array, at: number): void {
-    if ((words[at + HALF_TIME + 1] as number) & FLAG_LARGE) this.#large += amountOf(context, words, at);
+    if ((words[at + HALF_TIME + 1] as number) & FLAG_LARGE) this.large += amountOf(context, words, at);
     else {
-      this.#low += words[at + HALF_AMOUNT] as number;
-      this.#middle += words[at + HALF_AMOUNT + 1] as number;
-      this.#high += words[at + HALF_AMOUNT + 2] as number;
+      this.low += words[at + HALF_AMOUNT] as number;
+      this.middle += words[at + HALF_AMOUNT + 1] as number;
+      this.high += words[at + HALF_AMOUNT + 2] as number;
     }
   }
 
   get sum(): bigint {
-    return this.#large + BigInt(this.#low) + (BigInt(this.#middle) << 32n) + (BigInt(this.#high) << 64n);
+    const { low, middle, high, large } = this;
+    const carry = Math.floor(low / TWO_32);
+    if (high === 0 && large === 0n && middle + carry < TWO_32) {
+      // As the machine orders the words of a number.
+      sumWords[LOW_WORD] = low - carry * TWO_32;
+      sumWords[1 - LOW_WORD] = middle + carry;
+      return sumOf64[0] as bigint;
+    }
+    return large + BigInt(low) + (BigInt(middle) << 32n) + (BigInt(high) << 64n);
   }
 }
 
