@@ -250,6 +250,7 @@ class BulkRows {
     this.#replaced = place.replaced ?? 0;
     let at = 0;
     while (at < end) {
+      run.beginRow();
       let rowEnd = this.#split(window, at);
       if (rowEnd > at && this.#read(window, line)) {
         rows++;
@@ -499,11 +500,11 @@ class BulkRows {
     return true;
   }
 
-  /** Number of an address in the run: 0 for an empty cell, -1 if it does not parse. */
+  /** Number of an address in the row: 0 for an empty cell, -1 if it does not parse. */
   #address(bytes: Buffer, start: number, end: number): number {
     if (start === end) return 0;
     const length = writeAddressKey(this.#options.chain, bytes, start, end, this.#key, 0);
-    return length < 0 ? -1 : this.#options.run.addressNumber(this.#key, 0, length);
+    return length < 0 ? -1 : this.#options.run.addAddress(this.#key, 0, length);
   }
 
   /** The canonical text of the asset. Null for an unusual cell. */
@@ -582,7 +583,7 @@ class BulkRows {
   #numberOf(address: string | null): number {
     if (address === null) return 0;
     const length = writeAddressKeyFromText(this.#options.chain, address, this.#key, 0);
-    return this.#options.run.addressNumber(this.#key, 0, length);
+    return this.#options.run.addAddress(this.#key, 0, length);
   }
 }
 

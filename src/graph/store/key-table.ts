@@ -8,6 +8,10 @@ const SLOTS_AT_FIRST = 1 << 16;
 /** Words in front of a key: its number and its length in bytes. */
 const HEAD_WORDS = 2;
 const KEY_WORDS_MAX = 128;
+/** Words of a batch for each of its keys. Longer keys make batches shorter. */
+const KEY_WORDS_USUAL = 9;
+/** Keys that are looked up together: their slots fit into the first cache of a processor. */
+const BATCH_KEYS = 512;
 /**
  * Words of a slot: the head and a key of at most 24 bytes, as nearly all are. They share a line of the processor's cache: most look-ups in
  * a large table wait for one line of memory, and would wait for two if the keys were elsewhere.
@@ -25,20 +29,37 @@ export class KeyTable {
   /** Keys that were numbered since the last `takeFresh`: number, length, then the key in words padded with zeros. */
   #fresh = new Uint32Array(SLOTS_AT_FIRST);
   #freshFilled = 0;
-  readonly #wanted = new Uint32Array(KEY_WORDS_MAX);
+  /** Words, hashes and numbers of the keys of the batch. */
+  readonly #words = new Uint32Array(BATCH_KEYS * KEY_WORDS_USUAL + 4 * KEY_WORDS_MAX);
+  readonly #starts = new Uint32Array(BATCH_KEYS + 1);
+  readonly #lengths = new Uint32Array(BATCH_KEYS);
+  readonly #hashes = new Uint32Array(BATCH_KEYS);
+  readonly #numbers = new Uint32Array(BATCH_KEYS);
+  #waiting = 0;
+  /** Keeps the reads that bring slots into the cache. */
+  #touched = 0;
   /** Differs for each table, so that an attacker cannot prepare addresses that collide. */
   readonly #seed = Buffer.from(systemRandom.bytes(4)).readInt32LE(0);
   /** The greatest assigned number. The first is 1. */
   count = 0;
 
-  /** Returns the number of a key of at most 512 bytes. A new key gets a new number. */
-  numberOf(key: Uint8Array, start: number, end: number): number {
-    const wanted = this.#wanted;
-    const length = end - start;
-    let words = 0;
+  /** Returns true if the batch has room for `keys` more keys of any length. */
+  hasRoomFor(keys: number): boolean {
+    return (
+      this.#waiting + keys <= BATCH_KEYS &&
+      (this.#starts[this.#waiting] as number) + keys * KEY_WORDS_MAX <= this.#words.length
+    );
+  }
+
+  /** Adds a key of at most 512 bytes to the batch, which must have room for it. Returns its place in the batch, from 0. */
+  add(key: Uint8Array, start: number, end: number): number {
+    const batch = this.#words;
+    const place = this.#waiting++;
+    const first = this.#starts[place] as number;
+    let to = first;
     let at = start;
     for (; at + 4 <= end; at += 4)
-      wanted[words++] =
+      batch[to++] =
         (key[at] as number) |
         ((key[at + 1] as number) << 8) |
         ((key[at + 2] as number) << 16) |
@@ -46,17 +67,48 @@ export class KeyTable {
     if (at < end) {
       let word = 0;
       for (let rest = 0; at + rest < end; rest++) word |= (key[at + rest] as number) << (8 * rest);
-      wanted[words++] = word;
+      batch[to++] = word;
     }
-    const hash = hashOf(this.#seed ^ length, wanted, 0, words);
+    this.#starts[place + 1] = to;
+    this.#lengths[place] = end - start;
+    this.#hashes[place] = hashOf(this.#seed ^ (end - start), batch, first, to - first);
+    return place;
+  }
+
+  /**
+   * Numbers the keys of the batch in their order, and starts the next batch. A new key gets a new number.
+   *
+   * @returns the numbers by place, valid until the next call
+   */
+  settle(): Uint32Array {
+    const count = this.#waiting;
+    const slots = this.#slots;
+    const hashes = this.#hashes;
+    const mask = slots.length / SLOT_WORDS - 1;
+    // Reads that do not depend on each other wait for memory together. Most look-ups then find their slot in the cache.
+    let touched = 0;
+    for (let place = 0; place < count; place++)
+      touched ^= slots[((hashes[place] as number) & mask) * SLOT_WORDS] as number;
+    this.#touched ^= touched;
+    for (let place = 0; place < count; place++) this.#numbers[place] = this.#numberOf(place);
+    this.#waiting = 0;
+    return this.#numbers;
+  }
+
+  #numberOf(place: number): number {
+    const start = this.#starts[place] as number;
+    const words = (this.#starts[place + 1] as number) - start;
+    const length = this.#lengths[place] as number;
+    const hash = this.#hashes[place] as number;
     const slots = this.#slots;
     const mask = slots.length / SLOT_WORDS - 1;
     let slot = hash & mask;
     for (; slots[slot * SLOT_WORDS] !== 0; slot = (slot + 1) & mask)
-      if (this.#isWanted(slot * SLOT_WORDS, length, words, hash)) return slots[slot * SLOT_WORDS] as number;
+      if (this.#isWanted(slot * SLOT_WORDS, start, length, words, hash))
+        return slots[slot * SLOT_WORDS] as number;
     const number = ++this.count;
-    this.#putSlot(slot * SLOT_WORDS, number, length, words, hash);
-    this.#noteFresh(number, length, words);
+    this.#putSlot(slot * SLOT_WORDS, number, start, length, words, hash);
+    this.#noteFresh(number, start, length, words);
     if (this.count * 4 >= (mask + 1) * 3) this.#grow();
     return number;
   }
@@ -68,46 +120,48 @@ export class KeyTable {
     return fresh;
   }
 
-  #isWanted(at: number, length: number, words: number, hash: number): boolean {
+  #isWanted(at: number, start: number, length: number, words: number, hash: number): boolean {
     const slots = this.#slots;
-    const wanted = this.#wanted;
+    const batch = this.#words;
     if (slots[at + 1] !== length) return false;
     let same = 0;
     if (words <= INLINE_WORDS) {
-      while (same < words && slots[at + HEAD_WORDS + same] === wanted[same]) same++;
+      while (same < words && slots[at + HEAD_WORDS + same] === batch[start + same]) same++;
       return same === words;
     }
     if (slots[at + HEAD_WORDS] !== hash) return false;
     const long = this.#long;
     const place = slots[at + HEAD_WORDS + 1] as number;
-    while (same < words && long[place + same] === wanted[same]) same++;
+    while (same < words && long[place + same] === batch[start + same]) same++;
     return same === words;
   }
 
-  #putSlot(at: number, number: number, length: number, words: number, hash: number): void {
+  #putSlot(at: number, number: number, start: number, length: number, words: number, hash: number): void {
     const slots = this.#slots;
+    const batch = this.#words;
     slots[at] = number;
     slots[at + 1] = length;
     if (words <= INLINE_WORDS) {
-      for (let word = 0; word < words; word++) slots[at + HEAD_WORDS + word] = this.#wanted[word] as number;
+      for (let word = 0; word < words; word++) slots[at + HEAD_WORDS + word] = batch[start + word] as number;
       return;
     }
     slots[at + HEAD_WORDS] = hash;
     slots[at + HEAD_WORDS + 1] = this.#longFilled;
     if (this.#longFilled + words > this.#long.length) this.#long = enlarged(this.#long, words);
     for (let word = 0; word < words; word++)
-      this.#long[this.#longFilled + word] = this.#wanted[word] as number;
+      this.#long[this.#longFilled + word] = batch[start + word] as number;
     this.#longFilled += words;
   }
 
-  #noteFresh(number: number, length: number, words: number): void {
+  #noteFresh(number: number, start: number, length: number, words: number): void {
     const at = this.#freshFilled;
     const needed = HEAD_WORDS + words;
     if (at + needed > this.#fresh.length) this.#fresh = enlarged(this.#fresh, needed);
     const fresh = this.#fresh;
     fresh[at] = number;
     fresh[at + 1] = length;
-    for (let word = 0; word < words; word++) fresh[at + HEAD_WORDS + word] = this.#wanted[word] as number;
+    for (let word = 0; word < words; word++)
+      fresh[at + HEAD_WORDS + word] = this.#words[start + word] as number;
     this.#freshFilled = at + needed;
   }
 

@@ -9,6 +9,8 @@ import { KeyTable } from './key-table.ts';
 /** Bytes of a packed transaction id of the common form, used to size the memory. */
 const TRANSACTION_BYTES = 33;
 const TRANSACTION_BYTES_MAX = 1 + GRAPH_LIMITS.txHashTextMax;
+/** Addresses that a row passes: two, and both again if its usual form was not enough. */
+const ROW_ADDRESSES_MAX = 4;
 /** Columns of 8 and of 4 bytes. */
 const WIDE_COLUMNS = 4;
 const NARROW_COLUMNS = 7;
@@ -23,7 +25,7 @@ export class BulkTransfer {
   positionText = '';
   blockNumber = 0;
   timestampMs = 0;
-  /** Numbers of this load. 0 if there is no sender or receiver. */
+  /** As returned by `RunFiller.addAddress`. 0 if there is no sender or receiver. */
   from = 0;
   to = 0;
   asset = 0;
@@ -122,6 +124,8 @@ export class RunFiller {
   #positionTexts = new Map<number, string>();
   #large = new Map<number, bigint>();
   #bytes = 0;
+  /** Transfers of the run whose addresses have been looked up. */
+  #settled = 0;
   count = 0;
 
   /** `memories`: the memory of the columns that are filled in turn, each for `capacity` transfers. */
@@ -137,9 +141,27 @@ export class RunFiller {
     );
   }
 
-  /** Returns the number of an address by its key. */
-  addressNumber(key: Uint8Array, start: number, end: number): number {
-    return this.#keys.numberOf(key, start, end);
+  /** Called before each row. Addresses are looked up many at a time, and all of a row together. */
+  beginRow(): void {
+    if (!this.#keys.hasRoomFor(ROW_ADDRESSES_MAX)) this.#settle();
+  }
+
+  /** Passes the key of an address. Returns its number for the transfer of the same row. */
+  addAddress(key: Uint8Array, start: number, end: number): number {
+    return this.#keys.add(key, start, end) + 1;
+  }
+
+  /** Looks up the addresses that wait. The transfers of the run then have numbers of this load. */
+  #settle(): void {
+    const numbers = this.#keys.settle();
+    const { from, to } = this.#columns;
+    for (let at = this.#settled; at < this.count; at++) {
+      const sender = from[at] as number;
+      const receiver = to[at] as number;
+      if (sender !== 0) from[at] = numbers[sender - 1] as number;
+      if (receiver !== 0) to[at] = numbers[receiver - 1] as number;
+    }
+    this.#settled = this.count;
   }
 
   /** Returns the number of an asset. */
@@ -179,6 +201,7 @@ export class RunFiller {
 
   /** Returns the filled run, and starts the next one in the next columns. */
   take(): FilledRun {
+    this.#settle();
     const isLastOfNumbers = this.#keys.count > GRAPH_LIMITS.bulkAddressesKept;
     const filled: FilledRun = {
       slot: this.#slot,
@@ -195,6 +218,7 @@ export class RunFiller {
     this.#positionTexts = new Map();
     this.#large = new Map();
     this.#bytes = 0;
+    this.#settled = 0;
     this.count = 0;
     this.#slot = (this.#slot + 1) % this.#slots.length;
     this.#columns = this.#slots[this.#slot] as RunColumns;

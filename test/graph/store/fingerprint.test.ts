@@ -92,6 +92,12 @@ describe('positions', () => {
   );
 });
 
+/** Looks up a single key. */
+function numberOf(table: KeyTable, key: Uint8Array): number {
+  const place = table.add(key, 0, key.length);
+  return table.settle()[place] as number;
+}
+
 describe('a key table', () => {
   it('numbers keys of any length by first occurrence, and finds them again', () => {
     fc.assert(
@@ -100,7 +106,7 @@ describe('a key table', () => {
         const numbers = new Map<string, number>();
         for (const key of [...keys, ...keys]) {
           const name = Buffer.from(key).toString('hex');
-          const number = table.numberOf(key, 0, key.length);
+          const number = numberOf(table, key);
           expect(number).toBe(numbers.get(name) ?? numbers.size + 1);
           numbers.set(name, number);
         }
@@ -124,21 +130,43 @@ describe('a key table', () => {
       const long = Buffer.from('abcd0000');
       long.writeInt32LE(mixed ^ (mixed >>> 15) ^ 4 ^ 0x64636261, 4);
       const short = long.subarray(0, 4);
-      expect(table.numberOf(long, 0, 8)).toBe(1);
-      expect(table.numberOf(short, 0, 4)).toBe(2);
-      expect([table.numberOf(long, 0, 8), table.numberOf(short, 0, 4)]).toEqual([1, 2]);
+      expect(numberOf(table, long)).toBe(1);
+      expect(numberOf(table, short)).toBe(2);
+      expect([numberOf(table, long), numberOf(table, short)]).toEqual([1, 2]);
     } finally {
       bytes.mockRestore();
     }
+  });
+
+  it('gives the keys of a batch the numbers that they get one by one', () => {
+    // Keys of one batch repeat, and some are so long that the batch is short.
+    const keys = Array.from({ length: 5_000 }, (_, index) =>
+      Buffer.from(`${(index * 7) % 1_900}`.padEnd(index % 50 === 0 ? 500 : 22)),
+    );
+    const single = new KeyTable();
+    const batched = new KeyTable();
+    const numbers: number[] = [];
+    let batch = 0;
+    const settle = (): void => {
+      numbers.push(...batched.settle().subarray(0, batch));
+      batch = 0;
+    };
+    for (const key of keys) {
+      if (!batched.hasRoomFor(1)) settle();
+      expect(batched.add(key, 0, key.length)).toBe(batch++);
+    }
+    settle();
+    expect(numbers).toEqual(keys.map((key) => numberOf(single, key)));
+    expect(batched.takeFresh()).toEqual(single.takeFresh());
   });
 
   it('keeps its numbers while it grows', () => {
     const table = new KeyTable();
     // Every third key does not fit into a slot.
     const key = (index: number): Buffer => Buffer.from(`key ${index}`.padEnd(index % 3 === 0 ? 32 : 0));
-    for (let index = 1; index <= 100_000; index++) table.numberOf(key(index), 0, key(index).length);
+    for (let index = 1; index <= 100_000; index++) numberOf(table, key(index));
     for (const index of [1, 2, 32_768, 65_537, 100_000]) {
-      expect(table.numberOf(key(index), 0, key(index).length)).toBe(index);
+      expect(numberOf(table, key(index))).toBe(index);
     }
   });
 });
