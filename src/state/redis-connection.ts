@@ -94,8 +94,14 @@ export function reasonOf(error: unknown): string {
   return messageOf(lastNodeError instanceof Error ? lastNodeError : error);
 }
 
+/** Returns an AssayError for a lost connection; an error reply of the server is returned without its command. */
+export function faultOf(error: unknown): unknown {
+  if (error instanceof AssayError) return error;
+  return isErrorReply(error) ? withoutCommand(error) : notReady(error);
+}
+
 /** Removes the command from an error reply, because it contains the data to write, which must not appear in a log. */
-export function withoutCommand(error: unknown): unknown {
+function withoutCommand(error: unknown): unknown {
   if (error instanceof Error) Reflect.deleteProperty(error, 'command');
   return error;
 }

@@ -8,19 +8,18 @@ import { within } from '../base/within.ts';
 import { STATE_LIMITS } from './limits.ts';
 import {
   connect,
+  faultOf,
   isErrorReply,
-  notReady,
   type Purpose,
   type RedisConnection,
   reasonOf,
   serversOf,
-  withoutCommand,
 } from './redis-connection.ts';
 import { digestOf, SafeScripts } from './redis-safe-scripts.ts';
 import { addressOf, infoField, lossOf, ReplicaWatch } from './redis-servers.ts';
 import type { RedisPlace } from './redis-url.ts';
 
-export type { Purpose, RedisConnection } from './redis-connection.ts';
+export { faultOf, type Purpose, type RedisConnection } from './redis-connection.ts';
 export { parseRedisUrl, type RedisPlace, readRedisUrl } from './redis-url.ts';
 
 /** One atomic step, executed as a whole on the server. All `keys` must be in one slot. */
@@ -129,8 +128,7 @@ class Connections {
     try {
       return await command;
     } catch (error) {
-      if (error instanceof AssayError) throw error;
-      throw isErrorReply(error) ? withoutCommand(error) : notReady(error);
+      throw faultOf(error);
     }
   }
 

@@ -43,11 +43,12 @@ export const OUTCOME = {
 } as const;
 
 /** The parts of the script, in their order: local functions of a part are known to the parts after it. */
-const PARTS = ['step', 'entries', 'holds', 'kept', 'rate', 'quota', 'operations'] as const;
+const PARTS = ['step', 'entries', 'holds', 'kept', 'rate', 'quota', 'operations', 'run'] as const;
 
-/** Returns the text of the script: the outcomes by name, and then its parts. */
+/** Returns the text of the script: its parts, with the number of each outcome in place of its name. */
 export function accountScript(): string {
-  const outcomes = Object.entries(OUTCOME).map(([name, number]) => `${name}=${number}`);
   const parts = PARTS.map((part) => luaScript('accounts', 'redis', 'lua', `account-${part}`));
-  return [`local OUTCOME = {${outcomes.join(',')}}`, ...parts].join('\n');
+  return parts
+    .join('\n')
+    .replaceAll(/\bOUTCOME\.(\w+)/g, (_, name: keyof typeof OUTCOME) => String(OUTCOME[name]));
 }

@@ -2,11 +2,12 @@
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
-import type { RedisStore } from '../../state/redis.ts';
+import { faultOf, type RedisStore } from '../../state/redis.ts';
 import type { LedgerEntry } from '../ledger.ts';
 import { decodeEntry, type StoredEntry, shownEntry } from '../ledger-entry.ts';
 import { accountOfBalance, poolOf } from '../pools.ts';
 import { type AccountOperation, accountScript } from './account-lua.ts';
+import { StepBatches } from './step-batches.ts';
 
 /** The reply of a step: numbers, texts as bytes, and lists of them. */
 export type Reply = readonly (number | Buffer | Reply)[];
@@ -48,7 +49,7 @@ export interface AccountStepsDeps {
 
 export interface AccountSteps {
   /**
-   * Runs a step on a balance in one round trip. Rejects with NOT_READY if it is unknown whether the step was executed, LEDGER_UNAVAILABLE if the server
+   * Runs a step on a balance in one round trip, together with the other steps of this turn of the event loop. Rejects with NOT_READY if it is unknown whether the step was executed, LEDGER_UNAVAILABLE if the server
    * rejected it, for example because it has no memory left.
    */
   run(
@@ -72,15 +73,37 @@ const refused = (cause: unknown): AssayError =>
 
 /** Digits of a nonce. */
 const NONCE_DIGITS = 16;
+const NONCE_BYTES = 8;
+/** Random bytes that are drawn at once: a call of the generator costs more than its bytes. */
+const DRAWN_BYTES = 256 * NONCE_BYTES;
+
+/** Returns a function that returns another nonce at each call. */
+function createNonces(random: Random): () => string {
+  let drawn = Buffer.alloc(0);
+  let at = 0;
+  return () => {
+    if (at === drawn.length) {
+      drawn = Buffer.from(random.bytes(DRAWN_BYTES));
+      at = 0;
+    }
+    const digits = drawn.readBigUInt64BE(at).toString();
+    at += NONCE_BYTES;
+    return digits.slice(-NONCE_DIGITS).padStart(NONCE_DIGITS, '0');
+  };
+}
 
 /** Defines the account script in Redis, and returns the functions that run its steps. */
 export function createAccountSteps({ redis, random, time }: AccountStepsDeps): AccountSteps {
   const lua = accountScript();
-  const plain = redis.script('account', lua, { binary: true });
-  const safe = redis.script('account', lua, { binary: true, safe: true });
+  const plain = new StepBatches(redis.script('account', lua, { binary: true }));
+  const safe =
+    redis.replicas === 0
+      ? plain
+      : new StepBatches(redis.script('account', lua, { binary: true, safe: true }));
+  const isCluster = redis.place.kind === 'cluster';
 
   const runBy =
-    (script: typeof plain): AccountSteps['run'] =>
+    (batches: StepBatches): AccountSteps['run'] =>
     async (operation, balance, args, { slot, mark, rate } = {}) => {
       const accountId = accountOfBalance(balance);
       const key = (name: string): string => redis.key(accountId, name);
@@ -98,19 +121,19 @@ export function createAccountSteps({ redis, random, time }: AccountStepsDeps): A
       );
       const by = time === undefined ? '' : String(time.now());
       try {
-        return (await script(keys, [operation, by, balance, ...texts])) as Reply;
+        const step = { keys, args: [operation, by, balance, ...texts] };
+        return (await batches.run(isCluster ? accountId : '', step)) as Reply;
       } catch (error) {
-        throw error instanceof AssayError ? error : refused(error);
+        // An error reply of one step of a script arrives unguarded.
+        const fault = faultOf(error);
+        throw fault instanceof AssayError ? fault : refused(fault);
       }
     };
 
   return {
     run: runBy(plain),
     runSafely: runBy(safe),
-    nonce() {
-      const digits = Buffer.from(random.bytes(8)).readBigUInt64BE().toString();
-      return digits.slice(-NONCE_DIGITS).padStart(NONCE_DIGITS, '0');
-    },
+    nonce: createNonces(random),
     time,
     redis,
     logOf: (balance) => balanceKey(redis, balance, 'log'),

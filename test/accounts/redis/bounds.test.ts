@@ -99,6 +99,7 @@ describe('accounting in Redis', () => {
   it('closes only after its units have been returned', async () => {
     const replies: ((reply: Reply) => void)[] = [];
     const redis = {
+      ...{ place: { kind: 'single' }, replicas: 0 },
       key: (...names: string[]) => names.join(':'),
       script: () => () => new Promise<Reply>((resolve) => replies.push(resolve)),
     } as unknown as RedisStore;
@@ -111,7 +112,7 @@ describe('accounting in Redis', () => {
     const closed = accounting.close().then(() => events.push('closed'));
     await new Promise(setImmediate);
     events.push('replied');
-    for (const reply of replies) reply([]);
+    for (const reply of replies) reply([[]]);
     await closed;
     expect(events).toEqual(['replied', 'closed']);
   });

@@ -1,5 +1,7 @@
 -- Entries. The functions mirror encodeEntry and decodeEntry of ledger-entry.ts, spend and monthTurn of credits.ts.
 local FORMAT = '<ddddddddddddddI4BBH'
+-- Positions of the balance, the fifth double, and of the month, after fourteen doubles.
+local BALANCE_AT, MONTH_AT = 33, 113
 local SCREENING, GRANT, EXPIRY, REFUND = 0, 3, 4, 5
 
 local function decode(id, bytes, nonce)
@@ -41,7 +43,11 @@ local function append(last, kind, amount, after, reference, nonce)
     kind + (reference and 128 or 0), #account, reference and #reference or 0) .. account .. (reference or '')
   local id = whole(last.sequence + 1) .. '-0'
   redis.call('XADD', LOG, id, 'e', bytes, 'n', nonce)
-  return decode(id, bytes, nonce)
+  return {
+    sequence = last.sequence + 1, at = now, before = last.sequence, dayBefore = dayBefore, amount = amount,
+    balance = after.balance, free = after.free, granted = after.granted, sums = sums, month = after.month, kind = kind,
+    reference = reference, bytes = bytes, nonce = nonce,
+  }
 end
 
 local function spend(last, amount)
@@ -68,6 +74,14 @@ local function settleMonth(last, freeCredits, nonce)
 end
 local function due(last, freeCredits)
   return monthTurn(last, freeCredits, function(_, _, _, after) return after end)
+end
+-- Returns the balance of due. Within a month that is the balance of the last entry, of which nothing else is decoded.
+local function dueBalance(freeCredits)
+  local last = redis.call('XREVRANGE', LOG, '+', '-', 'COUNT', 1)[1]
+  if not last then return due(NOTHING, freeCredits).balance end
+  local bytes = last[2][2]
+  if monthOf(now) <= struct.unpack('<I4', bytes, MONTH_AT) then return (struct.unpack('<d', bytes, BALANCE_AT)) end
+  return due(decodeRow(last), freeCredits).balance
 end
 
 -- Returns the charge that the step with this nonce wrote, searching back to a minute before a time.

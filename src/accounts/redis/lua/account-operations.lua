@@ -26,14 +26,14 @@ function operations.admit()
   local balance, holding = 0, 0
   if ARGV[10] ~= '' then
     local credits = numbered(10)
-    balance, holding = due(head(), numbered(13)).balance, held()
+    balance, holding = dueBalance(numbered(13)), held()
     if credits > 0 then
       local member = ARGV[11] .. ':' .. ARGV[10]
       -- A repeated step holds credits once. If the node has already released the step (its mark exists), it holds nothing.
-      if not redis.call('ZSCORE', HOLDS, member) then
+      local isHeld = balance - holding < credits and redis.call('ZSCORE', HOLDS, member)
+      if not isHeld then
         if balance - holding < credits or redis.call('EXISTS', MARK) == 1 then return {OUTCOME.creditsExhausted, now, rate, month, units, balance, holding, '', ''} end
-        redis.call('ZADD', HOLDS, whole(now + numbered(12)), member)
-        redis.call('HINCRBY', HELD, 'held', ARGV[10])
+        if redis.call('ZADD', HOLDS, 'NX', whole(now + numbered(12)), member) == 1 then redis.call('HINCRBY', HELD, 'held', ARGV[10]) end
       end
     end
   end
@@ -261,5 +261,3 @@ function operations.confirm()
   redis.call('HINCRBY', HELD, 'held', 0)
   return {OUTCOME.done}
 end
-
-return operations[ARGV[1]]()

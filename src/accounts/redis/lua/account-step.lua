@@ -1,19 +1,15 @@
--- First part of the script of an account: its keys, the clock, and the calendar. The script is the parts of account-lua.ts in their
--- order, after the table OUTCOME.
+-- First part of the script of an account: the keys and arguments of the step that runs, the clock, and the calendar. The script is the
+-- parts of account-lua.ts in their order, with the numbers of the outcomes in place of their names.
 --
--- KEYS: log, state of the account, holds, events, stored response, mark, rate window, hash with the sum of the holds.
--- ARGV: operation, time in ms or nothing, balance, and then the arguments of the operation, from the fourth.
-local LOG, STATE, HOLDS, EVENTS, KEPT, MARK, RATE, HELD = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local account = ARGV[3]
-local function whole(number) return string.format('%.0f', number) end
+-- The script runs one or more steps (account-run.lua).
+-- KEYS: eight for each step: log, state of the account, holds, events, stored response, mark, rate window, hash with the sum of the holds.
+-- ARGV: for each step the number of its arguments, and then these: operation, time in ms or nothing, balance, and the arguments of the
+-- operation, from the fourth.
+local ALL_KEYS, ALL_ARGUMENTS = KEYS, ARGV
+local LOG, STATE, HOLDS, EVENTS, KEPT, MARK, RATE, HELD
+local ARGV, account, now
+local function whole(number) return string.format('%d', number) end
 local function numbered(position) return tonumber(ARGV[position]) end
-
--- Milliseconds since the epoch, by the server's clock unless the caller passes a time.
-local now = numbered(2)
-if not now then
-  local time = redis.call('TIME')
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
-end
 
 -- Returns the UTC calendar month, counted from year 0 (civil_from_days: Howard Hinnant, chrono-Compatible Low-Level Date Algorithms).
 local function monthOf(ms)
