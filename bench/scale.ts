@@ -148,6 +148,7 @@ async function nodeRows(
   if (!hasRedis) return [];
   // Imported only if needed, because it loads BullMQ.
   const { distributedFigures, requestRows } = await import('./scale-nodes.ts');
+  const { chargeRows } = await import('./scale-charges.ts');
   const { addressesPerSecond, coreSecondsPerMillion } = await distributedFigures(folder, input, options);
   return [
     row(
@@ -164,6 +165,7 @@ async function nodeRows(
       'US cents',
     ),
     ...(await requestRows()),
+    ...(await chargeRows(options.rounds)),
   ];
 }
 
