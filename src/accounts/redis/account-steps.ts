@@ -49,8 +49,8 @@ export interface AccountStepsDeps {
 
 export interface AccountSteps {
   /**
-   * Runs a step on a balance in one round trip, together with the other steps of this turn of the event loop. Rejects with NOT_READY if it is unknown whether the step was executed, LEDGER_UNAVAILABLE if the server
-   * rejected it, for example because it has no memory left.
+   * Runs a step on a balance in one round trip, together with the other steps of this turn of the event loop. Rejects with NOT_READY if it is
+   * unknown whether the step was executed, LEDGER_UNAVAILABLE if the server rejected it, for example because it has no memory left.
    */
   run(
     operation: AccountOperation,
