@@ -71,7 +71,7 @@ export const FORM = {
   prefixState: 28,
   versions: 32,
 } as const;
-export const EVM_TYPE = 1;
+const EVM_TYPE = 1;
 export const BASE58CHECK_TYPE = 2;
 /** A prefix that no text has under a mask of 0. */
 const NO_PREFIX = 1;

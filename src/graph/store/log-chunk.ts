@@ -185,7 +185,7 @@ export class LogCursor {
     const start = this.#amountAt + 1;
     const length = this.#isCompact ? Number.POSITIVE_INFINITY : (bytes[this.#amountAt] as number);
     if (length > 12) {
-      packer.setAmount(this.amount());
+      packer.large = this.amount();
       return;
     }
     const word = (end: number): number => {
@@ -238,10 +238,6 @@ export class ChunkPacker {
   /** @param out - the value is appended to it */
   constructor(out: ByteWriter) {
     this.#out = out;
-  }
-
-  setAmount(amount: bigint): void {
-    this.large = amount;
   }
 
   /** Whether the next transfer has numbers that this form cannot store. */
