@@ -45,7 +45,7 @@ const LISTED_WALLETS = 10_000;
 const LIST_CALLS = 2_000;
 /** Calls before the measured ones, so that compilation is not measured. */
 const WARM_UP = 100;
-/** More alerts are on disk: 1.5 KB each with their indexes. */
+/** More alerts are on disk: 0.8 KB each with their indexes. */
 const ALERTS_IN_MEMORY = 1_000_000;
 const RECEIVERS = 50;
 const DELIVERIES = 5_000;

@@ -24,7 +24,7 @@ export const ACCOUNT_LIMITS = {
   ledgerBatchMax: 1_000,
   /** Charges that wait for their commit: seconds of work; beyond that, more of them would only grow the heap. */
   ledgerQueueMax: 100_000,
-  /** Steps on accounts in one script in Redis, which processes nothing else for one or two milliseconds. */
+  /** Steps on accounts in one script in Redis, which processes nothing else for a few milliseconds. */
   stepsPerScriptMax: 64,
   /**
    * Lifetime of a reservation in Redis after its node has died: longer than any request runs, and the longest time that a dead node holds
