@@ -2,7 +2,11 @@
  * Alerts as they are stored: lists without the names of the fields, which take half of a record that has them. Alerts of earlier versions are
  * objects, and are read as they are.
  */
+import { wrongFormat } from '../state/format-version.ts';
 import type { Alert, AlertEvent, AlertTransaction } from './records.ts';
+
+/** Version of the lists. Another one is refused: its fields would be read as others. */
+const VERSION = 1;
 
 type StoredEvent = readonly [
   atMs: AlertEvent['atMs'],
@@ -29,7 +33,7 @@ type StoredTransaction = readonly [
 
 /** An alert without what its key has: its account and its sequence number. */
 type StoredFields = readonly [
-  version: 1,
+  version: typeof VERSION,
   id: Alert['id'],
   walletId: Alert['walletId'],
   ruleId: Alert['ruleId'],
@@ -91,7 +95,7 @@ function transactionOf(stored: StoredTransaction): AlertTransaction {
 
 /** Returns what is stored for an alert. */
 export const storedAlert = (alert: Alert): StoredAlert => [
-  1,
+  VERSION,
   ...([alert.id, alert.walletId, alert.ruleId, alert.ruleName, alert.severity, alert.status] as const),
   ...([alert.title, alert.message, alert.category, alert.riskType, alert.final, alert.reorged] as const),
   alert.transaction && storedTransaction(alert.transaction),
@@ -101,13 +105,19 @@ export const storedAlert = (alert: Alert): StoredAlert => [
   ...optional(alert.assignee),
 ];
 
-/** Returns the alert that is stored under the number of an account. */
+/**
+ * Returns the alert that is stored under the number of an account.
+ *
+ * @throws STORE_VERSION if a later version of the program stored it
+ */
 export function alertOf(accountId: string, sequence: number, stored: StoredAlert): Alert {
   if (!isFields(stored)) return stored;
-  const [, id, walletId, ruleId, ruleName, severity, status, title, message, category, riskType, ...rest] =
+  const [version, id, walletId, ruleId, ruleName, severity, status, title, message, category, ...others] =
     stored;
-  const [final, reorged, transaction, walletAddress, chain, label, createdAtMs, updatedAtMs, ...last] = rest;
-  const [resolvedAtMs, history, assignee] = last;
+  if (version !== VERSION)
+    throw wrongFormat(`Alert ${sequence} of an account`, version, VERSION, 'Nothing was changed.');
+  const [riskType, final, reorged, transaction, walletAddress, chain, label, createdAtMs, ...last] = others;
+  const [updatedAtMs, resolvedAtMs, history, assignee] = last;
   return {
     ...{ ruleId, ruleName, severity, title, message, category, riskType, final },
     transaction: transaction && transactionOf(transaction),

@@ -105,4 +105,15 @@ describe('stored alerts', () => {
         expect(alertOf(alert.accountId, alert.sequence, kept(alert))).toStrictEqual(alert);
       }),
     ));
+
+  it('of later versions are refused', () =>
+    fc.assert(
+      fc.property(alerts, fc.integer({ min: 2, max: 255 }), (alert, version) => {
+        const [, ...fields] = kept(storedAlert(alert)) as readonly unknown[];
+        const later = [version, ...fields] as unknown as StoredAlert;
+        expect(() => alertOf(alert.accountId, alert.sequence, later)).toThrow(
+          expect.objectContaining({ code: 'STORE_VERSION' }),
+        );
+      }),
+    ));
 });
