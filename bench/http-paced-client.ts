@@ -27,6 +27,15 @@ interface Connection {
   readonly socket: Socket;
   sentAt: number;
   received: string;
+  /** Size of the response; null until its head is complete. */
+  size: number | null;
+}
+
+/** Returns the number of bytes of a response; null if its head is not complete. */
+function sizeOf(received: string): number | null {
+  const end = received.indexOf('\r\n\r\n');
+  if (end < 0) return null;
+  return end + 4 + Number(/content-length: (\d+)/i.exec(received)?.[1]);
 }
 
 function run(settings: PacedClientSettings): void {
@@ -39,16 +48,21 @@ function run(settings: PacedClientSettings): void {
 
   const open = (): Connection => {
     connections++;
-    const connection: Connection = { socket: connect(port, '127.0.0.1'), sentAt: 0, received: '' };
+    const connection: Connection = {
+      socket: connect(port, '127.0.0.1'),
+      sentAt: 0,
+      received: '',
+      size: null,
+    };
     connection.socket.setNoDelay(true);
     connection.socket.on('data', (chunk: Buffer) => {
       connection.received += chunk.toString('latin1');
-      const end = connection.received.indexOf('\r\n\r\n');
-      const length = Number(/content-length: (\d+)/i.exec(connection.received)?.[1]);
-      if (end < 0 || connection.received.length < end + 4 + length) return;
+      connection.size ??= sizeOf(connection.received);
+      if (connection.size === null || connection.received.length < connection.size) return;
       timesMs.push(performance.now() - connection.sentAt);
       if (!connection.received.startsWith('HTTP/1.1 200')) failed++;
       connection.received = '';
+      connection.size = null;
       free.push(connection);
     });
     return connection;
