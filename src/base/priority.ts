@@ -1,9 +1,10 @@
-/** The priority of processes that work beside requests. */
+/** The priority of processes and threads that work beside requests. */
 import { constants, getPriority, setPriority } from 'node:os';
 import { messageOf } from './errors.ts';
 import type { Logger } from './log.ts';
 
 const LOWER = constants.priority.PRIORITY_BELOW_NORMAL;
+const LOWEST = constants.priority.PRIORITY_LOW;
 
 /**
  * Gives a process a lower priority than requests. A process whose priority is that low already keeps it: only an administrator may
@@ -19,4 +20,14 @@ export function lowerPriority(pid: number | undefined, log: Logger): void {
     // The process may have ended already, or the system may not allow it; the lower priority is optional.
     log.debug({ pid, reason: messageOf(error) }, 'priority not lowered');
   }
+}
+
+/**
+ * Lowers the priority of the calling thread, at most to the lowest there is. Only on Linux, where each thread has its own: elsewhere it
+ * would be that of the whole process.
+ *
+ * @param by - steps of niceness
+ */
+export function lowerThreadPriority(by: number): void {
+  if (process.platform === 'linux') setPriority(0, Math.min(getPriority(0) + by, LOWEST));
 }

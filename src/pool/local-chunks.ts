@@ -18,7 +18,7 @@ export interface LocalChunks extends ChunkRunner {
   refresh(): void;
 }
 
-/** With this niceness, the Linux scheduler gives a thread a tenth of the share of a thread that serves requests. */
+/** So many steps of niceness lower, the Linux scheduler gives a thread a tenth of the share of a thread that serves requests. */
 const NICENESS = 10;
 
 /** Creates the runner of local chunks. */

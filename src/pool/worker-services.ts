@@ -1,7 +1,7 @@
 /** The stores that a thread of the pool opens for its tasks. All stores are opened read-only, once per thread. */
-import { setPriority } from 'node:os';
 import { systemClock } from '../base/clock.ts';
 import { createLogger, type Logger, type LogLevel, silentLogger } from '../base/log.ts';
+import { lowerThreadPriority } from '../base/priority.ts';
 import { loadBridges } from '../chains/bridges.ts';
 import { loadAssetFacts } from '../chains/known-assets.ts';
 import { openInstalledPrices } from '../chains/prices/tables.ts';
@@ -29,7 +29,7 @@ export interface WorkerSettings extends OracleStoreSettings {
   /** Own and synced price tables; if absent, only the tables that ship with the program are used. */
   readonly pricesFolder?: string;
   readonly logLevel: LogLevel;
-  /** Niceness of the threads in the operating system. Default: 0. */
+  /** Steps of niceness by which the threads are below the process in the operating system. Default: 0. */
   readonly niceness?: number;
   /** One int32, incremented by the main thread when a new snapshot is in force. */
   readonly snapshotEpoch: SharedArrayBuffer;
@@ -65,8 +65,7 @@ export function createTaskServices(
  */
 export function openWorkerServices(settings: WorkerSettings): WorkerServices {
   const log = createLogger({ level: settings.logLevel });
-  // Linux has a niceness per thread, and 0 is the calling thread; on other systems it would apply to the whole process.
-  if (settings.niceness && process.platform === 'linux') setPriority(0, settings.niceness);
+  if (settings.niceness) lowerThreadPriority(settings.niceness);
   const { labels, freshness, policy, transfers, exposures } = openOracleStores(settings, { log });
   const names = openNamesSet({
     names: openNameStore({ folder: settings.namesFolder }),
