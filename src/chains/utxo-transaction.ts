@@ -49,3 +49,13 @@ export interface UtxoTransaction {
   /** Value that entered from a shielded pool or left to one, in satoshi; absent if no pool is involved. */
   readonly shielded?: { readonly in: bigint; readonly out: bigint };
 }
+
+/** A block, or those of its transactions that a file contains. */
+export interface UtxoBlock {
+  readonly height: number;
+  /** Null if the source does not give it. */
+  readonly hash: string | null;
+  readonly parentHash: string | null;
+  readonly timestampMs: number;
+  readonly transactions: readonly UtxoTransaction[];
+}

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { UtxoBlock } from '../../src/graph/utxo/outputs-store.ts';
+import type { UtxoBlock } from '../../src/chains/utxo-transaction.ts';
 import { createAssessor } from '../../src/screening/assess.ts';
 import { roundedShares } from '../../src/screening/exposures.ts';
 import { createScreening, type ScreeningQuery, type ScreeningRequest } from '../../src/screening/screen.ts';

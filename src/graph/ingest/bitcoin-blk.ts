@@ -7,7 +7,8 @@ import { dirname, join } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
 import { ScriptReader } from '../../chains/bitcoin-script.ts';
 import type { ChainId } from '../../chains/registry.ts';
-import type { StoredBlock, UtxoBlock } from '../utxo/outputs-store.ts';
+import type { UtxoBlock } from '../../chains/utxo-transaction.ts';
+import type { StoredBlock } from '../utxo/outputs-store.ts';
 import {
   type BlockHeader,
   HEADER_BYTES,

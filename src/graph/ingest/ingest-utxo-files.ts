@@ -5,10 +5,11 @@
 import { basename } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
 import type { ChainId } from '../../chains/registry.ts';
+import type { UtxoBlock } from '../../chains/utxo-transaction.ts';
 import type { Reject } from '../../sources/records.ts';
 import { ingestUtxoBlocks, type UtxoIngestDeps } from '../utxo/ingest-utxo.ts';
 import { UTXO_LIMITS } from '../utxo/limits.ts';
-import type { OutputsStore, UtxoBlock } from '../utxo/outputs-store.ts';
+import type { OutputsStore } from '../utxo/outputs-store.ts';
 import { openBitcoinBlk } from './bitcoin-blk.ts';
 import { bitcoinEtlReader, type UtxoRow } from './bitcoin-etl.ts';
 import { INGEST_LIMITS } from './limits.ts';

@@ -3,10 +3,10 @@ import { AssayError } from '../../base/errors.ts';
 import type { Block } from '../../chains/block.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { Transfer } from '../../chains/transfer.ts';
-import type { UtxoTransaction } from '../../chains/utxo-transaction.ts';
+import type { UtxoBlock, UtxoTransaction } from '../../chains/utxo-transaction.ts';
 import type { TransferStore } from '../store.ts';
 import { UTXO_LIMITS } from './limits.ts';
-import type { OutputsStore, UtxoBlock } from './outputs-store.ts';
+import type { OutputsStore } from './outputs-store.ts';
 import { projectTransaction } from './project.ts';
 
 /** Adds to each transfer its value at the time of the transfer (chains/prices). */

@@ -3,14 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseAddress } from '../../../src/chains/address/parse.ts';
-import type { UtxoInput, UtxoTransaction } from '../../../src/chains/utxo-transaction.ts';
+import type { UtxoBlock, UtxoInput, UtxoTransaction } from '../../../src/chains/utxo-transaction.ts';
 import { openTransferStore, type TransferStore } from '../../../src/graph/store.ts';
 import { ingestUtxoBlock, ingestUtxoBlocks, revertUtxoBlock } from '../../../src/graph/utxo/ingest-utxo.ts';
-import {
-  type OutputsStore,
-  openOutputsStore,
-  type UtxoBlock,
-} from '../../../src/graph/utxo/outputs-store.ts';
+import { type OutputsStore, openOutputsStore } from '../../../src/graph/utxo/outputs-store.ts';
 
 const A = '1BoatSLRHtKNngkdXEeobR76b53LETtpyT';
 const B = '1KFHE7w8BhaENAswwryaoccDb6qcT6DbYY';
