@@ -270,10 +270,13 @@ class StoredOutbox implements LmdbOutbox {
       end: keyOf(accountId, PAST_IDS),
       limit: DELIVERY_LIMITS.deliveriesPurgeMax,
     };
-    for (const { key, value } of [...this.#deliveries.getRange(range)]) {
-      if (value.createdAtMs > now - DELIVERY_LIMITS.deliveriesKeptMs) return;
-      if (value.status !== 'PENDING') this.#deliveries.removeSync(key);
+    const ended: string[] = [];
+    for (const { key, value } of this.#deliveries.getRange(range)) {
+      // Usually the first one, so that no other is read.
+      if (value.createdAtMs > now - DELIVERY_LIMITS.deliveriesKeptMs) break;
+      if (value.status !== 'PENDING') ended.push(key);
     }
+    for (const key of ended) this.#deliveries.removeSync(key);
   }
 
   /** Stores the digest of one day and receiver; returns the number of stored messages. Call it inside a transaction. */
