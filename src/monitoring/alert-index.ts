@@ -145,7 +145,7 @@ export function openAlertIndex(root: LiveRoot): AlertIndex {
       upgrade();
       const { accountId, sequence, walletId } = alert;
       const isNew = sequences.get([accountId, alert.id]) === undefined;
-      let position = lists.get(accountId, sequence)?.link ?? 0;
+      let position: number;
       if (isNew) {
         if (sequence !== countOf(accountId) + 1)
           throw new AssayError(
@@ -157,7 +157,7 @@ export function openAlertIndex(root: LiveRoot): AlertIndex {
         counts.putSync(accountId, sequence);
         counts.putSync(ofWallet, position);
         sequences.putSync([accountId, alert.id], sequence);
-      }
+      } else position = lists.get(accountId, sequence)?.link ?? 0;
       alerts.putSync([accountId, sequence], storedAlert(alert));
       list(alert, position);
     },
