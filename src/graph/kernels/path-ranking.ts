@@ -22,6 +22,8 @@ export interface Network {
   readonly steps: readonly (readonly Step[])[];
   readonly start: number;
   readonly target: number;
+  /** By index in `ids`: steps that no path of the length takes. They are not among `steps`, but are considered like these. */
+  readonly deadEnds: Uint32Array;
 }
 
 export interface RankOptions {
@@ -174,7 +176,7 @@ class BestFirst {
  * relaxed problem: Hart, Nilsson and Raphael, 1968). Only walks that would close a loop mislead the search.
  */
 export function rankPaths(network: Network, options: RankOptions): Ranking {
-  const { ids, steps, start, target } = network;
+  const { ids, steps, start, target, deadEnds } = network;
   const { length, pathsMax, stepsMax, timeRespecting, isMixed, isOver } = options;
   const widest = bestToTarget(network, length, (best, step) => Math.min(best, step.value));
   const latest =
@@ -183,6 +185,7 @@ export function rankPaths(network: Network, options: RankOptions): Ranking {
   const paths: RankedPath[] = [];
   const known = new Set<string>();
   let stepsTaken = 0;
+  let nextCheck = CLOCK_STEPS;
 
   /** Extends a partial path by one step. Returns null if it cannot reach the target that way. */
   const goOn = (begun: Begun, step: Step, remaining: number): Begun | null => {
@@ -222,10 +225,14 @@ export function rankPaths(network: Network, options: RankOptions): Ranking {
       known.add(name);
       continue;
     }
-    for (const step of steps[place] as readonly Step[]) {
-      stepsTaken++;
-      if (stepsTaken > stepsMax || (stepsTaken % CLOCK_STEPS === 0 && isOver?.()))
-        return { paths, stepsTaken, isSpent: true };
+    const leaving = steps[place] as readonly Step[];
+    stepsTaken += leaving.length + (deadEnds[place] as number);
+    if (stepsTaken > stepsMax) return { paths, stepsTaken, isSpent: true };
+    if (stepsTaken >= nextCheck) {
+      if (isOver?.()) return { paths, stepsTaken, isSpent: true };
+      nextCheck = stepsTaken + CLOCK_STEPS;
+    }
+    for (const step of leaving) {
       const next = goOn(begun, step, remaining - 1);
       if (next) queue.push(next);
     }

@@ -2,7 +2,8 @@
 import type { Direction } from '../flow.ts';
 import type { NeighbourColumns, NodeId, Upcoming } from '../graph.ts';
 import { UNSEEN } from './node-index.ts';
-import { type Network, type RankedPath, rankPaths, type Step } from './path-ranking.ts';
+import { createNetwork, START, TARGET } from './path-network.ts';
+import { type Network, type RankedPath, rankPaths } from './path-ranking.ts';
 import { RowReader } from './rows.ts';
 import { DIRECTIONS_OF, type Stop, type StopReason, type WalkDirection } from './stops.ts';
 import type { WalkDeps } from './workspace.ts';
@@ -388,24 +389,12 @@ class PathWalk {
   /** The steps that paths of this length can consist of, or null if there are none. */
   #network(length: number): Network | null {
     const { edges, seen } = this.#deps.workspace;
-    const { timeRespecting } = this.#options;
-    const places = new Int32Array(seen.size).fill(-1);
-    const ids: NodeId[] = [];
-    const steps: Step[][] = [];
-    const placeOf = (number: number): number => {
-      if (places[number] === -1) {
-        places[number] = ids.push(seen.nodeAt(number)) - 1;
-        steps.push([]);
-      }
-      return places[number] as number;
-    };
-    const start = placeOf(0);
-    const target = placeOf(1);
+    const { timeRespecting, direction } = this.#options;
     const [ahead, back] = this.#sides;
     const reach = ({ distance, depth }: Side, number: number): number =>
       distance[number] === UNREACHED ? depth + 1 : (distance[number] as number);
     const fits = (from: number, to: number): boolean =>
-      from !== 1 && to !== 0 && reach(ahead, from) + 1 + reach(back, to) <= length;
+      from !== TARGET && to !== START && reach(ahead, from) + 1 + reach(back, to) <= length;
     if (this.#deps.graph.prefetch) {
       const asked = this.#stepFrom.flatMap((from, edge) => {
         const to = this.#stepTo[edge] as number;
@@ -413,23 +402,19 @@ class PathWalk {
       });
       this.#announce([...new Set(asked)].filter((number) => this.#passable[number] === NOT_ASKED));
     }
+    const steps: number[] = [];
     for (let edge = 0; edge < edges.count; edge++) {
       const from = this.#stepFrom[edge] as number;
       const to = this.#stepTo[edge] as number;
-      if (!fits(from, to)) continue;
-      if (!this.#isPassable(from) || !this.#isPassable(to)) continue;
-      (steps[placeOf(from)] as Step[]).push({
-        to: placeOf(to),
-        edge,
-        value: edges.weight[edge] as number,
-        isAlong: edges.from[edge] === seen.nodeAt(from),
-        firstSeenMs: edges.firstSeenMs[edge] as number,
-        lastSeenMs: edges.lastSeenMs[edge] as number,
-      });
+      if (fits(from, to) && this.#isPassable(from) && this.#isPassable(to)) steps.push(edge);
     }
-    if ((steps[start] as Step[]).length === 0) return null;
-    // Without time constraints, the lesser of two parallel edges cannot improve a path.
-    return { ids, start, target, steps: timeRespecting ? steps : steps.map(greatestOfParallels) };
+    const nodeAt = (number: number): NodeId => seen.nodeAt(number);
+    return createNetwork(
+      { from: this.#stepFrom, to: this.#stepTo, edges, nodeAt, nodes: seen.size },
+      steps,
+      // Without time constraints, the lesser of two parallel edges cannot improve a path.
+      { length, hasParallels: direction === 'both' && !timeRespecting },
+    );
   }
 
   #pathOf({ nodes, edges: numbers }: RankedPath): FoundPath {
@@ -449,16 +434,4 @@ class PathWalk {
     const bottleneckUsd = isPriced ? Math.min(...found.map(({ valueUsd }) => valueUsd)) : null;
     return { nodes, edges: found, bottleneckUsd };
   }
-}
-
-/** Keeps the step of the greatest value to each address. Of equal ones it prefers the one along the flow. */
-function greatestOfParallels(steps: readonly Step[]): Step[] {
-  const greatest = new Map<number, Step>();
-  for (const step of steps) {
-    const known = greatest.get(step.to);
-    const isBetter =
-      known === undefined || step.value > known.value || (step.value === known.value && step.isAlong);
-    if (isBetter) greatest.set(step.to, step);
-  }
-  return [...greatest.values()];
 }
