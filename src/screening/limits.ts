@@ -62,7 +62,7 @@ export const SCREENING_LIMITS = {
   attributedNodesKept: 2 ** 22,
   /** Addresses of a chain of which a thread remembers that they have no label: a bit each, 8 MB. Beyond, they take slots of the others. */
   unlabelledNodesKept: 2 ** 26,
-  /** Degrees of addresses that a thread caches: a power of two, 16 bytes each, 16 MB. */
+  /** Addresses of which a thread caches the degrees: a power of two, 16 bytes each, 16 MB. */
   rememberedDegrees: 2 ** 20,
   /**
    * Rows of addresses that walks of a thread cache, a power of two (64 bytes each, 32 MB), and the memory of their edges (24 bytes each, 3.5

@@ -11,15 +11,21 @@ import { SCREENING_LIMITS } from './limits.ts';
 
 const SLOTS = SCREENING_LIMITS.rememberedDegrees;
 const PLACE: Readonly<Record<Direction, number>> = { in: 0, out: 1 };
-/** Words of a slot: node, era, degree, hub test. The slots of both directions of a node are side by side. */
+/**
+ * Words of a slot: node, era, and one for each direction: 0 until the degree is known, then its hub test and, above `DEGREE_SHIFT`, one more
+ * than the degree.
+ */
 const SLOT_WORDS = 4;
 const ERA = 1;
-const DEGREE = 2;
-const HUB_TEST = 3;
-/** States of a slot's hub test. */
+const DIRECTIONS = 2;
+/** States of a direction's hub test. */
 const UNTESTED = 0;
 const NO_HUB = 1;
 const HUB = 2;
+const HUB_TEST = 3;
+const DEGREE_SHIFT = 2;
+/** Greater degrees do not fit. No chain has so many addresses yet. */
+const DEGREE_MAX = 2 ** 30 - 2;
 
 /**
  * Returns a function that adds the cache to a chain's graph. Cached degrees expire when the chain's coverage or the version of
@@ -48,8 +54,8 @@ export function createRememberedDegrees(): (
     return newest;
   }
 
-  const slotOf = (node: NodeId, direction: Direction, era: number): number =>
-    ((2 * node + PLACE[direction] + era * 0x9e3779b1) & (SLOTS - 1)) * SLOT_WORDS;
+  const slotOf = (node: NodeId, era: number): number =>
+    ((node + era * 0x9e3779b1) & (SLOTS - 1)) * SLOT_WORDS;
 
   const areCached = (limits: HubLimits): boolean => {
     cachedLimits ??= limits;
@@ -74,18 +80,23 @@ export function createRememberedDegrees(): (
   }
 
   function hubCacheOf(era: number): HubCache {
-    const isCached = (slot: number, node: NodeId, limits: HubLimits): boolean =>
-      slots[slot] === node && slots[slot + ERA] === era && areCached(limits);
+    /** Place of the word of a direction; -1 if its degree is not cached, or for other limits. */
+    const wordOf = (node: NodeId, direction: Direction, limits: HubLimits): number => {
+      const slot = slotOf(node, era);
+      const isCached = slots[slot] === node && slots[slot + ERA] === era && areCached(limits);
+      const place = slot + DIRECTIONS + PLACE[direction];
+      return isCached && slots[place] !== 0 ? place : -1;
+    };
     return {
       get(node, direction, limits) {
-        const slot = slotOf(node, direction, era);
-        const state = isCached(slot, node, limits) ? slots[slot + HUB_TEST] : UNTESTED;
+        const place = wordOf(node, direction, limits);
+        const state = place < 0 ? UNTESTED : (slots[place] as number) & HUB_TEST;
         return state === UNTESTED ? undefined : state === HUB;
       },
       set(node, direction, limits, isHub) {
-        const slot = slotOf(node, direction, era);
         // The slot is that of the node if its degree was read before, as each test does.
-        if (isCached(slot, node, limits)) slots[slot + HUB_TEST] = isHub ? HUB : NO_HUB;
+        const place = wordOf(node, direction, limits);
+        if (place >= 0) slots[place] = ((slots[place] as number) & ~HUB_TEST) | (isHub ? HUB : NO_HUB);
       },
     };
   }
@@ -108,13 +119,19 @@ export function createRememberedDegrees(): (
       edge: (from, to, side) => graph.edge(from, to, side),
       ...(graph.prefetch && { prefetch: (next) => graph.prefetch?.(next) }),
       degree(node: NodeId, direction: Direction): number {
-        const slot = slotOf(node, direction, era);
-        if (slots[slot] === node && slots[slot + ERA] === era) return slots[slot + DEGREE] as number;
+        const slot = slotOf(node, era);
+        const place = slot + DIRECTIONS + PLACE[direction];
+        const isOwn = slots[slot] === node && slots[slot + ERA] === era;
+        const known = isOwn ? (slots[place] as number) : 0;
+        if (known !== 0) return (known >>> DEGREE_SHIFT) - 1;
         const degree = graph.degree(node, direction);
-        slots[slot] = node;
-        slots[slot + ERA] = era;
-        slots[slot + DEGREE] = degree;
-        slots[slot + HUB_TEST] = UNTESTED;
+        if (!isOwn) {
+          slots[slot] = node;
+          slots[slot + ERA] = era;
+          slots[slot + DIRECTIONS] = 0;
+          slots[slot + DIRECTIONS + 1] = 0;
+        }
+        slots[place] = degree > DEGREE_MAX ? 0 : (degree + 1) << DEGREE_SHIFT;
         return degree;
       },
       hubs: hubCacheOf(era),

@@ -2,6 +2,7 @@
 import type { Direction } from '../flow.ts';
 import type { NeighbourColumns, NodeId, Upcoming } from '../graph.ts';
 import { UNSEEN } from './node-index.ts';
+import { NodeMarks } from './node-marks.ts';
 import { createNetwork, START, TARGET } from './path-network.ts';
 import { type Network, type RankedPath, rankPaths } from './path-ranking.ts';
 import { RowReader } from './rows.ts';
@@ -228,10 +229,13 @@ class PathWalk {
   #prepare(side: Side): void {
     if (side.cost !== null) return;
     const { graph, workspace } = this.#deps;
-    side.layer = side.layer.filter((number) => this.#isPassable(number));
     let cost = 0;
-    for (const number of side.layer)
+    side.layer = side.layer.filter((number) => {
+      if (!this.#isPassable(number)) return false;
+      // The test has just read the degrees.
       for (const direction of side.reads) cost += graph.degree(workspace.seen.nodeAt(number), direction);
+      return true;
+    });
     side.cost = cost;
   }
 
@@ -254,7 +258,12 @@ class PathWalk {
     const { isOver, workspace } = this.#deps;
     const { seen, edges } = workspace;
     const glimpse = { side, other, isAhead, edges: edges.count, reached: [] };
+    const marks = new NodeMarks();
+    for (let number = 0; number < seen.size; number++)
+      if (other.distance[number] !== UNREACHED) marks.add(seen.nodeAt(number));
     const isReached = (node: NodeId): boolean => {
+      // Nearly all nodes are told apart by their mark, without a look-up in the larger table.
+      if (!marks.mayHave(node)) return false;
       const number = seen.find(node);
       return number !== UNSEEN && other.distance[number] !== UNREACHED;
     };

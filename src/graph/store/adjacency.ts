@@ -326,13 +326,21 @@ export class Adjacency {
 
   /** Reads the edges to some counterparties for the query of the collector. */
   #wanted(isWanted: (counterparty: number) => boolean, into: NeighbourColumns): RowScan {
+    const collector = this.#collector;
     const changed = this.#changed;
-    for (const edge of changed?.values() ?? [])
-      if (isWanted(edge.counterparty)) weighEdge(edge, this.#collector);
-    return this.#readThose((view, index) => {
-      const id = view.ids[index] as number;
-      return isWanted(id) && changed?.has(id) !== true;
-    }, into);
+    for (const edge of changed?.values() ?? []) if (isWanted(edge.counterparty)) weighEdge(edge, collector);
+    for (let view = this.#openFirst(); view; view = this.#openNext(view)) {
+      const { ids, count } = view;
+      let next = 0;
+      for (let index = 0; index < count; index++) {
+        const id = ids[index] as number;
+        if (!isWanted(id) || changed?.has(id)) continue;
+        view.skipTails(index - next);
+        view.weigh(index, collector);
+        next = index + 1;
+      }
+    }
+    return collector.finish(into, false);
   }
 
   /** The rank of the `nth` edge by value. */
