@@ -80,6 +80,11 @@ export interface RowQuery {
    * the graph.
    */
   readonly isWanted?: ((counterparty: NodeId) => boolean) | undefined;
+  /**
+   * Called with assets of the edges that are read, if they are not in `evidence`. Must not read the graph. Only graphs with `reportsOthers`
+   * call it.
+   */
+  readonly onOther?: ((asset: number) => void) | undefined;
   /** The scan may stop once more edges than this are at or above `least`. Default: it reads all. */
   readonly enough?: number | undefined;
 }
@@ -241,6 +246,8 @@ export interface TransferGraph {
    * value are read.
    */
   row(node: NodeId, direction: Direction, query: RowQuery, into: NeighbourColumns): RowScan;
+  /** True if `row` calls `RowQuery.onOther`. */
+  readonly reportsOthers?: boolean;
   /**
    * Sums of the transfers from one node to another, by asset, most transfers first. Empty if there are none.
    *

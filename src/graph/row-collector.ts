@@ -100,9 +100,10 @@ export class RowCollector implements EdgeSums {
   counts(asset: number): boolean {
     // Nearly all edges of a row have the same asset.
     if (asset !== this.#asset) {
-      const { evidence, rates } = this.#query;
+      const { evidence, rates, onOther } = this.#query;
       this.#asset = asset;
       this.#isEvidence = evidence.has(asset);
+      if (!this.#isEvidence) onOther?.(asset);
       this.#rate = rates?.get(asset) ?? 0;
     }
     return this.#isEvidence;

@@ -116,6 +116,7 @@ export function createRememberedDegrees(): (
       sums: (node) => graph.sums(node),
       assetName: (asset) => graph.assetName(asset),
       row: (node, direction, query, into) => graph.row(node, direction, query, into),
+      ...(graph.reportsOthers && { reportsOthers: true }),
       edge: (from, to, side) => graph.edge(from, to, side),
       ...(graph.prefetch && { prefetch: (next) => graph.prefetch?.(next) }),
       degree(node: NodeId, direction: Direction): number {

@@ -140,6 +140,9 @@ export class RowReader {
   readonly #weighing: Weighing;
   readonly #seenUntilMs: number;
   readonly #known = new Map<number, boolean>();
+  /** Those that are known to be evidence. */
+  readonly #evidence = new Set<number>();
+  readonly #met = new Set<number>();
   readonly #dustAmounts = new Map<number, number>();
   readonly #coins = new Map<number, boolean>();
   /** The contract of the wrapped coin. Null if it is not in the graph. */
@@ -162,7 +165,13 @@ export class RowReader {
     if (known !== undefined) return known;
     const found = this.#weighing.isEvidence(this.#graph.assetName(asset));
     this.#known.set(asset, found);
+    if (found) this.#evidence.add(asset);
     return found;
+  };
+
+  /** Notes an asset of a row of which it is not known yet whether it is evidence. */
+  readonly #meet = (asset: number): void => {
+    if (!this.#known.has(asset)) this.#met.add(asset);
   };
 
   /** The flows of evidence assets in one direction, without coins that were wrapped or unwrapped. */
@@ -438,6 +447,57 @@ export class RowReader {
     into: NeighbourColumns,
     isWanted?: (counterparty: NodeId) => boolean,
   ): number {
+    return (
+      this.#readBeforeSums(node, direction, limit, into, isWanted) ??
+      this.#readBySums(node, direction, limit, into, isWanted)
+    );
+  }
+
+  /**
+   * Reads the edges by the assets that they have, without the sums of the node. Returns null if that does not give the same edges: the row may
+   * be longer than `limit`, or the node has wrapped coins, which may leave the coin without a flow.
+   */
+  #readBeforeSums(
+    node: NodeId,
+    direction: Direction,
+    limit: number,
+    into: NeighbourColumns,
+    isWanted: ((counterparty: NodeId) => boolean) | undefined,
+  ): number | null {
+    const wrapper = this.#wrapper;
+    if (this.#graph.reportsOthers !== true || this.#node === node) return null;
+    if (this.#seenUntilMs !== Number.POSITIVE_INFINITY) return null;
+    if (this.#graph.degree(node, direction) > Math.min(limit, GRAPH_LIMITS.rowScanMax)) return null;
+    const query: RowQuery = {
+      evidence: this.#evidence,
+      rates: null,
+      least: Number.NEGATIVE_INFINITY,
+      limit,
+      seenUntilMs: this.#seenUntilMs,
+      without: null,
+      isWhole: false,
+      enough: undefined,
+      isWanted: isWanted && wrapper !== null ? (id) => id === wrapper || isWanted(id) : isWanted,
+      onOther: this.#meet,
+    };
+    for (;;) {
+      this.#met.clear();
+      const { count } = this.#graph.row(node, direction, query, into);
+      let isComplete = true;
+      for (const asset of this.#met) if (this.isEvidence(asset)) isComplete = false;
+      if (!isComplete) continue;
+      for (let at = 0; at < count; at++) if (into.ids[at] === wrapper) return null;
+      return count;
+    }
+  }
+
+  #readBySums(
+    node: NodeId,
+    direction: Direction,
+    limit: number,
+    into: NeighbourColumns,
+    isWanted: ((counterparty: NodeId) => boolean) | undefined,
+  ): number {
     const sums = this.evidenceSums(node, direction);
     const evidence = new Set(sums.map(({ asset }) => asset));
     const isWhole = sums.length === this.#sums[direction].length;
@@ -539,7 +599,8 @@ export class RowReader {
     const without = counterparty === null || coin === undefined ? null : { counterparty, asset: coin };
     // Always the same properties: the store reads them for every row.
     const seenUntilMs = this.#seenUntilMs;
-    return { evidence, rates, least, limit, seenUntilMs, without, isWhole, enough, isWanted };
+    const onOther = undefined;
+    return { evidence, rates, least, limit, seenUntilMs, without, isWhole, enough, isWanted, onOther };
   }
 }
 

@@ -141,7 +141,10 @@ export class Adjacency {
       degrees = record ? degreesIn(record) : [0, 0];
       this.#last.degrees = degrees;
     }
-    const merged = this.#direction === 0 ? degrees[0] : degrees[1];
+    return this.#degreeWith(this.#direction === 0 ? degrees[0] : degrees[1]);
+  }
+
+  #degreeWith(merged: number): number {
     return merged + (this.#changed ? this.#changed.size - this.#changedMerged : 0);
   }
 
@@ -267,23 +270,29 @@ export class Adjacency {
 
   /** Reads the row for a query (`TransferGraph.row`). */
   row(query: RowQuery, into: NeighbourColumns): RowScan {
-    const degree = this.degree();
+    // Without the record of the address, its only chunk has the number of its merged edges.
+    const isRecordRead = this.#last.degrees !== null || this.#last.record !== undefined;
+    const only = isRecordRead ? null : this.#openFirst();
+    const isOnly = only !== null && !only.isHub;
+    const degree = isOnly ? this.#degreeWith(only.count) : this.degree();
     if (degree > GRAPH_LIMITS.rowScanMax) return this.#hubRow(query, into);
+    let first = isOnly ? only : this.#openFirst();
     const collector = this.#collector.open(query);
     const changed = this.#changed;
     if (changed === null && isByValue(query) && query.limit > 0 && query.limit < degree) {
-      const single = this.#openFirst();
-      if (single?.isHub === false) return { ...this.#firstOf(single, query.limit, into), heavy: degree };
+      if (first?.isHub === false) return { ...this.#firstOf(first, query.limit, into), heavy: degree };
       const rank = this.#rankOf(query.limit);
       // Edges without a price are in another order than their ranks.
       if (rank > 0) {
         const isGreat = (view: ChunkView, index: number): boolean => (view.ranks[index] as number) >= rank;
         return { ...this.#readThose(isGreat, into), heavy: degree };
       }
+      first = this.#openFirst();
     }
-    if (query.isWanted !== undefined && degree <= query.limit) return this.#wanted(query.isWanted, into);
+    if (query.isWanted !== undefined && degree <= query.limit)
+      return this.#wanted(query.isWanted, first, into);
     if (changed) for (const edge of changed.values()) weighEdge(edge, collector);
-    for (let view = this.#openFirst(); view; view = this.#openNext(view)) {
+    for (let view = first; view; view = this.#openNext(view)) {
       for (let index = 0; index < view.count; index++) {
         if (changed?.has(view.ids[index] as number)) view.skipTails(1);
         else view.weigh(index, collector);
@@ -325,11 +334,15 @@ export class Adjacency {
   }
 
   /** Reads the edges to some counterparties for the query of the collector. */
-  #wanted(isWanted: (counterparty: number) => boolean, into: NeighbourColumns): RowScan {
+  #wanted(
+    isWanted: (counterparty: number) => boolean,
+    first: ChunkView | null,
+    into: NeighbourColumns,
+  ): RowScan {
     const collector = this.#collector;
     const changed = this.#changed;
     for (const edge of changed?.values() ?? []) if (isWanted(edge.counterparty)) weighEdge(edge, collector);
-    for (let view = this.#openFirst(); view; view = this.#openNext(view)) {
+    for (let view = first; view; view = this.#openNext(view)) {
       const { ids, count } = view;
       let next = 0;
       for (let index = 0; index < count; index++) {

@@ -321,6 +321,7 @@ function createGraph(
     },
     assetName: (asset) => records.assetOf(asset).asset,
     row: (node, direction, query, into) => adjacency.open(node, DIRECTION_CODE[direction]).row(query, into),
+    reportsOthers: true,
     edge(from, to, side = 'out'): readonly EdgeDetail[] {
       const [node, other] = side === 'out' ? [from, to] : [to, from];
       const assets = adjacency.open(node, DIRECTION_CODE[side]).edge(other)?.assets ?? [];
