@@ -7,7 +7,7 @@
 import { AssayError } from '../base/errors.ts';
 import { type EdgeDay, readDays } from './edge-days.ts';
 import { GRAPH_LIMITS } from './limits.ts';
-import type { EdgeSums } from './row-collector.ts';
+import type { EdgeSums, IncludedSums } from './row-collector.ts';
 import { ByteReader } from './store/bytes.ts';
 
 /** A transfer of an edge: its time and its number in the log. */
@@ -378,6 +378,37 @@ export class ChunkView {
       sums.end();
     }
     tail.at = end;
+  }
+
+  /** Skips the tail of the edge at `index`, which must be the next one. Returns true if a query includes sums of the edge. */
+  isIncluded(index: number, sums: IncludedSums): boolean {
+    const { tail } = this;
+    const id = this.ids[index] as number;
+    this.#begin(index);
+    const { flags } = this;
+    if (flags & ONE_TRANSFER) {
+      tail.skipVarint();
+      const asset = flags >> ASSET_SHIFT || tail.varint();
+      tail.skipCompact();
+      if (flags & ONE_REF) tail.skipVarint();
+      return sums.includes(id, asset);
+    }
+    const length = tail.varint();
+    const end = tail.at + length;
+    for (let field = 0; field < 4; field++) tail.skipVarint();
+    const code = tail.varint();
+    const count = code >>> 1;
+    let isIncluded = false;
+    for (let left = count; left > 0 && !isIncluded; left--) {
+      isIncluded = sums.includes(id, tail.varint());
+      if (isIncluded || left === 1) break;
+      const transfers = tail.varint();
+      for (let field = 0; field < 4; field++) tail.skipVarint();
+      tail.skipAmount();
+      if (code % 2 === 1) skipRefs(tail, transfers);
+    }
+    tail.at = end;
+    return isIncluded;
   }
 
   /** Reads the edge at `index`, which must be the next one, as a row that `ChunkBuilder.copy` writes. The chunk must be compact. */

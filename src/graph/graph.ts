@@ -81,6 +81,11 @@ export interface RowQuery {
    */
   readonly isWanted?: ((counterparty: NodeId) => boolean) | undefined;
   /**
+   * Gets the counterparties that `isWanted` leaves out, if transfers with them count. Edges are left out only if `rates` is null and nothing
+   * is hidden by `seenUntilMs`.
+   */
+  readonly leftOut?: NodeId[] | undefined;
+  /**
    * Called with assets of the edges that are read, if they are not in `evidence`. Must not read the graph. Only graphs with `reportsOthers`
    * call it.
    */

@@ -31,6 +31,12 @@ export interface EdgeSums {
   ): void;
 }
 
+/** The sums that a query includes. */
+export interface IncludedSums {
+  /** Returns true if the query includes the asset's sums with the counterparty. */
+  includes(counterparty: number, asset: number): boolean;
+}
+
 /** Up to this many edges are sorted by insertion, in whatever order they come. */
 const INSERTION_MAX = 32;
 /** More are also sorted by insertion if that takes no more moves an edge: most rows are stored nearly in order. */
@@ -48,7 +54,7 @@ const ALL: RowQuery = {
 const weightOf = (cents: number, amount: number): number => (cents > 0 ? cents / 100 : -1 / (1 + amount));
 
 /** Create one per thread and graph. It is reused for all rows. */
-export class RowCollector implements EdgeSums {
+export class RowCollector implements EdgeSums, IncludedSums {
   #query: RowQuery = ALL;
   #rows: NeighbourColumns = createNeighbourColumns(1024);
   #isWeighed = false;
@@ -107,6 +113,12 @@ export class RowCollector implements EdgeSums {
       this.#rate = rates?.get(asset) ?? 0;
     }
     return this.#isEvidence;
+  }
+
+  includes(counterparty: number, asset: number): boolean {
+    if (!this.counts(asset)) return false;
+    const { without } = this.#query;
+    return without?.counterparty !== counterparty || without.asset !== asset;
   }
 
   begin(counterparty: number): void {

@@ -1,65 +1,17 @@
 /** The shortest paths between two addresses, searched from both ends. */
 import type { Direction } from '../flow.ts';
 import type { NeighbourColumns, NodeId, Upcoming } from '../graph.ts';
+import { FreshNodes } from './fresh-nodes.ts';
 import { UNSEEN } from './node-index.ts';
 import { NodeMarks } from './node-marks.ts';
 import { createNetwork, START, TARGET } from './path-network.ts';
 import { type Network, type RankedPath, rankPaths } from './path-ranking.ts';
+import type { FoundPath, PathEdge, PathOptions, PathSearch } from './path-types.ts';
 import { RowReader } from './rows.ts';
 import { DIRECTIONS_OF, type Stop, type StopReason, type WalkDirection } from './stops.ts';
 import type { WalkDeps } from './workspace.ts';
 
-export interface PathOptions {
-  readonly start: NodeId;
-  readonly target: NodeId;
-  /** `out`: value went from start to target; `in`: from target to start; `both`: edges are walked either way. */
-  readonly direction: WalkDirection;
-  /** The most edges of a path. */
-  readonly maxDepth: number;
-  readonly pathsMax: number;
-  /** Paths do not pass addresses with more counterparties than this in either direction. */
-  readonly degreeMax: number;
-  /** The most nodes seen from both ends together. */
-  readonly nodesMax: number;
-  /** The most partial paths considered. */
-  readonly stepsMax: number;
-  /**
-   * Finds only paths that money can certainly have taken. Each edge has two known times, its first and its last. One of them can be chosen
-   * for each edge so that the times never decrease along the flow. With `both` this holds for each run of edges of one direction.
-   */
-  readonly timeRespecting: boolean;
-}
-
-export interface PathEdge {
-  readonly from: NodeId;
-  readonly to: NodeId;
-  /** USD of the priced transfers. 0 if none is priced. */
-  readonly valueUsd: number;
-  readonly transfers: number;
-  readonly unpriced: number;
-  readonly firstSeenMs: number;
-  readonly lastSeenMs: number;
-}
-
-export interface FoundPath {
-  /** From start to target, regardless of the direction of the edges. */
-  readonly nodes: readonly NodeId[];
-  readonly edges: readonly PathEdge[];
-  /** USD of the priced transfers of the weakest edge. Null if an edge has none. */
-  readonly bottleneckUsd: number | null;
-}
-
-export interface PathSearch {
-  /** Loopless paths: fewest edges first, then greatest bottleneck (edges without a price last, by amount), then smallest ids. */
-  readonly paths: readonly FoundPath[];
-  /**
-   * Addresses at which paths might have continued: services and super-nodes in the order of discovery, then those at which the budget
-   * ended. At most one stop per address. Addresses beyond `maxDepth` are not stops.
-   */
-  readonly stops: readonly Stop[];
-  /** True if a budget, the time limit or the size of both ends left something out: other or shorter paths may exist. */
-  readonly truncated: boolean;
-}
+export type { FoundPath, PathEdge, PathOptions, PathSearch } from './path-types.ts';
 
 const OPPOSITE: Readonly<Record<WalkDirection, WalkDirection>> = { in: 'out', out: 'in', both: 'both' };
 
@@ -94,8 +46,11 @@ interface Glimpse {
   readonly isAhead: boolean;
   /** Number of edges. */
   readonly edges: number;
+  readonly depth: number;
   /** Numbers of the nodes that were first reached by it. */
   readonly reached: number[];
+  /** True if the budget ended it. */
+  isCut: boolean;
 }
 
 /**
@@ -128,6 +83,8 @@ class PathWalk {
   #isPartial = false;
   #stepsLeft: number;
   #glimpse: Glimpse | null = null;
+  /** Counterparties of one row that the other side has not reached. */
+  readonly #leftOut: NodeId[] = [];
 
   constructor(options: PathOptions, deps: WalkDeps) {
     const { start, target, direction, nodesMax, stepsMax } = options;
@@ -220,7 +177,9 @@ class PathWalk {
         return;
       const isAhead = back.isClosed || (!ahead.isClosed && (ahead.cost as number) <= (back.cost as number));
       const [side, other] = isAhead ? [ahead, back] : [back, ahead];
-      if (ahead.depth + back.depth + 1 === length && this.#canGlimpse(side)) this.#peek(side, other, isAhead);
+      const isLast = ahead.depth + back.depth + 1 === length;
+      // A graph in servers wants to know of all reads in advance.
+      if (isLast && this.#deps.graph.prefetch === undefined) this.#peek(side, other, isAhead);
       else this.#expand(side, other, isAhead);
     }
   }
@@ -247,56 +206,105 @@ class PathWalk {
     graph.prefetch(neighbours ? { nodes, neighbours } : { nodes });
   }
 
-  /** Returns false if the budget may end the search in the layer, or if the graph wants to know of all reads in advance. */
-  #canGlimpse({ cost }: Side): boolean {
-    const { graph, workspace } = this.#deps;
-    return graph.prefetch === undefined && workspace.seen.size + (cost as number) <= this.#options.nodesMax;
-  }
-
-  /** Reads the edges between a side's layer and the nodes that the other side has reached. */
+  /**
+   * Reads the edges between a side's layer and the nodes that the other side has reached. If the budget may end the search in the layer, the
+   * new nodes of each row are counted, so that the search ends at the same edge as if all were read.
+   */
   #peek(side: Side, other: Side, isAhead: boolean): void {
     const { isOver, workspace } = this.#deps;
     const { seen, edges } = workspace;
-    const glimpse = { side, other, isAhead, edges: edges.count, reached: [] };
-    const marks = new NodeMarks();
-    for (let number = 0; number < seen.size; number++)
-      if (other.distance[number] !== UNREACHED) marks.add(seen.nodeAt(number));
+    const { depth } = side;
+    const glimpse = { side, other, isAhead, edges: edges.count, depth, reached: [], isCut: false };
+    const reachedMarks = new NodeMarks();
+    const seenMarks = new NodeMarks();
+    for (let number = 0; number < seen.size; number++) {
+      const node = seen.nodeAt(number);
+      seenMarks.add(node);
+      if (other.distance[number] !== UNREACHED) reachedMarks.add(node);
+    }
     const isReached = (node: NodeId): boolean => {
       // Nearly all nodes are told apart by their mark, without a look-up in the larger table.
-      if (!marks.mayHave(node)) return false;
+      if (!reachedMarks.mayHave(node)) return false;
       const number = seen.find(node);
       return number !== UNSEEN && other.distance[number] !== UNREACHED;
     };
+    const room = this.#options.nodesMax - seen.size;
+    const isSeen = (node: NodeId): boolean => seenMarks.mayHave(node) && seen.find(node) !== UNSEEN;
+    const fresh = (side.cost as number) <= room ? null : new FreshNodes(room, isSeen);
     for (const [at, number] of side.layer.entries()) {
       this.#isSpent ||= isOver?.() === true;
-      if (this.#isSpent) {
-        for (const left of side.layer.slice(at)) this.#stop(left, 'BUDGET');
-        return;
+      const isCut = !this.#isSpent && !this.#peekAt(number, glimpse, isReached, fresh);
+      if (isCut) {
+        glimpse.isCut = true;
+        this.#glimpse = glimpse;
+        this.#isSpent = true;
       }
-      this.#peekAt(number, glimpse, isReached);
+      if (!this.#isSpent) continue;
+      for (const left of side.layer.slice(at)) this.#stop(left, 'BUDGET');
+      return;
     }
     side.depth++;
     this.#glimpse = glimpse;
   }
 
-  #peekAt(number: number, glimpse: Glimpse, isReached: (node: NodeId) => boolean): void {
-    const { side, other, isAhead, reached } = glimpse;
+  /** Returns false if the budget ended it. */
+  #peekAt(
+    number: number,
+    glimpse: Glimpse,
+    isReached: (node: NodeId) => boolean,
+    fresh: FreshNodes | null,
+  ): boolean {
     const { degreeMax } = this.#options;
     const { workspace } = this.#deps;
     const node = workspace.seen.nodeAt(number);
-    for (const direction of side.reads) {
+    const leftOut = fresh === null ? undefined : this.#leftOut;
+    for (const direction of glimpse.side.reads) {
       const neighbours = workspace.neighbours(direction, degreeMax);
-      const count = this.#rows.readAll(node, direction, degreeMax, neighbours, isReached);
-      for (let at = 0; at < count; at++) {
-        const met = workspace.seen.find(neighbours.ids[at] as NodeId);
-        if (met === UNSEEN || other.distance[met] === UNREACHED) continue;
-        if (side.distance[met] === UNREACHED) {
-          side.distance[met] = (side.distance[number] as number) + 1;
-          reached.push(met);
+      const choice = { isWanted: isReached, leftOut };
+      const count = this.#rows.readAll(node, direction, degreeMax, neighbours, choice);
+      if (fresh !== null) {
+        for (let at = 0; at < count; at++) {
+          const id = neighbours.ids[at] as NodeId;
+          if (!isReached(id)) this.#leftOut.push(id);
         }
-        if (other.isExpanded[met] !== 1) this.#pushStep(number, met, neighbours, at, direction, isAhead);
+        if (!fresh.add(this.#leftOut)) {
+          this.#peekBefore(number, glimpse, direction, fresh);
+          return false;
+        }
       }
+      for (let at = 0; at < count; at++) this.#take(number, glimpse, neighbours, at, direction);
     }
+    return true;
+  }
+
+  /** Reads the edges of a row up to the one to the node for which there is no room any more. */
+  #peekBefore(number: number, glimpse: Glimpse, direction: Direction, fresh: FreshNodes): void {
+    const { degreeMax } = this.#options;
+    const { workspace } = this.#deps;
+    const { room, isFresh } = fresh.beforeLast();
+    const neighbours = workspace.neighbours(direction, degreeMax);
+    const count = this.#rows.readAll(workspace.seen.nodeAt(number), direction, degreeMax, neighbours);
+    for (let at = 0, left = room; at < count; at++) {
+      if (isFresh(neighbours.ids[at] as NodeId) && --left < 0) return;
+      this.#take(number, glimpse, neighbours, at, direction);
+    }
+  }
+
+  /** Adds the edge at `at` of the neighbours of a node if the other side has reached its other node. */
+  #take(
+    number: number,
+    { side, other, isAhead, reached }: Glimpse,
+    neighbours: NeighbourColumns,
+    at: number,
+    direction: Direction,
+  ): void {
+    const met = this.#deps.workspace.seen.find(neighbours.ids[at] as NodeId);
+    if (met === UNSEEN || other.distance[met] === UNREACHED) return;
+    if (side.distance[met] === UNREACHED) {
+      side.distance[met] = (side.distance[number] as number) + 1;
+      reached.push(met);
+    }
+    if (other.isExpanded[met] !== 1) this.#pushStep(number, met, neighbours, at, direction, isAhead);
   }
 
   /** Reads the rest of a layer of which only the edges to the other side were read. */
@@ -304,17 +312,20 @@ class PathWalk {
     const glimpse = this.#glimpse;
     if (glimpse === null) return;
     this.#glimpse = null;
-    const { side, other, isAhead, edges, reached } = glimpse;
+    const { side, other, isAhead, edges, depth, reached, isCut } = glimpse;
     this.#deps.workspace.edges.truncate(edges);
     this.#stepFrom.length = edges;
     this.#stepTo.length = edges;
     for (const number of reached) side.distance[number] = UNREACHED;
-    side.depth--;
+    side.depth = depth;
     // If ranking spent the budget of steps, the layer was read before that.
     const wasSpent = this.#isSpent;
+    const stops = this.#stops.length;
     this.#isSpent = false;
     this.#expand(side, other, isAhead);
     this.#isSpent ||= wasSpent;
+    // The addresses of the layer that the budget left out are stops already.
+    if (isCut) this.#stops.length = stops;
   }
 
   /** Reads all addresses of a side's layer. Nodes first reached from there form its next layer. */

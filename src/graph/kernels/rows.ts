@@ -72,6 +72,11 @@ export interface EdgeSince {
   readonly firstSinceMs: number;
 }
 
+/** Edges of a row that may be left out: those to counterparties for which `isWanted` returns false. */
+export type EdgeChoice = Pick<RowQuery, 'isWanted' | 'leftOut'>;
+
+const ALL_EDGES: EdgeChoice = {};
+
 /** A row along which value is followed. */
 export interface FollowedScan extends RowScan {
   /** Weight of the followed value, including value without a counterparty. The shares refer to it. */
@@ -437,7 +442,7 @@ export class RowReader {
   /**
    * Reads all edges of evidence, including dust: by USD, then the unpriced ones by amount.
    *
-   * @param isWanted edges to counterparties for which this returns false may be left out, unless the row has more than `limit`
+   * @param choice edges that may be left out, unless the row has more than `limit`; default: none
    * @returns how many were written
    */
   readAll(
@@ -445,11 +450,11 @@ export class RowReader {
     direction: Direction,
     limit: number,
     into: NeighbourColumns,
-    isWanted?: (counterparty: NodeId) => boolean,
+    choice: EdgeChoice = ALL_EDGES,
   ): number {
     return (
-      this.#readBeforeSums(node, direction, limit, into, isWanted) ??
-      this.#readBySums(node, direction, limit, into, isWanted)
+      this.#readBeforeSums(node, direction, limit, into, choice) ??
+      this.#readBySums(node, direction, limit, into, choice)
     );
   }
 
@@ -462,7 +467,7 @@ export class RowReader {
     direction: Direction,
     limit: number,
     into: NeighbourColumns,
-    isWanted: ((counterparty: NodeId) => boolean) | undefined,
+    { isWanted, leftOut }: EdgeChoice,
   ): number | null {
     const wrapper = this.#wrapper;
     if (this.#graph.reportsOthers !== true || this.#node === node) return null;
@@ -478,10 +483,12 @@ export class RowReader {
       isWhole: false,
       enough: undefined,
       isWanted: isWanted && wrapper !== null ? (id) => id === wrapper || isWanted(id) : isWanted,
+      leftOut,
       onOther: this.#meet,
     };
     for (;;) {
       this.#met.clear();
+      if (leftOut) leftOut.length = 0;
       const { count } = this.#graph.row(node, direction, query, into);
       let isComplete = true;
       for (const asset of this.#met) if (this.isEvidence(asset)) isComplete = false;
@@ -496,12 +503,17 @@ export class RowReader {
     direction: Direction,
     limit: number,
     into: NeighbourColumns,
-    isWanted: ((counterparty: NodeId) => boolean) | undefined,
+    { isWanted, leftOut }: EdgeChoice,
   ): number {
+    if (leftOut) leftOut.length = 0;
     const sums = this.evidenceSums(node, direction);
     const evidence = new Set(sums.map(({ asset }) => asset));
     const isWhole = sums.length === this.#sums[direction].length;
-    const query = this.#query(evidence, null, Number.NEGATIVE_INFINITY, limit, { isWhole, isWanted });
+    const query = this.#query(evidence, null, Number.NEGATIVE_INFINITY, limit, {
+      isWhole,
+      isWanted,
+      leftOut,
+    });
     return this.#graph.row(node, direction, query, into).count;
   }
 
@@ -591,7 +603,12 @@ export class RowReader {
     rates: RowQuery['rates'],
     least: number,
     limit: number,
-    { isWhole = false, enough, isWanted }: Pick<RowQuery, 'isWhole' | 'enough' | 'isWanted'> = {},
+    {
+      isWhole = false,
+      enough,
+      isWanted,
+      leftOut,
+    }: Pick<RowQuery, 'isWhole' | 'enough' | 'isWanted' | 'leftOut'> = {},
   ): RowQuery {
     const counterparty = this.#wrapper;
     const coin =
@@ -600,7 +617,19 @@ export class RowReader {
     // Always the same properties: the store reads them for every row.
     const seenUntilMs = this.#seenUntilMs;
     const onOther = undefined;
-    return { evidence, rates, least, limit, seenUntilMs, without, isWhole, enough, isWanted, onOther };
+    return {
+      evidence,
+      rates,
+      least,
+      limit,
+      seenUntilMs,
+      without,
+      isWhole,
+      enough,
+      isWanted,
+      leftOut,
+      onOther,
+    };
   }
 }
 

@@ -289,8 +289,8 @@ export class Adjacency {
       }
       first = this.#openFirst();
     }
-    if (query.isWanted !== undefined && degree <= query.limit)
-      return this.#wanted(query.isWanted, first, into);
+    if (query.isWanted !== undefined && degree <= query.limit && isChoosable(query))
+      return this.#wanted(query.isWanted, query.leftOut, first, into);
     if (changed) for (const edge of changed.values()) weighEdge(edge, collector);
     for (let view = first; view; view = this.#openNext(view)) {
       for (let index = 0; index < view.count; index++) {
@@ -336,21 +336,29 @@ export class Adjacency {
   /** Reads the edges to some counterparties for the query of the collector. */
   #wanted(
     isWanted: (counterparty: number) => boolean,
+    leftOut: number[] | undefined,
     first: ChunkView | null,
     into: NeighbourColumns,
   ): RowScan {
     const collector = this.#collector;
     const changed = this.#changed;
-    for (const edge of changed?.values() ?? []) if (isWanted(edge.counterparty)) weighEdge(edge, collector);
+    for (const edge of changed?.values() ?? []) {
+      const { counterparty, assets } = edge;
+      if (isWanted(counterparty)) weighEdge(edge, collector);
+      else if (leftOut && assets.some(({ asset }) => collector.includes(counterparty, asset)))
+        leftOut.push(counterparty);
+    }
     for (let view = first; view; view = this.#openNext(view)) {
       const { ids, count } = view;
       let next = 0;
       for (let index = 0; index < count; index++) {
         const id = ids[index] as number;
-        if (!isWanted(id) || changed?.has(id)) continue;
+        const isRead = isWanted(id);
+        if ((!isRead && leftOut === undefined) || changed?.has(id)) continue;
         view.skipTails(index - next);
-        view.weigh(index, collector);
         next = index + 1;
+        if (isRead) view.weigh(index, collector);
+        else if (view.isIncluded(index, collector)) leftOut?.push(id);
       }
     }
     return collector.finish(into, false);
@@ -497,6 +505,10 @@ const isByValue = (query: RowQuery): boolean =>
   query.seenUntilMs === Number.POSITIVE_INFINITY &&
   query.enough === undefined &&
   !query.without;
+
+/** Returns true if edges may be left out of a query. Others look at the amounts and times of those that are left out. */
+const isChoosable = ({ leftOut, rates, seenUntilMs }: RowQuery): boolean =>
+  leftOut === undefined || (rates === null && seenUntilMs === Number.POSITIVE_INFINITY);
 
 /** Keeps the best `limit`, in order, and returns the last of them. */
 function prune(best: EdgeTotals[], limit: number): EdgeTotals {

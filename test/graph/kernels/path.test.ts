@@ -173,6 +173,29 @@ describe('on random graphs', () => {
       }
     }
   });
+
+  it('gives the same answer at any budget as if every layer were read whole', () => {
+    let cut = 0;
+    for (let seed = 0; seed < CASES; seed++) {
+      const { edges: random, nodeCount, attributed, pick } = randomGraph(seed, 14);
+      const edges = withAmounts(random);
+      const options = {
+        ...{ ...DEFAULTS, start: 1 + pick(nodeCount), target: 1 + pick(nodeCount) },
+        ...{ direction: DIRECTIONS[seed % 3]!, maxDepth: 1 + pick(7), pathsMax: 1 + pick(10) },
+        ...{ nodesMax: 2 + pick(nodeCount), degreeMax: seed % 5 === 0 ? 4 : 10_000 },
+        ...{ stepsMax: seed % 7 === 0 ? 1 + pick(30) : 10_000, timeRespecting: seed % 4 >= 2 },
+      };
+      const services = seed % 2 === 0 ? attributed : new Set<NodeId>();
+      const graph = memoryGraph(edges);
+      // A graph that wants to know of all reads in advance is read layer by layer.
+      const [search, whole] = [graph, { ...graph, prefetch: () => {} }].map((each) =>
+        findPaths(options, { graph: each, workspace, weighing, isService: (node) => services.has(node) }),
+      );
+      expect(search).toEqual(whole);
+      if (search!.stops.some(({ reason }) => reason === 'BUDGET')) cut++;
+    }
+    expect(cut).toBeGreaterThan(CASES / 20);
+  });
 });
 
 describe('by example', () => {
@@ -317,6 +340,22 @@ describe('by example', () => {
     expect(paths).toEqual([]);
     expect(stops).toEqual([{ node: 1, reason: 'BUDGET' }]);
     expect(truncated).toBe(true);
+  });
+
+  it('counts steps that lead nowhere towards the budget of partial paths', () => {
+    const crowds = [
+      ...Array.from({ length: 6 }, (_, at) => ({ from: 1, to: 20 + at, valueUsd: 1 })),
+      ...Array.from({ length: 40 }, (_, at) => ({ from: 40 + at, to: 9, valueUsd: 1 })),
+    ];
+    const search = (direction: WalkDirection, stepsMax: number): PathSearch =>
+      find([...line(1, 2, 3, 4, 9), ...crowds], { start: 1, target: 9, direction, stepsMax, pathsMax: 1 });
+    for (const [direction, needed] of [['out', 24] as const, ['both', 25] as const]) {
+      expect(search(direction, needed - 1)).toMatchObject({ paths: [], truncated: true });
+      expect(search(direction, needed)).toMatchObject({
+        paths: [{ nodes: [1, 2, 3, 4, 9] }],
+        truncated: false,
+      });
+    }
   });
 
   it('ends at the deadline', () => {
