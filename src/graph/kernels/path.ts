@@ -46,6 +46,7 @@ interface Glimpse {
   readonly isAhead: boolean;
   /** Number of edges. */
   readonly edges: number;
+  /** That of the side. */
   readonly depth: number;
   /** Numbers of the nodes that were first reached by it. */
   readonly reached: number[];
