@@ -224,7 +224,7 @@ class PathWalk {
       if (other.distance[number] !== UNREACHED) reachedMarks.add(node);
     }
     const isReached = (node: NodeId): boolean => {
-      // Nearly all nodes are told apart by their mark, without a look-up in the larger table.
+      // The marks rule out nearly all nodes, without a look-up in the larger table.
       if (!reachedMarks.mayHave(node)) return false;
       const number = seen.find(node);
       return number !== UNSEEN && other.distance[number] !== UNREACHED;
