@@ -1,51 +1,46 @@
 /**
- * Builds a snapshot from segments: count, scatter into buckets, sort and merge inside each bucket, filter, write, publish. Memory use is
- * about 100 bytes per label and 1.2 KB per template. Readers keep the old snapshot until the last step; after a crash it stays published.
+ * Builds a snapshot from segments: count, distribute to regions, sort and merge each region, filter, write, publish. Memory use is
+ * about 90 bytes per label and 1.2 KB per template. Readers keep the old snapshot until the last step; after a crash it stays published.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
+import { freeMemory } from '../../base/free-memory.ts';
 import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
-import type { Label } from '../label.ts';
 import { LABEL_LIMITS } from '../limits.ts';
 import { CATEGORIES } from '../taxonomy.ts';
-import type { BuildDeps, BuildOptions, BuildPhase } from './build-types.ts';
+import type { BuildDeps, BuildOptions } from './build-types.ts';
 import { buildFilter, OPEN_FILTER, slotPlace } from './filter.ts';
 import { beginBuild } from './folder.ts';
 import {
-  DAYS,
-  FLAGS,
   FORMAT_VERSION,
-  FRAGMENT,
   LABEL_FIELDS,
   MAP_BYTES,
-  MULTIPLE,
   PARTITIONED_FORMAT,
   RECORD_WORDS,
-  SANCTIONED,
-  SANCTIONED_SOMEWHERE,
   type SnapshotLayout,
   type StoredMeta,
   SYNTHETIC,
   snapshotChecksum,
-  TEMPLATE,
   TEMPLATE_WORDS,
 } from './format.ts';
 import type { LabelCounts, SnapshotMeta } from './reader.ts';
-import {
-  readSegment,
-  SEGMENT_RECORD_WORDS,
-  type Segment,
-  type SegmentPart,
-  splitSegment,
-} from './segment.ts';
-import { SLOT_WORDS } from './slot.ts';
+import { readSegment, type Segment, type SegmentPart, splitSegment } from './segment.ts';
 import { openTexts } from './snapshot.ts';
+import {
+  type CountedRegions,
+  countRegions,
+  distribute,
+  type Merged,
+  mergeRegions,
+  noteTemplates,
+  PAUSE_EVERY,
+  type Pause,
+} from './sort-records.ts';
 import { type BuiltTemplates, beginTemplates } from './template-build.ts';
-import { TemplateDecoder } from './template-decoder.ts';
-import { categoryOf, type EncodedTemplates } from './template-table.ts';
+import { categoryOf } from './template-table.ts';
 import { SCOPES } from './template-text.ts';
 import {
   type PartitionValues,
@@ -57,11 +52,6 @@ import {
 
 /** Average addresses per bucket: one more cache line for the directory costs less than comparing a second record. */
 const BUCKET_LOAD = 1.5;
-/** Labels between two yields to the event loop and checks of the signal: about 20 ms of work. */
-const PAUSE_EVERY = 1 << 18;
-
-type Pause = (phase: BuildPhase, done: number) => Promise<void>;
-
 /**
  * Builds and publishes the snapshot of all labels of the segments. If it throws, the previous snapshot stays published. An aborted signal
  * throws its reason.
@@ -137,31 +127,30 @@ interface BuiltRecords {
   readonly sha256: { readonly records: string; readonly lookup: string };
 }
 
-/** Merges, filters and hashes records that are scattered into their buckets. */
+/** Merges, filters and hashes records that are distributed to regions. */
 async function finishRecords(
   records: Int32Array,
   starts: Uint32Array,
-  bucketBits: number,
   templates: BuiltTemplates,
   { options, pause }: Pick<Build, 'options' | 'pause'>,
 ): Promise<BuiltRecords> {
-  const merged = await mergeBuckets(records, starts, templates, options.compareLabels, pause);
+  const merged = await mergeRegions(records, starts, templates, options.compareLabels, pause);
   await pause('filter', 0);
   const filter = buildFilter(records, RECORD_WORDS, merged.addresses);
   await pause('filter', merged.addresses);
-  // Duplicate labels made the first estimate too large; the result must not depend on it.
-  const finalBits = bucketBitsFor(merged.addresses);
-  const directory = finalBits === bucketBits ? starts : directoryOf(records, merged.addresses, finalBits);
+  const bucketBits = bucketBitsFor(merged.addresses);
+  const directory = directoryOf(records, merged.addresses, bucketBits);
   const values = {
     records: bytesOf(records.subarray(0, merged.addresses * RECORD_WORDS)),
     lookup: Buffer.concat([bytesOf(directory), bytesOf(merged.overflow), filter.bytes]),
   };
+  freeMemory([directory, filter.bytes]);
   return {
     values,
     merged,
     layout: {
       addresses: merged.addresses,
-      bucketBits: finalBits,
+      bucketBits,
       overflowWords: merged.overflow.length,
       filter: filter.shape,
     },
@@ -218,22 +207,21 @@ function metaOf(
 
 async function buildWhole(build: Build): Promise<StoredMeta> {
   const { segments, total, pause, folder, templateBuild } = build;
-  const bucketBits = bucketBitsFor(total);
-  let counted: Counted;
-  let records: Int32Array;
+  let counted: CountedRegions;
+  let records: Int32Array<ArrayBuffer>;
   let templates: BuiltTemplates;
   try {
     const parts = segments.map((segment) => partOf(segment));
-    counted = await countBuckets(parts, bucketBits, pause);
+    counted = await countRegions(parts, total, pause);
     const building = templateBuild.finish(counted.used);
     // Awaited below, after the work that runs in parallel; an error of that work is thrown first.
     building.catch(() => undefined);
-    records = await scatter(parts, counted.starts, total, bucketBits, pause);
+    records = await distribute(parts, counted.starts, total, pause);
     templates = await building;
   } finally {
     await templateBuild.close();
   }
-  const built = await finishRecords(records, counted.starts, bucketBits, templates, build);
+  const built = await finishRecords(records, counted.starts, templates, build);
   const texts = templates.encoded.bytes;
   requireFit(built.values.records.length + built.values.lookup.length + texts.length);
   const layout = layoutOf(built, templates, { ...built.sha256, texts: sha256Of(texts) });
@@ -322,10 +310,9 @@ async function buildPartitions(
   for (let partition = 0; partition < partitions; partition++) {
     const here = split.map((made) => made[partition] as SegmentPart);
     const labels = here.reduce((sum, part) => sum + part.labels, 0);
-    const bucketBits = bucketBitsFor(Math.max(labels, 2));
-    const { starts } = await countBuckets(here, bucketBits, pause);
-    const records = await scatter(here, starts, labels, bucketBits, pause);
-    const built = await finishRecords(records, starts, bucketBits, templates, build);
+    const { starts } = await countRegions(here, labels, pause);
+    const records = await distribute(here, starts, labels, pause);
+    const built = await finishRecords(records, starts, templates, build);
     requireFit(built.values.records.length + built.values.lookup.length);
     await writePartition(folder, partition, built.values);
     layouts.push(layoutOf(built, templates, { ...built.sha256, texts: textsSha256 }));
@@ -367,16 +354,6 @@ function partOf(segment: Segment): SegmentPart {
   };
 }
 
-/** Marks the templates that records refer to. Throws STORE_CORRUPT if one does not exist. */
-function noteTemplates(words: Int32Array, count: number, used: Uint8Array, path: string): void {
-  for (let at = SLOT_WORDS, end = count * SEGMENT_RECORD_WORDS; at < end; at += SEGMENT_RECORD_WORDS) {
-    const template = words[at] as number;
-    if (template >>> 0 >= used.length)
-      throw new AssayError('STORE_CORRUPT', `${path} refers to a template that it does not have.`);
-    used[template] = 1;
-  }
-}
-
 const bucketBitsFor = (addresses: number): number =>
   Math.min(Math.max(Math.ceil(Math.log2(addresses / BUCKET_LOAD)), 4), 26);
 
@@ -403,271 +380,6 @@ const sha256Of = (bytes: Uint8Array): string => {
     digest.update(bytes.subarray(from, from + (1 << 28)));
   return digest.digest('hex');
 };
-
-interface Counted {
-  readonly starts: Uint32Array;
-  /** For each segment one byte per template: whether it has labels. */
-  readonly used: readonly Uint8Array<ArrayBuffer>[];
-}
-
-/** First pass: counts where each bucket starts and which templates have labels. Verifies the checksums of the segments at the same time. */
-async function countBuckets(
-  segments: readonly SegmentPart[],
-  bucketBits: number,
-  pause: Pause,
-): Promise<Counted> {
-  const starts = new Uint32Array((1 << bucketBits) + 1);
-  const shift = 32 - bucketBits;
-  const used: Uint8Array<ArrayBuffer>[] = [];
-  let done = 0;
-  for (const segment of segments) {
-    const usedHere = new Uint8Array(segment.templates);
-    for (const [words, count] of segment.chunks()) {
-      for (let at = 0, end = count * SEGMENT_RECORD_WORDS; at < end; at += SEGMENT_RECORD_WORDS) {
-        const bucket = slotPlace(words, at) >>> shift;
-        starts[bucket + 1] = (starts[bucket + 1] as number) + 1;
-        const template = words[at + SLOT_WORDS] as number;
-        if (template >>> 0 >= usedHere.length) {
-          throw new AssayError(
-            'STORE_CORRUPT',
-            'A label segment refers to a template that it does not have.',
-          );
-        }
-        usedHere[template] = 1;
-      }
-      done += count;
-      if (done % PAUSE_EVERY === 0) await pause('read', done);
-    }
-    used.push(usedHere);
-  }
-  for (let bucket = 1; bucket < starts.length; bucket++) {
-    starts[bucket] = (starts[bucket] as number) + (starts[bucket - 1] as number);
-  }
-  return { starts, used };
-}
-
-/** Second pass: writes every label into its bucket, with the number of its template among the templates of all segments. */
-async function scatter(
-  segments: readonly SegmentPart[],
-  starts: Uint32Array,
-  total: number,
-  bucketBits: number,
-  pause: Pause,
-): Promise<Int32Array> {
-  const records = new Int32Array(total * RECORD_WORDS);
-  const next = starts.slice();
-  const shift = 32 - bucketBits;
-  let done = 0;
-  let firstTemplate = 0;
-  for (const segment of segments) {
-    for (const [words, count] of segment.chunks()) {
-      for (let at = 0, end = count * SEGMENT_RECORD_WORDS; at < end; at += SEGMENT_RECORD_WORDS) {
-        const bucket = slotPlace(words, at) >>> shift;
-        const place = next[bucket] as number;
-        next[bucket] = place + 1;
-        const to = place * RECORD_WORDS;
-        records[to] = words[at] as number;
-        records[to + 1] = words[at + 1] as number;
-        records[to + 2] = words[at + 2] as number;
-        records[to + 3] = words[at + 3] as number;
-        records[to + 4] = words[at + 4] as number;
-        records[to + 5] = words[at + 5] as number;
-        records[to + TEMPLATE] = firstTemplate + (words[at + SLOT_WORDS] as number);
-        records[to + DAYS] = words[at + SLOT_WORDS + 1] as number;
-      }
-      done += count;
-      if (done % PAUSE_EVERY === 0) await pause('sort', done);
-    }
-    firstTemplate += segment.templates;
-  }
-  return records;
-}
-
-interface Merged {
-  addresses: number;
-  readonly overflow: Int32Array;
-  /** Labels of each template; the same label of an address counts once. */
-  readonly labelsOfTemplate: Uint32Array;
-  realAddresses: number;
-}
-
-/**
- * Gives the templates their numbers in the snapshot, sorts each bucket by place hash, slot and template, and merges equal labels. It moves
- * the labels of addresses with several labels to the overflow area in the order of `compareLabels`, and closes the gaps. `records` and
- * `starts` become those of the snapshot.
- */
-async function mergeBuckets(
-  records: Int32Array,
-  starts: Uint32Array,
-  { encoded, count, numbers }: BuiltTemplates,
-  compareLabels: (a: Label, b: Label) => number,
-  pause: Pause,
-): Promise<Merged> {
-  const { table } = encoded;
-  const labelsOfTemplate = new Uint32Array(count);
-  const held = new Int32Array(RECORD_WORDS);
-  const ranked = rankBy(compareLabels, encoded);
-  let overflow = new Int32Array(1024);
-  let overflowEnd = 0;
-  let out = 0;
-  let realAddresses = 0;
-  const buckets = starts.length - 1;
-  let start = 0;
-  for (let bucket = 0; bucket < buckets; bucket++) {
-    const end = starts[bucket + 1] as number;
-    starts[bucket] = out;
-    for (let at = start * RECORD_WORDS + TEMPLATE; at < end * RECORD_WORDS; at += RECORD_WORDS)
-      records[at] = numbers[records[at] as number] as number;
-    if (end - start > 1) sortBucket(records, start, end, held);
-    for (let from = start; from < end; ) {
-      let same = from + 1;
-      while (same < end && sameSlot(records, from, same)) same++;
-      const at = from * RECORD_WORDS;
-      const to = out * RECORD_WORDS;
-      const kept = same - from === 1 ? 1 : mergeEqualLabels(records, from, same);
-      if (kept === 1) {
-        const template = records[at + TEMPLATE] as number;
-        const flags = table[template * TEMPLATE_WORDS + 3] as number;
-        labelsOfTemplate[template] = (labelsOfTemplate[template] as number) + 1;
-        if ((flags & SYNTHETIC) === 0) realAddresses++;
-        if (to !== at) records.copyWithin(to, at, at + FLAGS);
-        records[to + FLAGS] = flags;
-        records[to + FRAGMENT] = table[template * TEMPLATE_WORDS] as number;
-      } else {
-        if (overflowEnd + 1 + 2 * kept > overflow.length) {
-          const larger = new Int32Array((overflow.length + kept) * 2);
-          larger.set(overflow);
-          overflow = larger;
-        }
-        const order = ranked(records, from, kept);
-        const position = overflowEnd;
-        overflow[overflowEnd++] = kept;
-        let flags = MULTIPLE | SYNTHETIC;
-        for (const index of order) {
-          const label = index * RECORD_WORDS;
-          const template = records[label + TEMPLATE] as number;
-          const templateFlags = table[template * TEMPLATE_WORDS + 3] as number;
-          labelsOfTemplate[template] = (labelsOfTemplate[template] as number) + 1;
-          flags |= templateFlags & (SANCTIONED | SANCTIONED_SOMEWHERE);
-          if ((templateFlags & SYNTHETIC) === 0) flags &= ~SYNTHETIC;
-          overflow[overflowEnd++] = template;
-          overflow[overflowEnd++] = records[label + DAYS] as number;
-        }
-        if ((flags & SYNTHETIC) === 0) realAddresses++;
-        if (to !== at) records.copyWithin(to, at, at + SLOT_WORDS);
-        records[to + TEMPLATE] = position;
-        records[to + DAYS] = 0;
-        records[to + FLAGS] = flags;
-        records[to + FRAGMENT] = 0;
-      }
-      out++;
-      from = same;
-    }
-    start = end;
-    if (bucket % PAUSE_EVERY === 0) await pause('sort', start);
-  }
-  starts[buckets] = out;
-  return { addresses: out, overflow: overflow.slice(0, overflowEnd), labelsOfTemplate, realAddresses };
-}
-
-/**
- * Sorts records [start, end) by place hash, slot, template and days. Insertion sort, because a bucket holds one or two records. The hash
- * comes first, so that the order of all records is the same for any number of buckets.
- */
-function sortBucket(records: Int32Array, start: number, end: number, held: Int32Array): void {
-  if (end - start > 64) {
-    sortLargeBucket(records, start, end);
-    return;
-  }
-  for (let index = start + 1; index < end; index++) {
-    let place = index;
-    while (place > start && compareRecords(records, place - 1, records, index) > 0) place--;
-    if (place === index) continue;
-    const at = index * RECORD_WORDS;
-    for (let word = 0; word < RECORD_WORDS; word++) held[word] = records[at + word] as number;
-    records.copyWithin((place + 1) * RECORD_WORDS, place * RECORD_WORDS, at);
-    records.set(held, place * RECORD_WORDS);
-  }
-}
-
-/** For one address with thousands of labels, or an input made to collide: insertion sort would take quadratic time. */
-function sortLargeBucket(records: Int32Array, start: number, end: number): void {
-  const copy = records.slice(start * RECORD_WORDS, end * RECORD_WORDS);
-  const order = Array.from({ length: end - start }, (_, index) => index);
-  order.sort((a, b) => compareRecords(copy, a, copy, b));
-  for (const [place, index] of order.entries()) {
-    records.set(
-      copy.subarray(index * RECORD_WORDS, (index + 1) * RECORD_WORDS),
-      (start + place) * RECORD_WORDS,
-    );
-  }
-}
-
-function compareRecords(a: Int32Array, first: number, b: Int32Array, second: number): number {
-  const left = first * RECORD_WORDS;
-  const right = second * RECORD_WORDS;
-  const order = (slotPlace(a, left) >>> 0) - (slotPlace(b, right) >>> 0);
-  if (order !== 0) return order;
-  for (let word = 0; word < FLAGS; word++) {
-    const difference = (a[left + word] as number) - (b[right + word] as number);
-    if (difference !== 0) return difference;
-  }
-  return 0;
-}
-
-function sameSlot(records: Int32Array, first: number, second: number): boolean {
-  const left = first * RECORD_WORDS;
-  const right = second * RECORD_WORDS;
-  for (let word = 0; word < SLOT_WORDS; word++)
-    if (records[left + word] !== records[right + word]) return false;
-  return true;
-}
-
-/**
- * Merges each run of equal templates in [from, to) into one label: earliest first day, latest last day. Returns the number of labels left.
- */
-function mergeEqualLabels(records: Int32Array, from: number, to: number): number {
-  let kept = 1;
-  for (let index = from + 1; index < to; index++) {
-    const at = index * RECORD_WORDS;
-    const last = (from + kept - 1) * RECORD_WORDS;
-    if (records[at + TEMPLATE] === records[last + TEMPLATE]) {
-      records[last + DAYS] = mergeDays(records[last + DAYS] as number, records[at + DAYS] as number);
-      continue;
-    }
-    const place = (from + kept) * RECORD_WORDS;
-    records[place + TEMPLATE] = records[at + TEMPLATE] as number;
-    records[place + DAYS] = records[at + DAYS] as number;
-    kept++;
-  }
-  return kept;
-}
-
-function mergeDays(a: number, b: number): number {
-  const firstA = a & 0xffff;
-  const firstB = b & 0xffff;
-  const first = firstA === 0 ? firstB : firstB === 0 ? firstA : Math.min(firstA, firstB);
-  return first | (Math.max(a >>> 16, b >>> 16) << 16);
-}
-
-/** Returns a function that orders the records [from, from + count) of one address, best label first. */
-function rankBy(
-  compareLabels: (a: Label, b: Label) => number,
-  { bytes, sharedAt, sourceIds }: EncodedTemplates,
-): (records: Int32Array, from: number, count: number) => number[] {
-  const layout = { sharedAt, sourceIds, scopes: SCOPES, categories: CATEGORIES };
-  const decoder = new TemplateDecoder(bytes, layout);
-  return (records, from, count) => {
-    const labels = Array.from({ length: count }, (_, index) => {
-      const at = (from + index) * RECORD_WORDS;
-      const id = records[at + TEMPLATE] as number;
-      return { index: from + index, id, label: decoder.label(id, records[at + DAYS] as number) };
-    });
-    // Template ids are in the order of their texts, so content breaks a tie.
-    labels.sort((a, b) => compareLabels(a.label, b.label) || a.id - b.id);
-    return labels.map((entry) => entry.index);
-  };
-}
 
 type Counts = Pick<
   StoredMeta,

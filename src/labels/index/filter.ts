@@ -3,6 +3,7 @@
  * Source: Graf and Lemire, "Binary Fuse Filters: Fast and Smaller Than Xor Filters", https://arxiv.org/abs/2201.01174,
  * 3-wise, with two 32-bit hashes of the slot instead of one 64-bit hash.
  */
+import { freeMemory } from '../../base/free-memory.ts';
 import { filterHash, placeHash, SLOT_WORDS } from './slot.ts';
 
 export interface FilterShape {
@@ -107,54 +108,51 @@ function tryFilter(
     if ((uses[first] as number) >= 0xfff0) return null;
   }
 
-  const alone = new Int32Array(size);
+  // A stack of positions with one key left grows from the start, and the order in which keys are taken from its end. Each position is put
+  // on the stack at most once, so they never meet. A taken key has its last position to itself, so its hashes stay there.
+  const order = new Int32Array(size);
   let waiting = 0;
   for (let position = 0; position < size; position++) {
-    if ((uses[position] as number) >> 2 === 1) alone[waiting++] = position;
+    if ((uses[position] as number) >> 2 === 1) order[waiting++] = position;
   }
-  const orderPlaces = new Int32Array(keys);
-  const orderSeconds = new Int32Array(keys);
-  const orderWhich = new Uint8Array(keys);
   let taken = 0;
   while (waiting > 0) {
-    const position = alone[--waiting] as number;
+    const position = order[--waiting] as number;
     if ((uses[position] as number) >> 2 !== 1) continue;
     const place = places[position] as number;
     const second = seconds[position] as number;
     const which = (uses[position] as number) & 3;
-    orderPlaces[taken] = place;
-    orderSeconds[taken] = second;
-    orderWhich[taken] = which;
-    taken++;
+    order[size - ++taken] = position;
     const first = firstPosition(place, span);
     const middle = (first + segment) ^ (second & mask);
     const last = (first + 2 * segment) ^ ((second >>> segmentBits) & mask);
     for (let other = 0; other < 3; other++) {
+      if (other === which) continue;
       const target = other === 0 ? first : other === 1 ? middle : last;
       const left = ((uses[target] as number) - 4) ^ other;
       uses[target] = left;
       places[target] = (places[target] as number) ^ place;
       seconds[target] = (seconds[target] as number) ^ second;
-      if (left >> 2 === 1) alone[waiting++] = target;
+      if (left >> 2 === 1) order[waiting++] = target;
     }
   }
   if (taken !== keys) return null;
 
   const filter = new Uint8Array(size);
-  for (let index = taken - 1; index >= 0; index--) {
-    const place = orderPlaces[index] as number;
-    const second = orderSeconds[index] as number;
+  for (let index = size - taken; index < size; index++) {
+    const position = order[index] as number;
+    const place = places[position] as number;
+    const second = seconds[position] as number;
     const first = firstPosition(place, span);
     const middle = (first + segment) ^ (second & mask);
     const last = (first + 2 * segment) ^ ((second >>> segmentBits) & mask);
-    const others =
+    filter[position] =
       (filter[first] as number) ^
       (filter[middle] as number) ^
       (filter[last] as number) ^
       fingerprint(place, second);
-    const which = orderWhich[index] as number;
-    filter[which === 0 ? first : which === 1 ? middle : last] = others;
   }
+  freeMemory([uses, places, seconds, order]);
   return filter;
 }
 

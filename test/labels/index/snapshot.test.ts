@@ -251,8 +251,8 @@ describe('a snapshot', () => {
     expect(await assertSound(path)).toEqual(await verifySnapshot(path));
     const file = join(path, 'labels.mdb');
     const bytes = readFileSync(file);
-    const at = bytes.indexOf('E 3');
-    bytes[at] = 0x58;
+    // Pages that are no longer in use may hold the text too.
+    for (let at = bytes.indexOf('E 3'); at >= 0; at = bytes.indexOf('E 3', at)) bytes[at] = 0x58;
     // Written in place: the environment is still mapped, as on a damaged disk.
     writeFileSync(file, bytes, { flag: 'r+' });
     expect((await verifySnapshot(path)).faults.join(' ')).toMatch(/checksum/);
