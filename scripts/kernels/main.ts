@@ -5,12 +5,14 @@ import loadWabt from 'wabt';
 import { builtKernels } from '../../src/base/paths.ts';
 import { addressKeysKernel } from './address-keys.ts';
 import { bulkScanKernel } from './bulk-scan.ts';
+import { labelRowsKernel } from './label-rows.ts';
 
 const wabt = await loadWabt();
 mkdirSync(builtKernels, { recursive: true });
 for (const [name, text] of Object.entries({
   'address-keys': addressKeysKernel,
   'bulk-scan': bulkScanKernel,
+  'label-rows': labelRowsKernel,
 })) {
   const parsed = wabt.parseWat(`${name}.wat`, text, { simd: true });
   parsed.validate();

@@ -3,11 +3,19 @@
  * main thread for small files and on several threads for large ones. The result does not depend on how windows are distributed.
  */
 import { KeyBatch } from '../chains/address/key-batch.ts';
-import { CHAINS, type ChainId } from '../chains/registry.ts';
+import {
+  KERNEL_ROWS,
+  NO_REST,
+  REFUSED,
+  RestTable,
+  ROW_COLUMNS,
+  ROW_END,
+  ROW_REST,
+  UNEXPLAINED,
+} from './csv-rests.ts';
 import { dayFromBytes, NO_DAY } from './index/days.ts';
 import { SEGMENT_RECORD_WORDS } from './index/segment.ts';
 import { SLOT_WORDS, writeSlot } from './index/slot.ts';
-import { LABEL_LIMITS } from './limits.ts';
 
 /** Zero-based columns that are read separately from the rest of a row; -1 if the file does not have the column. */
 export interface FastColumns {
@@ -105,11 +113,11 @@ interface OpenWindow {
 export class WindowReader {
   private readonly columns: FastColumns;
   private readonly rests: RestTable;
-  /** Start of each column of the last row; the last entry marks the end of the row. */
-  private readonly starts: Int32Array;
   private readonly open: OpenWindow[] = [];
   private found = 0;
   private plain = true;
+  /** Index in the words of `rests` of the starts of the current row's columns; the last one marks the end of the row. */
+  private row = 0;
   /** The column whose commas and quotes are text; -1 if absent. */
   private readonly tail: number;
   private readonly keys = new KeyBatch();
@@ -117,11 +125,14 @@ export class WindowReader {
   private readonly batch = Array.from({ length: BATCH_ROWS }, newUnreadRow);
   private batched = 0;
 
-  constructor(columns: FastColumns) {
+  /** @param useKernel - see RestTable */
+  constructor(columns: FastColumns, useKernel = true) {
     this.columns = columns;
     this.tail = columns.hasTail === true ? columns.count - 1 : -1;
-    this.starts = new Int32Array(columns.count + 2);
-    this.rests = new RestTable(columns);
+    this.rests = new RestTable(
+      { count: columns.count, tail: this.tail, rest: restColumns(columns) },
+      useKernel,
+    );
   }
 
   /**
@@ -141,26 +152,54 @@ export class WindowReader {
       rows: 0,
       lines: 0,
     };
-    const { starts, columns } = this;
-    let skip = header;
-    for (let at = 0; at < length; ) {
-      const start = at;
-      let end = this.scan(bytes, view, start);
-      if (!this.plain) end = quotedRowEnd(bytes, start);
-      at = end + 1;
-      const textEnd = end > start && bytes[end - 1] === CARRIAGE_RETURN ? end - 1 : end;
-      if (!skip && textEnd > start) {
-        window.rows++;
-        if (this.found === columns.count) starts[columns.count] = textEnd + 1;
-        if (!this.plain || this.found !== columns.count || !this.takeFast(window, view, start, textEnd)) {
-          this.takeSlowly(window, start, textEnd, window.lines);
-        }
-      }
-      skip = false;
-      window.lines += this.plain ? 1 : countLines(bytes, start, at);
+    this.rests.loadWindow(bytes, length);
+    for (let at = header ? this.beginRow(window, view, 0, true) : 0; at < length; ) {
+      at = this.beginRows(window, view, at, length);
+      if (at < length) at = this.beginRow(window, view, at, false);
     }
     this.readBatch(window);
     this.open.push(window);
+  }
+
+  /** Reads rows as long as they are plain. Returns the start of the next row. */
+  private beginRows(window: OpenWindow, view: DataView, from: number, length: number): number {
+    const { rests, columns } = this;
+    let at = from;
+    for (;;) {
+      const count = rests.readRows(at, length);
+      for (let index = 0; index < count; index++) {
+        const row = rests.rowsAt + index * rests.rowWords;
+        this.row = row + ROW_COLUMNS;
+        const rest = rests.words[row + ROW_REST] as number;
+        const end = rests.words[row + ROW_END] as number;
+        const textEnd = (rests.words[this.row + columns.count] as number) - 1;
+        window.rows++;
+        if (!this.takeFast(window, view, at, textEnd, rest))
+          this.takeSlowly(window, at, textEnd, window.lines);
+        window.lines++;
+        at = end + 1;
+      }
+      if (count < KERNEL_ROWS) return at;
+    }
+  }
+
+  /** Reads one row of any kind. Returns the start of the next row. */
+  private beginRow(window: OpenWindow, view: DataView, start: number, isHeader: boolean): number {
+    const { bytes } = window;
+    const { rests, columns } = this;
+    this.row = rests.rowsAt + ROW_COLUMNS;
+    let end = this.scan(bytes, view, start);
+    if (!this.plain) end = quotedRowEnd(bytes, start);
+    const textEnd = end > start && bytes[end - 1] === CARRIAGE_RETURN ? end - 1 : end;
+    if (!isHeader && textEnd > start) {
+      window.rows++;
+      const isComplete = this.plain && this.found === columns.count;
+      if (isComplete) rests.words[this.row + columns.count] = textEnd + 1;
+      if (!isComplete || !this.takeFast(window, view, start, textEnd, NO_REST))
+        this.takeSlowly(window, start, textEnd, window.lines);
+    }
+    window.lines += this.plain ? 1 : countLines(bytes, start, end + 1);
+    return end + 1;
   }
 
   /**
@@ -201,12 +240,12 @@ export class WindowReader {
 
   /** Returns the position of the line feed that ends the row at `from`; sets `plain` to false if a quote comes first. */
   private scan(bytes: Buffer, view: DataView, from: number): number {
-    const { starts } = this;
-    const last = starts.length - 1;
-    const { tail } = this;
+    const { tail, row } = this;
+    const { words } = this.rests;
+    const { count } = this.columns;
     let column = 0;
     let quoted = false;
-    starts[0] = from;
+    words[row] = from;
     for (let at = from; ; ) {
       const word = view.getInt32(at, true);
       // Sets the top bit of every byte below '-' (comma, quote, line feed and a few others); only the lowest set bit is exact.
@@ -220,7 +259,7 @@ export class WindowReader {
       if (byte === COMMA) {
         if (column !== tail) {
           column++;
-          if (column < last) starts[column] = at + 1;
+          if (column < count) words[row + column] = at + 1;
         }
       } else if (byte === LINE_FEED) {
         this.found = column + 1;
@@ -242,20 +281,30 @@ export class WindowReader {
     slow.push({ text: bytes.toString('utf8', start, end), line });
   }
 
-  /** Takes the plain row [rowStart, rowEnd) with its columns at `starts`; returns false if the row needs the slow path. */
-  private takeFast(window: OpenWindow, view: DataView, rowStart: number, rowEnd: number): boolean {
-    const { starts, columns, rests } = this;
+  /**
+   * Takes the plain row [rowStart, rowEnd) with its columns at `row`; returns false if the row needs the slow path.
+   *
+   * @param known - its rest; NO_REST if it has not been looked up or was not in the table yet
+   */
+  private takeFast(
+    window: OpenWindow,
+    view: DataView,
+    rowStart: number,
+    rowEnd: number,
+    known: number,
+  ): boolean {
+    const { row, columns, rests } = this;
     const first = this.dayOf(window.bytes, columns.firstSeen);
     const last = this.dayOf(window.bytes, columns.lastSeen);
     if (first < 0 || last < 0) return false;
     const { latestDay = Number.POSITIVE_INFINITY } = columns;
     if (first > latestDay || last > latestDay) return false;
-    const rest = rests.find(window.bytes, view, starts);
+    const rest = known === NO_REST ? rests.find(window.bytes, view, row) : known;
     if (rest === NO_REST) return false;
     const template = rests.templateOf(rest);
     if (template === REFUSED) return false;
-    const start = starts[columns.address] as number;
-    const end = (starts[columns.address + 1] as number) - 1;
+    const start = rests.words[row + columns.address] as number;
+    const end = (rests.words[row + columns.address + 1] as number) - 1;
     const days = first | (last << 16);
     const record = window.placed;
     if ((record + 1) * SEGMENT_RECORD_WORDS > window.records.length) {
@@ -332,8 +381,9 @@ export class WindowReader {
   /** Returns the day of a date column: NO_DAY if it is empty or absent, -1 if it is not a plain date. */
   private dayOf(bytes: Buffer, column: number): number {
     if (column < 0) return NO_DAY;
-    const start = this.starts[column] as number;
-    const length = (this.starts[column + 1] as number) - 1 - start;
+    const { words } = this.rests;
+    const start = words[this.row + column] as number;
+    const length = (words[this.row + column + 1] as number) - 1 - start;
     if (length === 0) return NO_DAY;
     return length === 10 ? dayFromBytes(bytes, start) : -1;
   }
@@ -368,169 +418,3 @@ function closeGaps(records: Int32Array, placed: number): number {
   }
   return count;
 }
-
-const NO_REST = -1;
-/** Answer for a rest that sends all of its rows to the slow path. */
-export const REFUSED = -1;
-const UNEXPLAINED = -2;
-
-/** Words of a rest: start of its bytes in the arena, their number, chain number, template. */
-const REST_WORDS = 4;
-const LENGTH = 1;
-const CHAIN = 2;
-const TEMPLATE = 3;
-
-const CHAIN_IDS: readonly ChainId[] = CHAINS.map((chain) => chain.id);
-
-/** The distinct texts beside address and dates in the rows read so far: an open hash table over an arena of bytes. */
-class RestTable {
-  /** First and last column of each run of columns that belong to the rest. */
-  private readonly runs: (readonly [first: number, last: number])[] = [];
-  /** Hash of a rest and its number plus one; zero if the place is free. */
-  private places = new Int32Array(1 << 17);
-  private rests = new Int32Array(REST_WORDS << 12);
-  private size = 0;
-  private arena = Buffer.alloc(1 << 20);
-  private arenaView = viewOf(this.arena);
-  private arenaEnd = 0;
-  private freshFrom = 0;
-  private explained = 0;
-  private hash = 0;
-
-  constructor(columns: FastColumns) {
-    for (const column of restColumns(columns)) {
-      const run = this.runs.at(-1);
-      if (run && run[1] === column - 1) this.runs[this.runs.length - 1] = [run[0], column];
-      else this.runs.push([column, column]);
-    }
-  }
-
-  templateOf(rest: number): number {
-    return this.rests[rest * REST_WORDS + TEMPLATE] as number;
-  }
-
-  chainOf(rest: number): ChainId {
-    return CHAIN_IDS[this.rests[rest * REST_WORDS + CHAIN] as number] as ChainId;
-  }
-
-  /** Returns the number of the rest of the row with columns at `starts`; NO_REST if the table is full. */
-  find(bytes: Buffer, view: DataView, starts: Int32Array): number {
-    const length = this.measure(view, starts);
-    const { hash, places } = this;
-    const mask = (places.length >>> 1) - 1;
-    for (let place = hash & mask; ; place = (place + 1) & mask) {
-      const rest = (places[2 * place + 1] as number) - 1;
-      if (rest < 0) break;
-      if (places[2 * place] === hash && this.isSame(rest, length, view, starts)) return rest;
-    }
-    // A file with only distinct rests gains nothing here: once the table is full, its rows take the slow path.
-    return this.size < LABEL_LIMITS.labelTemplatesMax ? this.add(bytes, length, starts) : NO_REST;
-  }
-
-  /** Hashes the rest into `hash`, a word at a time; returns its length in the arena. */
-  private measure(view: DataView, starts: Int32Array): number {
-    let hash = 0x811c9dc5 | 0;
-    let length = 0;
-    for (const [first, last] of this.runs) {
-      const from = starts[first] as number;
-      // Adjacent columns are hashed together with the commas between them: the end of each run is the comma after it.
-      const bytes = (starts[last + 1] as number) - 1 - from;
-      const whole = from + (bytes & ~3);
-      for (let at = from; at < whole; at += 4) {
-        hash = Math.imul(hash ^ view.getInt32(at, true), 0x9e3779b1);
-        hash ^= hash >>> 15;
-      }
-      hash = Math.imul(hash ^ lastBytes(view, whole, bytes & 3), 0x85ebca6b);
-      hash ^= hash >>> 13;
-      length += bytes + 1;
-    }
-    this.hash = Math.imul(hash, 0xc2b2ae35) ^ (hash >>> 16);
-    return length;
-  }
-
-  private isSame(rest: number, length: number, view: DataView, starts: Int32Array): boolean {
-    const { arenaView } = this;
-    if (this.rests[rest * REST_WORDS + LENGTH] !== length) return false;
-    let kept = this.rests[rest * REST_WORDS] as number;
-    for (const [first, last] of this.runs) {
-      const from = starts[first] as number;
-      const bytes = (starts[last + 1] as number) - 1 - from;
-      const whole = bytes & ~3;
-      for (let at = 0; at < whole; at += 4) {
-        if (arenaView.getInt32(kept + at, true) !== view.getInt32(from + at, true)) return false;
-      }
-      if (lastBytes(arenaView, kept + whole, bytes & 3) !== lastBytes(view, from + whole, bytes & 3))
-        return false;
-      kept += bytes;
-      if (this.arena[kept++] !== COMMA) return false;
-    }
-    return true;
-  }
-
-  private add(bytes: Buffer, length: number, starts: Int32Array): number {
-    const { hash } = this;
-    if (this.arenaEnd + length + 1 + WINDOW_SLACK_BYTES > this.arena.length) {
-      const larger = Buffer.alloc((this.arena.length + length) * 2);
-      this.arena.copy(larger, 0, 0, this.arenaEnd);
-      this.arena = larger;
-      this.arenaView = viewOf(larger);
-    }
-    const rest = this.size++;
-    const at = rest * REST_WORDS;
-    if (at + REST_WORDS > this.rests.length) {
-      const larger = new Int32Array(this.rests.length * 2);
-      larger.set(this.rests);
-      this.rests = larger;
-    }
-    this.rests[at] = this.arenaEnd;
-    this.rests[at + LENGTH] = length;
-    this.rests[at + TEMPLATE] = UNEXPLAINED;
-    for (const [first, last] of this.runs) {
-      const from = starts[first] as number;
-      const end = (starts[last + 1] as number) - 1;
-      bytes.copy(this.arena, this.arenaEnd, from, end);
-      this.arenaEnd += end - from;
-      this.arena[this.arenaEnd++] = COMMA;
-    }
-    this.arena[this.arenaEnd++] = LINE_FEED;
-    if (this.size * 4 > this.places.length) this.grow();
-    this.settle(hash, rest);
-    return rest;
-  }
-
-  private settle(hash: number, rest: number): void {
-    const { places } = this;
-    const mask = (places.length >>> 1) - 1;
-    let place = hash & mask;
-    while (places[2 * place + 1] !== 0) place = (place + 1) & mask;
-    places[2 * place] = hash;
-    places[2 * place + 1] = rest + 1;
-  }
-
-  private grow(): void {
-    const before = this.places;
-    this.places = new Int32Array(before.length * 4);
-    for (let at = 0; at < before.length; at += 2) {
-      const numbered = before[at + 1] as number;
-      if (numbered !== 0) this.settle(before[at] as number, numbered - 1);
-    }
-  }
-
-  takeFresh(): Uint8Array<ArrayBuffer> | null {
-    if (this.freshFrom === this.arenaEnd) return null;
-    const fresh = Uint8Array.from(this.arena.subarray(this.freshFrom, this.arenaEnd));
-    this.freshFrom = this.arenaEnd;
-    return fresh;
-  }
-
-  explain(answers: Int32Array): void {
-    for (let at = 0; at < answers.length; at += 2, this.explained++) {
-      this.rests[this.explained * REST_WORDS + CHAIN] = answers[at] as number;
-      this.rests[this.explained * REST_WORDS + TEMPLATE] = answers[at + 1] as number;
-    }
-  }
-}
-
-/** Returns the last `left` (0 to 3) bytes of a run as a word. */
-const lastBytes = (view: DataView, at: number, left: number): number =>
-  left === 0 ? 0 : view.getInt32(at, true) & (0xffffff >>> (24 - 8 * left));
