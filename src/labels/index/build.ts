@@ -26,6 +26,7 @@ import {
   snapshotChecksum,
   TEMPLATE_WORDS,
 } from './format.ts';
+import { type Merged, mergeLabels } from './merge-labels.ts';
 import type { LabelCounts, SnapshotMeta } from './reader.ts';
 import { readSegment, type Segment, type SegmentPart, splitSegment } from './segment.ts';
 import { openTexts } from './snapshot.ts';
@@ -33,11 +34,10 @@ import {
   type CountedRegions,
   countRegions,
   distribute,
-  type Merged,
-  mergeRegions,
   noteTemplates,
   PAUSE_EVERY,
   type Pause,
+  sortRegions,
 } from './sort-records.ts';
 import { type BuiltTemplates, beginTemplates } from './template-build.ts';
 import { categoryOf } from './template-table.ts';
@@ -127,14 +127,14 @@ interface BuiltRecords {
   readonly sha256: { readonly records: string; readonly lookup: string };
 }
 
-/** Merges, filters and hashes records that are distributed to regions. */
+/** Merges, filters and hashes the sorted records of so many labels. */
 async function finishRecords(
   records: Int32Array,
-  starts: Uint32Array,
+  labels: number,
   templates: BuiltTemplates,
   { options, pause }: Pick<Build, 'options' | 'pause'>,
 ): Promise<BuiltRecords> {
-  const merged = await mergeRegions(records, starts, templates, options.compareLabels, pause);
+  const merged = await mergeLabels(records, labels, templates, options.compareLabels, pause);
   await pause('filter', 0);
   const filter = buildFilter(records, RECORD_WORDS, merged.addresses);
   await pause('filter', merged.addresses);
@@ -217,11 +217,12 @@ async function buildWhole(build: Build): Promise<StoredMeta> {
     // Awaited below, after the work that runs in parallel; an error of that work is thrown first.
     building.catch(() => undefined);
     records = await distribute(parts, counted.starts, total, pause);
+    await sortRegions(records, counted.starts, pause);
     templates = await building;
   } finally {
     await templateBuild.close();
   }
-  const built = await finishRecords(records, counted.starts, templates, build);
+  const built = await finishRecords(records, total, templates, build);
   const texts = templates.encoded.bytes;
   requireFit(built.values.records.length + built.values.lookup.length + texts.length);
   const layout = layoutOf(built, templates, { ...built.sha256, texts: sha256Of(texts) });
@@ -312,7 +313,8 @@ async function buildPartitions(
     const labels = here.reduce((sum, part) => sum + part.labels, 0);
     const { starts } = await countRegions(here, labels, pause);
     const records = await distribute(here, starts, labels, pause);
-    const built = await finishRecords(records, starts, templates, build);
+    await sortRegions(records, starts, pause);
+    const built = await finishRecords(records, labels, templates, build);
     requireFit(built.values.records.length + built.values.lookup.length);
     await writePartition(folder, partition, built.values);
     layouts.push(layoutOf(built, templates, { ...built.sha256, texts: textsSha256 }));
