@@ -90,6 +90,8 @@ class PlainMemory {
 export class RestTable {
   /** The memory as words. Adding a rest may replace it. */
   words: Int32Array;
+  /** The bytes of the window: the copy that the kernel has just read, which is in the cache and not shared with another thread. */
+  window: Buffer = Buffer.alloc(0);
   /** Index of the first of `KERNEL_ROWS` rows in `words`, and the words of each. */
   readonly rowsAt: number;
   readonly rowWords: number;
@@ -159,6 +161,7 @@ export class RestTable {
       this.#bytes = new Uint8Array(this.#memory.buffer);
       this.#view = new DataView(this.#memory.buffer);
       this.words = new Int32Array(this.#memory.buffer);
+      this.#showWindow();
     }
     this.#end = at + bytes;
     return at;
@@ -187,14 +190,23 @@ export class RestTable {
     return CHAIN_IDS[this.words[this.#rests + rest * REST_WORDS + CHAIN] as number] as ChainId;
   }
 
+  #showWindow(): void {
+    if (this.#windowBytes > 0)
+      this.window = Buffer.from(this.#memory.buffer, this.#windowAt, this.#windowBytes);
+  }
+
   /** Copies a window to the memory of the kernel, for `readRows`. */
-  loadWindow(bytes: Uint8Array, length: number): void {
-    if (this.#kernel === null) return;
+  loadWindow(bytes: Buffer, length: number): void {
+    if (this.#kernel === null) {
+      this.window = bytes;
+      return;
+    }
     if (length > this.#windowBytes) {
       this.#windowAt = this.#allocate(length + SLACK_BYTES);
       this.#windowBytes = length;
       this.#set(ROWS_MEMORY.window, this.#windowAt);
     }
+    this.#showWindow();
     this.#bytes.set(bytes.subarray(0, length), this.#windowAt);
   }
 

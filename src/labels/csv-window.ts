@@ -114,6 +114,8 @@ export class WindowReader {
   private readonly columns: FastColumns;
   private readonly rests: RestTable;
   private readonly open: OpenWindow[] = [];
+  /** The window between start and end of `begin`. */
+  private beginning: OpenWindow | null = null;
   private found = 0;
   private plain = true;
   /** Index in the words of `rests` of the starts of the current row's columns; the last one marks the end of the row. */
@@ -153,11 +155,13 @@ export class WindowReader {
       lines: 0,
     };
     this.rests.loadWindow(bytes, length);
+    this.beginning = window;
     for (let at = header ? this.beginRow(window, view, 0, true) : 0; at < length; ) {
       at = this.beginRows(window, view, at, length);
       if (at < length) at = this.beginRow(window, view, at, false);
     }
     this.readBatch(window);
+    this.beginning = null;
     this.open.push(window);
   }
 
@@ -294,8 +298,8 @@ export class WindowReader {
     known: number,
   ): boolean {
     const { row, columns, rests } = this;
-    const first = this.dayOf(window.bytes, columns.firstSeen);
-    const last = this.dayOf(window.bytes, columns.lastSeen);
+    const first = this.dayOf(rests.window, columns.firstSeen);
+    const last = this.dayOf(rests.window, columns.lastSeen);
     if (first < 0 || last < 0) return false;
     const { latestDay = Number.POSITIVE_INFINITY } = columns;
     if (first > latestDay || last > latestDay) return false;
@@ -347,7 +351,8 @@ export class WindowReader {
     const { batch, batched, keys } = this;
     this.batched = 0;
     if (batched === 0) return;
-    keys.read(window.bytes, batch, 0, batched, ({ rest }) => this.rests.chainOf(rest));
+    const source = window === this.beginning ? this.rests.window : window.bytes;
+    keys.read(source, batch, 0, batched, ({ rest }) => this.rests.chainOf(rest));
     for (let index = 0; index < batched; index++) {
       const row = batch[index] as UnreadRow;
       if (this.writeRecord(window, row, index)) continue;
