@@ -148,6 +148,8 @@ export function createSegmentWriter(path: string): SegmentWriter {
         templatesSha256: digestOfLines(byText.keys()),
       };
       writeTemplates(partial.templates, stats, byText);
+      // A caller may hold the writer while it builds an index: a large one needs the memory of the texts.
+      byText.clear();
       // Between the two renames, the templates of an older segment at this path would pair with the new records, so remove
       // them first.
       rmSync(files.templates, { force: true });
