@@ -91,6 +91,16 @@ export function encodeTemplates(texts: (string | null)[]): EncodedTemplates {
     bytes = larger;
     table = new Int32Array(bytes.buffer, bytes.byteOffset, texts.length * TEMPLATE_WORDS);
   };
+  const textNumbers = new Map<string | null, number>();
+  /** Most values are a text or null, and the same as before: their JSON is made once. */
+  const shareText = (value: string | null): number => {
+    let number = textNumbers.get(value);
+    if (number === undefined) {
+      number = share(value);
+      textNumbers.set(value, number);
+    }
+    return number;
+  };
   const share = (value: unknown): number => {
     const text = JSON.stringify(value);
     let number = sharedNumbers.get(text);
@@ -141,8 +151,8 @@ export function encodeTemplates(texts: (string | null)[]): EncodedTemplates {
         (stringBytes === strings.length ? ASCII : 0) |
         (classNumber << CLASS_SHIFT),
     );
-    word(JURISDICTION, share(entity.jurisdiction));
-    word(SOURCE_URL, share(template.sourceUrl));
+    word(JURISDICTION, shareText(entity.jurisdiction));
+    word(SOURCE_URL, shareText(template.sourceUrl));
     word(TAGS, share(template.tags));
     word(SANCTIONS, share(template.sanctions));
     word(ID_BYTES, Buffer.byteLength(entity.id));
