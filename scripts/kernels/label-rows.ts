@@ -155,7 +155,7 @@ const forRows = (code: string): string => `
 
 const restWords = `(i32.add ${parameter(ROWS_MEMORY.rests)} (i32.mul ${local('rest')} ${number(REST_WORDS * 4)}))`;
 
-/** Stores the rest whose hash is that of a row; NO_REST if there is none. A comparison follows. */
+/** Stores the rest with the hash of a row; NO_REST if absent. A comparison follows. */
 const candidates = `(func $candidates (param $count i32)
   (local $out i32) (local $row i32) (local $place i32) (local $at i32) (local $hash i32) (local $rest i32)
   ${forRows(`

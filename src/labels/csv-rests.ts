@@ -30,7 +30,7 @@ export const ROWS_MEMORY = {
   /** Bytes of a row: its rest, its end, hash and length of its rest, then the start of each column and the end of the last plus one. */
   rowBytes: 8,
   columns: 12,
-  /** Column whose commas and quotes are text; -1 if absent. */
+  /** The column with the tail of the row as printed, with commas and quotes; -1 if absent. */
   tail: 16,
   /** Hash table: hash of a rest, and its number plus one; zero if the place is free. */
   places: 20,
@@ -118,7 +118,7 @@ export class RestTable {
   #hash = 0;
 
   /**
-   * @param columns - columns of a row, the column whose commas and quotes are text (-1 if absent), and those of the rest in ascending order
+   * @param columns - columns of a row, the one with the tail of the row as printed (-1 if absent), and those of the rest in ascending order
    * @param useKernel - false reads every row here. The kernel is compared with this.
    */
   constructor(
@@ -220,7 +220,7 @@ export class RestTable {
   }
 
   /**
-   * Returns the number of the rest of the row whose columns start at `words[columns]` and after; NO_REST if the table is full. `bytes` are
+   * Returns the number of the rest of a row with column starts from `words[columns]` on; NO_REST if the table is full. `bytes` are
    * those of the window.
    */
   find(bytes: Buffer, view: DataView, columns: number): number {

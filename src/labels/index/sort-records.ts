@@ -1,6 +1,6 @@
 /**
  * Sorts the records of all segments by place hash and slot. The records are first distributed to regions of the hash that fit
- * the cache of a processor, then each region is sorted on its own: scattered into all buckets at once, every record would miss the cache.
+ * the cache of a processor, then each region is sorted on its own: writing each record to one of all buckets at once would miss the cache.
  */
 import { AssayError } from '../../base/errors.ts';
 import type { BuildPhase } from './build-types.ts';
