@@ -67,6 +67,8 @@ const CHAIN_IDS: readonly ChainId[] = CHAINS.map((chain) => chain.id);
 
 /** Memory for rests is added in pieces of this size, or of one rest if that is larger. */
 const PIECE_BYTES = 1 << 20;
+/** From this size on, no rests are added: offsets are signed numbers of 32 bits, and the tables may still be doubled once (128 MB). */
+const FULL_FROM_BYTES = 1.75 * 2 ** 30;
 
 interface Kernel extends KernelMemory {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
@@ -234,7 +236,8 @@ export class RestTable {
       if (words[at] === hash && this.#isSame(rest, length, view, columns)) return rest;
     }
     // A file with only distinct rests gains nothing here: once the table is full, its rows take the slow path.
-    return this.#size < LABEL_LIMITS.labelTemplatesMax ? this.#add(bytes, length, columns) : NO_REST;
+    const isFull = this.#size >= LABEL_LIMITS.labelTemplatesMax || this.#end >= FULL_FROM_BYTES;
+    return isFull ? NO_REST : this.#add(bytes, length, columns);
   }
 
   /** Hashes the rest into `#hash`, in four lanes of words as the kernel does; returns its length in the arena. */

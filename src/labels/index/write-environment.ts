@@ -43,8 +43,8 @@ export function writePartition(folder: string, partition: number, values: Partit
 }
 
 /**
- * Writes the texts of the environment that partitions share, and frees them. The partitions follow, and then `writeSharedMeta`: so the texts are copied into
- * LMDB while no partition is in memory.
+ * Writes the texts of the environment that partitions share, and frees them. The partitions follow, and then `writeSharedMeta`: so the texts
+ * are copied into LMDB while no partition is in memory.
  */
 export const writeSharedTexts = (folder: string, texts: Uint8Array): Promise<void> =>
   writeValues(folder, ENVIRONMENT_FILE, SIZE_FILE, [[VALUE_KEYS.texts, texts]]);
