@@ -63,10 +63,7 @@ COPY data ./data
 COPY supply ./supply
 COPY --from=packages /app/node_modules ./node_modules
 # Neither the modules from which the program is joined, nor the code that V8 compiled: 12 MB, which save a server a second at its start.
-COPY --from=build /app/dist/joined/program.cjs ./dist/joined/program.cjs
-COPY --from=build /app/dist/joined/lookup.cjs ./dist/joined/lookup.cjs
-COPY --from=build /app/dist/joined/loader.cjs ./dist/joined/loader.cjs
-COPY --from=build /app/dist/joined/main.cjs ./dist/joined/main.cjs
+COPY --from=build /app/dist/joined/*.cjs ./dist/joined/
 COPY --from=build /app/dist/joined/workers ./dist/joined/workers
 COPY --from=build /app/dist/kernels ./dist/kernels
 COPY --from=build /app/dist/guide ./dist/guide

@@ -15,7 +15,7 @@ import type { JobBilling } from '../src/jobs/bulk/billing.ts';
 import { type OpenBulkJobs, openBulkJobs } from '../src/jobs/bulk/open.ts';
 import { createLocalChunks } from '../src/pool/local-chunks.ts';
 import { runBulkFile } from '../src/screening/bulk-file.ts';
-import { addresses, buildIndex, writeLines } from './bulk.ts';
+import { addresses, BULK_THREAD, buildIndex, writeLines } from './bulk.ts';
 import { argument, type BenchReport, type BenchRow, median, publish, report, row } from './harness.ts';
 import {
   type JobFigures,
@@ -84,6 +84,7 @@ async function embeddedRows(
           labelsFolder: folder,
           listMaxAgeDays: MAX_AGE_DAYS,
           clock: systemClock,
+          thread: BULK_THREAD,
         },
       );
       rmSync(output);

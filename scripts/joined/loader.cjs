@@ -7,22 +7,25 @@ const { existsSync, readFileSync, renameSync, writeFileSync } = require('node:fs
 const { join } = require('node:path');
 const { Script } = require('node:vm');
 
+/** The file with the whole program. */
+const PROGRAM = 'program.cjs';
+
 /** Files of compiled code to begin with, the best first: a thread that did not run at the first start begins with that of the program. */
-const compiledOf = (entry, isLookup) => {
-  if (isLookup) return ['lookup'];
+const compiledOf = (entry, file) => {
+  if (file !== PROGRAM) return [file.replace(/\.cjs$/, '')];
   if (entry !== 'src/main') return [entry.replaceAll('/', '-'), 'main'];
   return process.argv[2] === 'serve' ? ['serve', 'main'] : ['main'];
 };
 
 /**
  * @param entry - path of a module below dist/, without `.js`
- * @param isWhole - loads the whole program, also for a look-up
+ * @param own - name of the joined file that contains it; default: the program, or for a look-up its file
  */
-module.exports = (entry, isWhole = false) => {
-  const isLookup = entry === 'src/main' && process.argv[2] === 'lookup' && !isWhole;
-  const file = isLookup ? 'lookup.cjs' : 'program.cjs';
+module.exports = (entry, own) => {
+  const isLookup = entry === 'src/main' && process.argv[2] === 'lookup';
+  const file = own ?? (isLookup ? 'lookup.cjs' : PROGRAM);
   const filename = join(__dirname, file);
-  const kinds = compiledOf(entry, isLookup).map((kind) => join(__dirname, `${kind}.compiled`));
+  const kinds = compiledOf(entry, file).map((kind) => join(__dirname, `${kind}.compiled`));
   const known = kinds.find((path) => existsSync(path));
   // All of its characters take one byte (`join.ts`).
   const script = new Script(readFileSync(filename, 'latin1'), {

@@ -43,6 +43,8 @@ export interface BulkFileDeps {
   readonly labelsFolder: string;
   readonly listMaxAgeDays: number;
   readonly clock: Clock;
+  /** Entry of the threads. Default: the built one, joined if this program is. Benchmarks start the joined one, which ships. */
+  readonly thread?: URL;
 }
 
 export interface BulkFileResult {
@@ -78,9 +80,9 @@ function openFile(file: string | number, flags: 'r' | 'w', field: string): { fd:
  * Runs one thread to the end of its work; the thread itself is idle for a moment after it (`idleBeforeEnd`), and nothing waits for that.
  * Rejects with the error that the thread sent, or that ended it.
  */
-function runThread(job: BulkFileJob): Promise<void> {
+function runThread(job: BulkFileJob, entry: URL): Promise<void> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(workerUrl('bulk-file'), { workerData: job });
+    const worker = new Worker(entry, { workerData: job });
     let failure: unknown = null;
     worker.on('message', (data: ErrorData | null) => {
       if (data === null) resolve();
@@ -164,12 +166,15 @@ async function runThreads(options: OpenFiles, snapshot: string, deps: BulkFileDe
     dataAsOf: freshness.listFreshness(deps.clock.now(), deps.listMaxAgeDays).asOf,
     blocksAhead: stat.isFile() ? BLOCKS_AHEAD : 1,
   };
+  const entry = deps.thread ?? workerUrl('bulk-file');
   const timer = setInterval(tell, PROGRESS_MS);
   const stop = (): void => turns.stop();
   options.signal?.addEventListener('abort', stop);
   if (options.signal?.aborted) stop();
   try {
-    const ends = await Promise.allSettled(Array.from({ length: options.threads }, () => runThread(job)));
+    const ends = await Promise.allSettled(
+      Array.from({ length: options.threads }, () => runThread(job, entry)),
+    );
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
     tell();
     return { ...turns.counts(), seconds: seconds(), complete: turns.atEnd };
