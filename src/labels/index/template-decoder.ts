@@ -48,8 +48,8 @@ const CACHED_SHARED = 1 << 13;
 const NOTHING = -1;
 /** Words of a cache line. */
 const LINE_WORDS = 16;
-/** Words of a body and its texts that are read ahead: most have no more. */
-const BODY_AHEAD_WORDS = 48;
+/** Words of a body and its texts that are read ahead: most have no more, and begin at the start of a line. */
+const BODY_AHEAD_WORDS = 32;
 /** Both days are unknown. */
 const NO_DAYS = 0;
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { buildFilter, passesFilter, slotPlace, slotSecond } from '../../../src/labels/index/filter.ts';
-import { FORMAT_VERSION, snapshotChecksum } from '../../../src/labels/index/format.ts';
+import { FORMAT_VERSION, snapshotChecksum, TEMPLATE_WORDS } from '../../../src/labels/index/format.ts';
 import { createProfiler } from '../../../src/labels/index/label-profile.ts';
 import { SLOT_WORDS } from '../../../src/labels/index/slot.ts';
 import { TemplateDecoder } from '../../../src/labels/index/template-decoder.ts';
@@ -45,6 +45,20 @@ describe('the cache of templates', () => {
     // It was used since the competitor appeared: it stays once, and then not again.
     decoder.template(1);
     expect(decoder.template(1)).not.toBe(decoder.template(1));
+  });
+});
+
+describe('packed templates', () => {
+  it('begin their bodies behind all fragments, each at the start of a cache line', () => {
+    // LMDB stores the value 24 bytes behind the start of a page.
+    const valueAt = 24;
+    const names = ['A', 'B', 'C'.repeat(200), 'D'];
+    const { table } = encodeTemplates(names.map((name) => templateToText(template(name))));
+    const at = (word: number): number[] =>
+      names.map((_, id) => (table[id * TEMPLATE_WORDS + word] as number) * 8);
+    const [fragments, bodies] = [at(0), at(1)];
+    expect(Math.min(...bodies)).toBeGreaterThan(Math.max(...fragments));
+    expect(bodies.map((body) => (body + valueAt) % 64)).toEqual(names.map(() => 0));
   });
 });
 
