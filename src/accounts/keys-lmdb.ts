@@ -94,6 +94,18 @@ function checkPermissions(permissions: readonly string[]): readonly Permission[]
   return PERMISSIONS.filter((permission) => permissions.includes(permission));
 }
 
+/** Sets of permissions by their names. */
+const permissionSets = new Map<string, readonly Permission[]>();
+
+/** Returns the same array for the same permissions: most keys have the same ones, and every request reads them. */
+function shared(permissions: readonly Permission[]): readonly Permission[] {
+  const names = permissions.join();
+  const known = permissionSets.get(names);
+  if (known !== undefined) return known;
+  permissionSets.set(names, permissions);
+  return permissions;
+}
+
 function checkAccountId(accountId: string): string {
   if (accountId === PAY_PER_CALL_ACCOUNT)
     throw invalid('accountId', 'another one: this account has no keys, because it holds payments of clients');
@@ -184,17 +196,14 @@ class LmdbKeyStore implements KeyStore {
     if (token.length !== TOKEN_CHARS || !token.startsWith(TOKEN_PREFIX)) return null;
     if (!this.#isFresh) this.#refresh();
     this.#digestOf(token, this.#digest);
-    const cached = this.#verified.find(this.#digest);
-    if (cached !== undefined) {
-      cached.lastUsedMs = this.#turnMs;
-      return cached.record;
-    }
+    const cached = this.#verified.use(this.#digest, this.#turnMs);
+    if (cached !== undefined) return cached;
     const record = this.#verifyByHash(token);
     if (record !== null && this.#verified.isFull) {
       this.#collectUse();
       this.#verified.clear();
     }
-    if (record !== null) this.#verified.add(this.#digest, { record, lastUsedMs: this.#turnMs, writtenMs: 0 });
+    if (record !== null) this.#verified.add(this.#digest, record, this.#turnMs);
     return record;
   }
 
@@ -387,11 +396,7 @@ class LmdbKeyStore implements KeyStore {
   }
 
   #collectUse(): void {
-    for (const key of this.#verified.values()) {
-      if (key.lastUsedMs <= key.writtenMs) continue;
-      this.#unwritten.set(key.record.id, key.lastUsedMs);
-      key.writtenMs = key.lastUsedMs;
-    }
+    this.#verified.takeUses((id, usedMs) => this.#unwritten.set(id, usedMs));
   }
 
   async #writeUse(): Promise<void> {
@@ -422,11 +427,20 @@ class LmdbKeyStore implements KeyStore {
   }
 
   #recordOf(row: KeyRow): KeyRecord {
-    const { hash: _, ...fields } = row;
     const usedMs = this.#unwritten.get(row.id) ?? this.#lastUsed.get(row.id);
+    // Written out: every request reads a record, and an object that is copied from another one is spread over the memory.
     return {
-      ...fields,
+      id: row.id,
+      name: row.name,
+      prefix: row.prefix,
+      last4: row.last4,
+      permissions: shared(row.permissions),
+      status: row.status,
+      createdAt: row.createdAt,
+      revokedAt: row.revokedAt,
       createdBy: row.createdBy ?? null,
+      accountId: row.accountId,
+      rateLimits: row.rateLimits,
       receipts: row.receipts ?? 'none',
       lastUsedAt: usedMs === undefined ? null : isoTime(usedMs),
       plan: this.#planOf(row.accountId) ?? 'FREE',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTokenDigest, isTokenShaped, newToken } from '../../src/accounts/key-token.ts';
+import type { KeyRecord } from '../../src/accounts/keys.ts';
 import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
 import { VerifiedKeys } from '../../src/accounts/verified-keys.ts';
 import { silentLogger } from '../../src/base/log.ts';
@@ -150,17 +151,39 @@ describe('the table of verified keys', () => {
     const table = new VerifiedKeys(5000);
     const next = seededUint32(1);
     const digests = Array.from({ length: 3000 }, () => Uint32Array.from({ length: 4 }, next));
-    const entries = digests.map(() => ({ record: {} as never, lastUsedMs: 0, writtenMs: 0 }));
-    for (const [index, digest] of digests.entries()) table.add(digest, entries[index]!);
+    const records = digests.map((_, index) => ({ id: `key-${index}` }) as never as KeyRecord);
+    for (const [index, digest] of digests.entries()) table.add(digest, records[index]!, 1);
     for (const [index, digest] of digests.entries()) {
-      expect(table.find(digest)).toBe(entries[index]);
+      expect(table.use(digest, 2)).toBe(records[index]);
       const near = Uint32Array.from(digest);
       near[index % 4]! ^= 1;
-      expect(table.find(near)).toBeUndefined();
+      expect(table.use(near, 2)).toBeUndefined();
     }
-    expect([...table.values()].length).toBe(3000);
     table.clear();
-    expect(table.find(digests[0]!)).toBeUndefined();
+    expect(table.use(digests[0]!, 2)).toBeUndefined();
+  });
+
+  it('returns the last use of each key once, through every growth', () => {
+    const table = new VerifiedKeys(5000);
+    const next = seededUint32(2);
+    const digests = Array.from({ length: 300 }, () => Uint32Array.from({ length: 4 }, next));
+    const taken = (): Map<string, number> => {
+      const uses = new Map<string, number>();
+      table.takeUses((id, usedMs) => uses.set(id, usedMs));
+      return uses;
+    };
+    const atMs = 1_795_910_000_123;
+    for (const [index, digest] of digests.entries())
+      table.add(digest, { id: `key-${index}` } as never as KeyRecord, atMs + index);
+    expect(taken()).toEqual(new Map(digests.map((_, index) => [`key-${index}`, atMs + index])));
+    expect(taken().size).toBe(0);
+    // An earlier time, after the clock was set back, is no later use.
+    table.use(digests[0]!, atMs - 5000);
+    table.use(digests[1]!, 2 ** 33);
+    table.use(digests[2]!, atMs + 60_000);
+    for (let more = 0; more < 300; more++)
+      table.add(Uint32Array.from({ length: 4 }, next), { id: 'more' } as never as KeyRecord, 0);
+    expect(taken()).toEqual(new Map([['key-2', atMs + 60_000]]));
   });
 });
 
