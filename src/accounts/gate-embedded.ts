@@ -20,6 +20,7 @@ export interface EmbeddedGateDeps {
   };
   readonly quota: {
     leased(accountId: string, meter: QuotaMeterName, units: number): Promise<boolean> | null;
+    takeLeased(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision | null;
     take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision;
   };
   /** Opened at the first call. */
@@ -34,7 +35,8 @@ type Steps = { -readonly [Step in keyof Admission]: Admission[Step] };
 /** Creates a gate over the accounts of this machine. */
 export function createEmbeddedGate({ limiter, quota, ledger }: EmbeddedGateDeps): Gate {
   /** Takes quota and credits from the account, after the request was counted. */
-  function take({ accountId, pool = 'api', slot, quota: wanted, credits }: GateRequest, steps: Steps): void {
+  function take(request: GateRequest, steps: Steps): void {
+    const { accountId, slot, quota: wanted } = request;
     if (accountId === null) return;
     steps.storedAnswer = slot === null ? null : ledger().storedAnswer(accountId, slot);
     if (steps.storedAnswer !== null) return;
@@ -46,6 +48,10 @@ export function createEmbeddedGate({ limiter, quota, ledger }: EmbeddedGateDeps)
         return;
       }
     }
+    reserve(accountId, request, steps);
+  }
+
+  function reserve(accountId: string, { pool = 'api', credits }: GateRequest, steps: Steps): void {
     if (credits === null) return;
     try {
       steps.reservation = ledger().reserve(balanceId(accountId, pool), credits);
@@ -61,13 +67,19 @@ export function createEmbeddedGate({ limiter, quota, ledger }: EmbeddedGateDeps)
    * @param mayWait - false after a lease that was not written: `take` then answers for itself
    */
   function takeWhenLeased(request: GateRequest, steps: Steps, mayWait: boolean): Awaitable<Admission> {
-    const { accountId, quota: wanted } = request;
-    const lease =
-      mayWait && accountId !== null && wanted !== null
-        ? quota.leased(accountId, wanted.meter, wanted.units)
-        : null;
-    // Other requests may have taken the lease before this one: then it waits for the next.
-    if (lease !== null) return lease.then((isWritten) => takeWhenLeased(request, steps, isWritten));
+    const { accountId, slot, quota: wanted } = request;
+    if (mayWait && accountId !== null && wanted !== null) {
+      const { meter, units } = wanted;
+      // Nearly all requests of hot operations are over after this one look-up.
+      steps.quota = slot === null ? quota.takeLeased(accountId, meter, units) : null;
+      if (steps.quota !== null) {
+        reserve(accountId, request, steps);
+        return steps;
+      }
+      const lease = quota.leased(accountId, meter, units);
+      // Other requests may have taken the lease before this one: then it waits for the next.
+      if (lease !== null) return lease.then((isWritten) => takeWhenLeased(request, steps, isWritten));
+    }
     take(request, steps);
     return steps;
   }

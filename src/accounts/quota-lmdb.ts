@@ -121,6 +121,8 @@ export interface EmbeddedQuotaMeter extends QuotaMeter {
    */
   leased(accountId: string, meter: QuotaMeterName, units: number): Promise<boolean> | null;
   take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision;
+  /** Does the work of `take` if that many units are leased to this thread alone; null if `leased` and `take` must decide. */
+  takeLeased(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision | null;
   used(accountId: string, meter: QuotaMeterName): number;
   /**
    * Moves the leased units of this month to memory from which other threads take as well.
@@ -200,6 +202,15 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
     if (counter.limit !== null && used + units > counter.limit) return this.#decision(counter, false);
     if (counter.spare < units) this.#leaseNow(counter, units);
     if (counter.spare < units) return this.#decision(counter, false);
+    counter.spare -= units;
+    this.#leaseIfLow(counter);
+    return this.#decision(counter, true);
+  }
+
+  takeLeased(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision | null {
+    const counter = this.#counterOf(accountId, meter);
+    const { shared, stored, spare, limit } = counter;
+    if (shared !== null || spare < units || (limit !== null && stored - spare + units > limit)) return null;
     counter.spare -= units;
     this.#leaseIfLow(counter);
     return this.#decision(counter, true);
