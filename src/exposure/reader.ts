@@ -258,7 +258,7 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
     served.status = { state: 'READY', asOf, graphAsOf, isOld };
   }
 
-  function servedOf(chain: ChainId): ServedChain {
+  function servedOf(chain: ChainId, nowMs: number): ServedChain {
     let served = chains.get(chain);
     if (served === undefined) {
       served = {
@@ -273,7 +273,6 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
       };
       chains.set(chain, served);
     }
-    const nowMs = clock.now();
     if (served.lookedAtMs === 0 || Math.abs(nowMs - served.lookedAtMs) >= LOOK_AGAIN_MS)
       look(chain, served, nowMs);
     return served;
@@ -294,8 +293,8 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
   }
 
   return {
-    find(chain, key, length) {
-      const { opened, state, changed, isBehind, status } = servedOf(chain);
+    find(chain, key, length, nowMs = clock.now()) {
+      const { opened, state, changed, isBehind, status } = servedOf(chain, nowMs);
       statusFound = status;
       verdict = NO_EXPOSURE;
       place = null;

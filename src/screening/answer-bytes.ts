@@ -3,6 +3,7 @@
  * written a part.
  */
 
+import { copyInto, fragment, textInto } from '../base/byte-text.ts';
 import { isCanonicalAsGiven } from '../chains/address/canonical.ts';
 import { maxKeyBytes, writeAddressKeyFromText } from '../chains/address/parse.ts';
 import { CHAINS, type ChainId, isEvm, parseChainId } from '../chains/registry.ts';
@@ -16,16 +17,6 @@ import { parseSubject } from './subject.ts';
  * @throws UNKNOWN_CHAIN or INVALID_ADDRESS, before anything is written.
  */
 export type AnswerWriter = (chainText: string, addressText: string, out: Buffer, offset: number) => number;
-
-/**
- * Returns the bytes of a text that answers copy, in memory of their own: they are cached, and each small buffer from the common pool of
- * Node would keep 8 KB alive for as long as it is.
- */
-export function fragment(text: string): Buffer {
-  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text, 'utf8'));
-  bytes.write(text, 'utf8');
-  return bytes;
-}
 
 /** Returns the fields of an object as JSON without the braces, to be inserted between other fields. */
 export const fieldsJson = (fields: object): string => JSON.stringify(fields).slice(1, -1);
@@ -43,39 +34,6 @@ const HEX_PAIRS = Uint8Array.from(
 /** Start and end of the payload of an EVM address in its key, behind chain and kind. */
 const EVM_PAYLOAD_AT = 2;
 const EVM_PAYLOAD_END = 22;
-
-/** Up to this length, a loop is faster than the call of `set`. */
-const LOOP_BYTES_MAX = 20;
-
-/** Copies `source` into `out` at `offset`. Returns the offset behind it; -1 if it does not fit or `offset` is negative. */
-export function copyInto(source: Buffer, out: Buffer, offset: number): number {
-  const { length } = source;
-  if (offset < 0 || offset + length > out.length) return -1;
-  if (length > LOOP_BYTES_MAX) out.set(source, offset);
-  else for (let index = 0; index < length; index++) out[offset + index] = source[index] as number;
-  return offset + length;
-}
-
-/** Writes a whole number of 0 or more, or `null`. */
-export function integerInto(value: number | null, out: Buffer, offset: number): number {
-  if (value === null || value >>> 0 !== value) return textInto(String(value), out, offset);
-  let digits = 1;
-  for (let rest = value; rest >= 10; rest /= 10) digits++;
-  if (offset < 0 || offset + digits > out.length) return -1;
-  let rest = value;
-  for (let at = offset + digits - 1; at >= offset; at--) {
-    const tenth = (rest / 10) >>> 0;
-    out[at] = 0x30 + rest - tenth * 10;
-    rest = tenth;
-  }
-  return offset + digits;
-}
-
-/** Writes a text as UTF-8. Returns the offset behind it; -1 if three bytes per character do not fit or `offset` is negative. */
-export const textInto = (text: string, out: Buffer, offset: number): number => {
-  if (offset < 0 || offset + text.length * 3 > out.length) return -1;
-  return offset + out.write(text, offset);
-};
 
 const OPEN = fragment('{"address":"');
 const OPEN_EVM = fragment('{"address":"0x');

@@ -117,6 +117,8 @@ export function labelsAsOf(
     findMany: (keys, offsets, lengths, count, handles) =>
       reader.findMany(keys, offsets, lengths, count, handles),
     labels: (handle, chain: ChainId) => then(reader.labels(handle, chain)),
+    // Its dates decide whether a label was known then.
+    loneTemplate: () => -1,
     lookup: (key, chain) => then(reader.lookup(key, chain)),
     readLabelsAhead: (handles, count) => reader.readLabelsAhead(handles, count),
     readJsonAhead: (handles, count) => reader.readJsonAhead(handles, count),

@@ -75,15 +75,14 @@ function staleReasonOf(freshness: ListFreshness): Reason | null {
 
 /**
  * Returns a function that gives the current context. It returns the same object until something in the context changes, so that
- * text rendered from it stays valid until another object is returned.
+ * text rendered from it stays valid until another object is returned. A caller that has read the clock passes its time.
  */
-export function createLabelContext(deps: LabelDeps): () => LabelContext {
+export function createLabelContext(deps: LabelDeps): (nowMs?: number) => LabelContext {
   let context: LabelContext | null = null;
   let facts = '';
   let lookedAt = 0;
-  return () => {
+  return (now = deps.clock.now()) => {
     const reader = deps.labels.current;
-    const now = deps.clock.now();
     if (context !== null && context.reader === reader && Math.abs(now - lookedAt) < LOOK_AGAIN_MS)
       return context;
     lookedAt = now;

@@ -96,9 +96,10 @@ export interface ExposureReader {
   /**
    * Looks up the address with the key `key[0, length)`.
    *
+   * @param nowMs - default: the clock's time
    * @returns its state; CLEAN and UNSEEN without any allocation
    */
-  find(chain: ChainId, key: Uint8Array, length: number): ExposureState;
+  find(chain: ChainId, key: Uint8Array, length: number, nowMs?: number): ExposureState;
   /** Returns the state of the index of its chain. */
   status(): ExposureStatus;
   /** Returns the entry of the address that was found last, if its state is EXPOSED. */

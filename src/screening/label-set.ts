@@ -3,17 +3,10 @@
  * objects, or as bytes on the hot path. Both give the same text.
  */
 
+import { copyInto, fragment, textInto } from '../base/byte-text.ts';
 import { NOT_LABELLED } from '../labels/index/reader.ts';
 import { labelToJson } from '../labels/label-json.ts';
-import {
-  type AnswerWriter,
-  copyInto,
-  createHeadWriter,
-  fieldsJson,
-  fragment,
-  newLookup,
-  textInto,
-} from './answer-bytes.ts';
+import { type AnswerWriter, createHeadWriter, fieldsJson, newLookup } from './answer-bytes.ts';
 import type { EntityLabelSet } from './answers.ts';
 import { createLabelContext, type LabelContext } from './context.ts';
 import type { LabelDeps } from './deps.ts';

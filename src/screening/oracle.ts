@@ -1,19 +1,12 @@
 /** GET /oracle/address/{chain}/{address}: safe, warning or danger from labels and the exposure index, in microseconds. */
+import { copyInto, fragment, integerInto, textInto } from '../base/byte-text.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { NOT_LABELLED } from '../labels/index/reader.ts';
 import type { Entity, Label } from '../labels/label.ts';
 import { type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
 import { isGrave, type RiskEvidence } from '../risk/score.ts';
-import {
-  copyInto,
-  createHeadWriter,
-  fieldsJson,
-  fragment,
-  integerInto,
-  newLookup,
-  textInto,
-} from './answer-bytes.ts';
+import { createHeadWriter, fieldsJson, newLookup } from './answer-bytes.ts';
 import type { OracleAnswer, OracleQuota, Reason, Verdict } from './answers.ts';
 import { primaryOf, summaryOf } from './attribution.ts';
 import { createLabelContext, type LabelContext, NOT_READ } from './context.ts';
@@ -33,6 +26,7 @@ import {
 import { EXPOSURE, type ExposureReader, type ExposureStatus, NO_EXPOSURE } from './exposure-port.ts';
 import { isWorthReason, labelEvidence, labelReasons, loneLabelPoints } from './judge.ts';
 import { SCREENING_LIMITS } from './limits.ts';
+import { LoneJudgements } from './lone-judgements.ts';
 import { parseSubject } from './subject.ts';
 
 /** Maximum number of reasons for missing transfers with cached judgements. */
@@ -72,7 +66,7 @@ const NO_GRAPH: ExposureView = {
 export function createExposureViews(
   exposures: ExposureReader | undefined,
   clock: Clock,
-): (chain: ChainId, key: Uint8Array, length: number) => ExposureView {
+): (chain: ChainId, key: Uint8Array, length: number, nowMs?: number) => ExposureView {
   if (exposures === undefined) return () => NO_GRAPH;
   interface Shared {
     readonly status: ExposureStatus;
@@ -99,8 +93,8 @@ export function createExposureViews(
     return made;
   }
 
-  return (chain, key, length) => {
-    const found = exposures.find(chain, key, length);
+  return (chain, key, length, nowMs) => {
+    const found = exposures.find(chain, key, length, nowMs);
     const { status, views } = sharedOf(chain, exposures.status());
     const waitsSinceMs = exposures.waitsSinceMs();
     if (found !== EXPOSURE.EXPOSED && waitsSinceMs === 0) return views[found] as ExposureView;
@@ -201,7 +195,8 @@ const reasonText = ({ code, severity, category, message, source, verified }: Rea
   `"source":${source === null ? 'null' : JSON.stringify(source)},"verified":${verified}}`;
 
 function reasonInto(reason: Reason, out: Buffer, offset: number): number {
-  const known = sharedReasons.get(reason);
+  // The reason for a label is made for its answer, so it is never among the rendered ones.
+  const known = reason.code === 'LABEL' ? undefined : sharedReasons.get(reason);
   if (known !== undefined) return copyInto(known, out, offset);
   const text = reasonText(reason);
   if (!OF_ALL.has(reason.code) && !isSharedReason(reason)) return textInto(text, out, offset);
@@ -465,20 +460,13 @@ interface Rendered {
  */
 interface Judgements {
   readonly view: ExposureView;
+  /** Number of that reason among the states of `LoneJudgements`. */
+  readonly state: number;
   /**
    * Judgements of a lone label that gives no reason, by its points, without the entity: labels of exchanges and the like, which
    * are most labels.
    */
   readonly quiet: Map<number, Buffer>;
-  /**
-   * Judgements of any other lone label, including the entity, by the object of its entity. A snapshot returns the same object for
-   * every label of a template, and millions of addresses share a template. An entry is freed when the snapshot frees the entity.
-   */
-  readonly ofTemplate: WeakMap<Entity, { readonly label: Label; readonly judgement: Buffer }>;
-  /** Rendered entities of quiet labels that were requested twice, with the category and threat level of their template. */
-  readonly ofEntity: WeakMap<Entity, Buffer>;
-  /** Entities of quiet labels that were requested once, by a hash of the id. */
-  readonly missed: (Entity | undefined)[];
 }
 
 /** Returns true if two labels of one entity have equal values in every field that is judged. */
@@ -509,54 +497,6 @@ function quietJudgement(
   return judgement;
 }
 
-/** Returns the judgement of labels, including the entity of the primary one. */
-function judgementOf(
-  labels: readonly Label[],
-  now: LabelContext,
-  { view, ofTemplate }: Judgements,
-  policy: RiskPolicy,
-): Buffer {
-  const entity = summaryOf(primaryOf(labels));
-  const render = (): Buffer => fragment(fieldsJson({ ...judge(labels, now, view, policy), entity }));
-  const label = labels.length === 1 ? labels[0] : undefined;
-  if (!label) return render();
-  const cached = ofTemplate.get(label.entity);
-  if (cached && isJudgedAlike(cached.label, label)) return cached.judgement;
-  const judgement = render();
-  ofTemplate.set(label.entity, { label, judgement });
-  return judgement;
-}
-
-/**
- * Writes the entity of a lone label. An entity that is requested twice is cached, because most answers are about few entities.
- */
-function writeEntity(label: Label, { ofEntity, missed }: Judgements, out: Buffer, offset: number): number {
-  const { entity } = label;
-  const cached = ofEntity.get(entity);
-  if (cached !== undefined) return copyInto(cached, out, offset);
-  const text = `,"entity":${JSON.stringify(summaryOf(label))}`;
-  const slot = slotOf(entity);
-  if (missed[slot] === entity) ofEntity.set(entity, fragment(text));
-  else missed[slot] = entity;
-  return textInto(text, out, offset);
-}
-
-/** Writes the judgement and the entity of an address without exposure. */
-function writeJudgement(
-  labels: readonly Label[],
-  now: LabelContext,
-  shared: Judgements,
-  policy: RiskPolicy,
-  out: Buffer,
-  offset: number,
-): number {
-  const [label] = labels;
-  if (label === undefined || labels.length > 1 || label.sanctions.length > 0 || isWorthReason(label, policy))
-    return copyInto(judgementOf(labels, now, shared, policy), out, offset);
-  const at = copyInto(quietJudgement(label, now, shared, policy), out, offset);
-  return writeEntity(label, shared, out, at);
-}
-
 /** Returns the writer that answers with bytes: see OracleWriter. */
 export function createOracleWriter(deps: OracleDeps): OracleWriter {
   const contextNow = createLabelContext(deps);
@@ -565,28 +505,30 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
   const lookup = newLookup();
   const writeHead = createHeadWriter(lookup);
   const writeEnd = createEndWriter(policy.oracleTtlSeconds);
-  const writeExposed = createJudgementWriter();
+  const writeFields = createJudgementWriter();
   let context: LabelContext | null = null;
   /** Rendered parts by view: a few views for each chain, replaced when the state of its index changes. */
   let rendered = new WeakMap<ExposureView, Rendered>();
   /** Judgements by the reason that transfers are missing. */
   let judgements = new Map<string, Judgements>();
+  const loneJudgements = new LoneJudgements(JUDGEMENTS_MAX);
   /** The last rendered rest of an answer with an entry: first for addresses without a label, then for labelled ones. */
   let entryRests: (Pick<ExposureView, 'status' | 'asOf' | 'isSeen'> & { readonly bytes: Buffer })[] = [];
+
+  /** Drops all rendered parts that contain a judgement. */
+  const dropJudgements = (): void => {
+    rendered = new WeakMap();
+    judgements = new Map();
+    loneJudgements.clear();
+  };
 
   const judgementsOf = (view: ExposureView): Judgements => {
     const name = view.notRead?.message ?? '';
     const known = judgements.get(name);
     if (known !== undefined) return known;
     // Such a reason contains a time, so old judgements are dropped.
-    if (judgements.size > JUDGEMENTS_MAX) judgements = new Map();
-    const made = {
-      view,
-      quiet: new Map<number, Buffer>(),
-      ofTemplate: new WeakMap(),
-      ofEntity: new WeakMap(),
-      missed: new Array<Entity | undefined>(MISSED_SLOTS),
-    };
+    if (judgements.size === JUDGEMENTS_MAX) dropJudgements();
+    const made = { view, state: judgements.size, quiet: new Map<number, Buffer>() };
     judgements.set(name, made);
     return made;
   };
@@ -617,32 +559,75 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
     return made;
   };
 
+  /** Writes the judgement of labels, and the entity of the primary one. */
+  const writeJudgement = (
+    labels: readonly Label[],
+    now: LabelContext,
+    view: ExposureView,
+    out: Buffer,
+    offset: number,
+  ): number => {
+    const at = writeFields(judge(labels, now, view, policy), out, offset);
+    return labels.length === 0
+      ? copyInto(NO_ENTITY, out, at)
+      : textInto(`,"entity":${JSON.stringify(summaryOf(primaryOf(labels)))}`, out, at);
+  };
+
+  /** Writes the judgement of an address with labels and without exposure, and the entity of the primary label. */
+  const writeLabelled = (
+    labels: readonly Label[],
+    now: LabelContext,
+    judgements: Judgements,
+    out: Buffer,
+    offset: number,
+  ): number => {
+    const [label] = labels;
+    if (
+      label === undefined ||
+      labels.length > 1 ||
+      label.sanctions.length > 0 ||
+      isWorthReason(label, policy)
+    )
+      return writeJudgement(labels, now, judgements.view, out, offset);
+    const at = copyInto(quietJudgement(label, now, judgements, policy), out, offset);
+    return textInto(`,"entity":${JSON.stringify(summaryOf(label))}`, out, at);
+  };
+
+  /** Writes everything between the head and the time, for an address without exposure. */
+  const writeUnexposed = (now: LabelContext, view: ExposureView, out: Buffer, offset: number): number => {
+    const { reader } = now;
+    const { handle, chain } = lookup;
+    const parts = rendered.get(view) ?? render(now, view);
+    if (handle === NOT_LABELLED) return copyInto(parts.unknown, out, offset);
+    const { state } = parts.judgements;
+    const template = reader.loneTemplate(handle, chain);
+    const known = template < 0 ? undefined : loneJudgements.find(template, state);
+    if (known !== undefined) return copyInto(parts.knownRest, out, copyInto(known, out, offset));
+    const labels = reader.labels(handle, chain);
+    if (labels.length === 0) return copyInto(parts.unknown, out, offset);
+    const end = writeLabelled(labels, now, parts.judgements, out, offset);
+    if (template >= 0 && end >= 0) loneJudgements.offer(template, state, out, offset, end);
+    return copyInto(parts.knownRest, out, end);
+  };
+
   return (chainText, addressText, quota, out, offset) => {
-    const now = contextNow();
+    const nowMs = clock.now();
+    const now = contextNow(nowMs);
     if (context !== now) {
       context = now;
-      rendered = new WeakMap();
-      judgements = new Map();
+      dropJudgements();
       entryRests = [];
     }
     const { reader } = now;
     let at = writeHead(reader, chainText, addressText, out, offset);
-    const labels = lookup.handle === NOT_LABELLED ? UNLABELLED : reader.labels(lookup.handle, lookup.chain);
-    const view = viewOf(lookup.chain, lookup.key, lookup.keyLength);
-    if (view.verdict !== NO_EXPOSURE) {
-      at = writeExposed(judge(labels, now, view, policy), out, at);
-      at =
-        labels.length === 0
-          ? copyInto(NO_ENTITY, out, at)
-          : textInto(`,"entity":${JSON.stringify(summaryOf(primaryOf(labels)))}`, out, at);
+    const view = viewOf(lookup.chain, lookup.key, lookup.keyLength, nowMs);
+    if (view.verdict === NO_EXPOSURE) at = writeUnexposed(now, view, out, at);
+    else {
+      const labels = reader.labels(lookup.handle, lookup.chain);
+      at = writeJudgement(labels, now, view, out, at);
       at = copyInto(restOfEntry(now, labels.length > 0, view), out, at);
-    } else {
-      const parts = rendered.get(view) ?? render(now, view);
-      if (labels.length === 0) at = copyInto(parts.unknown, out, at);
-      else
-        at = copyInto(parts.knownRest, out, writeJudgement(labels, now, parts.judgements, policy, out, at));
     }
-    return writeEnd(clock.now(), quota, out, at);
+    return writeEnd(nowMs, quota, out, at);
   };
 }
 

@@ -1,18 +1,11 @@
 /** GET /sanctions/check: the entries of all sanctions lists for one address, in force and historical. */
+import { copyInto, fragment, textInto } from '../base/byte-text.ts';
 import type { ListFreshness } from '../labels/freshness.ts';
 import { NOT_LABELLED } from '../labels/index/reader.ts';
 import type { Label } from '../labels/label.ts';
 import type { SanctionsList } from '../sources/index.ts';
 import { LISTS } from '../sources/lists.ts';
-import {
-  type AnswerWriter,
-  copyInto,
-  createHeadWriter,
-  fieldsJson,
-  fragment,
-  newLookup,
-  textInto,
-} from './answer-bytes.ts';
+import { type AnswerWriter, createHeadWriter, fieldsJson, newLookup } from './answer-bytes.ts';
 import type { ListDates, Reason, SanctionsCheckAnswer } from './answers.ts';
 import { asTime, createLabelContext, type LabelContext } from './context.ts';
 import type { LabelDeps } from './deps.ts';

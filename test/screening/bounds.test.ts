@@ -1,9 +1,10 @@
 /** Limits of screenings: exactly on a day, exactly at a limit, and each half of a condition. */
 import { describe, expect, it } from 'vitest';
+import { copyInto, integerInto, textInto } from '../../src/base/byte-text.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { parseAddress } from '../../src/chains/address/parse.ts';
 import type { Label, SanctionsEntry } from '../../src/labels/label.ts';
-import { copyInto, evmHeadInto, headInto, integerInto, textInto } from '../../src/screening/answer-bytes.ts';
+import { evmHeadInto, headInto } from '../../src/screening/answer-bytes.ts';
 import { coverageAsOf, endOfDayMs, labelsAsOf } from '../../src/screening/as-of.ts';
 import { UNATTRIBUTED } from '../../src/screening/attribution.ts';
 import { balanceCoverage, balanceFacts, balanceSections } from '../../src/screening/balances.ts';

@@ -88,6 +88,11 @@ export interface LabelReader {
   readJsonAhead(handles: Float64Array, count: number): void;
   /** Returns the labels that hold on `chain`, primary first; empty for NOT_LABELLED. */
   labels(handle: LabelHandle, chain: ChainId): readonly Label[];
+  /**
+   * Returns the number of the template of an address whose only label holds on `chain`: labels of one template differ only in their dates.
+   * -1 for an address with several labels or none. It decodes nothing.
+   */
+  loneTemplate(handle: LabelHandle, chain: ChainId): number;
   /** Calls `find`, then `labels`. */
   lookup(key: AddressKey, chain: ChainId): readonly Label[];
   /**

@@ -388,6 +388,15 @@ class MappedReader implements LabelReader, SearchedPart, ReadPart {
     return found;
   }
 
+  loneTemplate(handle: LabelHandle, chain: ChainId): number {
+    if (handle < 0) return -1;
+    const at = handle * RECORD_WORDS;
+    const flags = this.records[at + FLAGS] as number;
+    if ((flags & MULTIPLE) !== 0) return -1;
+    this.turnTo(chain);
+    return this.holds(flags) ? (this.records[at + TEMPLATE] as number) : -1;
+  }
+
   lookup(key: AddressKey, chain: ChainId): readonly Label[] {
     return this.labels(this.find(key, 0, key.length), chain);
   }
@@ -606,6 +615,10 @@ class PartitionedReader implements LabelReader {
 
   labels(handle: LabelHandle, chain: ChainId): readonly Label[] {
     return handle < 0 ? NO_LABELS : this.readerOf(handle).labels(this.inner(handle), chain);
+  }
+
+  loneTemplate(handle: LabelHandle, chain: ChainId): number {
+    return handle < 0 ? -1 : this.readerOf(handle).loneTemplate(this.inner(handle), chain);
   }
 
   lookup(key: AddressKey, chain: ChainId): readonly Label[] {

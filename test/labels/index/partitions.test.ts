@@ -226,6 +226,28 @@ describe('several partitions', () => {
     }
   });
 
+  it('name the template of an address with one label, which all its addresses share', async () => {
+    for (const name of ['one', 'many']) {
+      const { reader, close } = openSnapshotClosable(pathOf(name));
+      const byTemplate = new Map<number, object>();
+      for (const key of keys) {
+        const handle = reader.find(key, 0, key.length);
+        const chain = key.length === 22 ? 'ETH' : 'SOL';
+        const labels = reader.labels(handle, chain);
+        const template = reader.loneTemplate(handle, chain);
+        expect(template >= 0).toBe(labels.length === 1);
+        expect(reader.loneTemplate(handle, 'BTC')).toBe(-1);
+        if (template < 0) continue;
+        const { firstSeen: _, lastSeen: __, ...judged } = labels[0] as (typeof labels)[number];
+        expect(byTemplate.get(template) ?? judged).toEqual(judged);
+        byTemplate.set(template, judged);
+      }
+      expect(byTemplate.size).toBeGreaterThan(40);
+      expect(reader.loneTemplate(NOT_LABELLED, 'ETH')).toBe(-1);
+      await close();
+    }
+  });
+
   it('are sound, give the same data version again, and count in the statistics', async () => {
     const report = await assertSound(pathOf('many'));
     expect(report.addresses).toBe(LABELS);
