@@ -24,7 +24,6 @@ import { bodyEnvelope, chargedEnvelope, envelope } from './schemas/common.ts';
 import type { EventStream } from './server/port.ts';
 import type { Upload } from './server/uploads.ts';
 
-export { quotaHeaderLine } from './pipeline/admit.ts';
 export { type Caller, callerOf } from './pipeline/call.ts';
 export { REPLAYED } from './pipeline/charging.ts';
 export { errorBody, errorCodeLine } from './pipeline/errors.ts';

@@ -91,6 +91,12 @@ describe('request ids', () => {
       ['0', '1', '2'].map((count) => `${'00'.repeat(8)}-${count}`),
     );
   });
+
+  it('counts in base 36', () => {
+    const idOf = createRequestIds({ bytes: (count: number) => new Uint8Array(count) } as never);
+    const counts = Array.from({ length: 100_000 }, (_, count) => count);
+    expect(counts.every((count) => idOf('') === `${'00'.repeat(8)}-${count.toString(36)}`)).toBe(true);
+  });
 });
 
 describe('rangeOf', () => {

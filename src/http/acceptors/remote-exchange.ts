@@ -1,4 +1,5 @@
 /** The main thread's side of a request that an acceptor has passed on: an exchange like any other for its handler. */
+import type { HeaderLines } from '../server/header-bytes.ts';
 import type { BodyReceiver, ByteSource, EventStream, Exchange } from '../server/port.ts';
 import { eventBytes } from './forwarder.ts';
 import type { ForwardedHead, ToAcceptor, ToMain } from './messages.ts';
@@ -172,14 +173,14 @@ export class RemoteExchange implements Exchange {
     for (const message of this.#early.splice(0)) this.receive(message);
   }
 
-  reply(status: number, headers: string, body: string | Uint8Array): void {
+  reply(status: number, headers: HeaderLines, body: string | Uint8Array): void {
     this.#markReplied();
     const { isGone } = this;
     this.#forget();
     if (isGone) return;
     // The caller may reuse the bytes, and they are sent at the end of this turn.
     const copy = typeof body === 'string' ? body : new Uint8Array(body);
-    this.#send({ kind: 'reply', id: this.#id, status, headers, body: copy });
+    this.#send({ kind: 'reply', id: this.#id, status, headers: String(headers), body: copy });
   }
 
   async replyBytes(status: number, headers: string, source: ByteSource): Promise<void> {

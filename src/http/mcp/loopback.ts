@@ -3,6 +3,7 @@
  * and idempotency are enforced in one place.
  */
 import type { OperationRequest, OperationResponse } from '../../mcp/operations.ts';
+import type { HeaderLines } from '../server/header-bytes.ts';
 import type { BodyReceiver, ByteSource, EventStream, Exchange, Handler } from '../server/port.ts';
 
 /** The request that causes this one: its credentials, its address and its id. */
@@ -87,8 +88,8 @@ class LoopbackExchange implements Exchange {
     receiver.end('gone');
   }
 
-  reply(status: number, headers: string, body: string | Uint8Array): void {
-    const values = headersIn(headers);
+  reply(status: number, headers: HeaderLines, body: string | Uint8Array): void {
+    const values = headersIn(String(headers));
     const retryAfter = Number(values.get('retry-after') ?? Number.NaN);
     this.#answer({
       status,

@@ -41,7 +41,7 @@ export const jobResult = operation({
     call.lines = `\r\nAccept-Ranges: bytes\r\nETag: ${etag}\r\nCache-Control: private, no-transform\r\nContent-Disposition: attachment; filename="${job.id}.ndjson"\r\nX-Result-Complete: ${isComplete}`;
     const range = mayAnswerRange(header['If-Range'], etag) ? rangeOf(header.Range, bytes) : 'whole';
     if (range === 'none') {
-      call.head += `\r\nContent-Range: bytes */${bytes}`;
+      call.extraHead += `\r\nContent-Range: bytes */${bytes}`;
       throw new AssayError(
         'INVALID_REQUEST',
         `Range: the result has ${bytes} bytes${isComplete ? '' : ' so far'}.`,

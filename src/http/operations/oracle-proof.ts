@@ -1,6 +1,6 @@
 /** `GET /oracle/proof/{chain}/{address}`. */
 import { Type } from 'typebox';
-import { operation, quotaHeaderLine } from '../operation.ts';
+import { operation } from '../operation.ts';
 import { addressText, chainText, ErrorBody } from '../schemas/common.ts';
 import { OracleProofData, RootText } from '../schemas/oracle.ts';
 
@@ -21,7 +21,7 @@ export const oracleProof = operation({
   description:
     'A Merkle proof for the contract SanctionsRoot. The leaves are sorted and each holds two neighbours, so one path also proves that an address is not in the tree. It says nothing about risk: for a verdict, use `GET /oracle/address/{chain}/{address}`.',
   run({ services, call, path, query }) {
-    if (call.quota !== null) call.lines = quotaHeaderLine(call.quota);
+    call.shownQuota = call.quota;
     return services.useCases.oracleTrees.proof(path.chain, path.address, query.root);
   },
 });

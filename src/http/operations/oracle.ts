@@ -1,6 +1,6 @@
 /** `GET /oracle/address/{chain}/{address}`. */
 import { AssayError } from '../../base/errors.ts';
-import { jsonBytes, operation, quotaHeaderLine } from '../operation.ts';
+import { jsonBytes, operation } from '../operation.ts';
 import { addressText, chainText, OracleVerdict, oracleReceiptField } from '../schemas/common.ts';
 import { asksBatch, mayAskReceipt, wantedReceipt, withReceipt } from './support/receipts.ts';
 
@@ -22,7 +22,7 @@ export const oracle = operation({
   write({ services, call, path }, out, offset) {
     const { quota } = call;
     if (quota === null) throw new AssayError('INTERNAL', 'The oracle was called without a quota.');
-    call.lines = quotaHeaderLine(quota);
+    call.shownQuota = quota;
     const end = services.useCases.oracle(path.chain, path.address, quota, out, offset);
     return end >= 0 && asksBatch(call) ? services.useCases.receiptBatches().write(out, offset, end) : end;
   },
@@ -31,7 +31,7 @@ export const oracle = operation({
     async answer({ services, call, path, query }) {
       const { quota } = call;
       if (quota === null) throw new AssayError('INTERNAL', 'The oracle was called without a quota.');
-      call.lines = quotaHeaderLine(quota);
+      call.shownQuota = quota;
       const { attestedOracle } = services.useCases;
       // Read before anything is awaited: the path and the query belong to the open request.
       const { chain, address } = path;

@@ -6,8 +6,7 @@ import { clientUnit } from '../../accounts/attempts.ts';
 import type { Admission, GateRequest } from '../../accounts/gate.ts';
 import { type KeyRecord, PAY_PER_CALL_ACCOUNT, PERMISSIONS } from '../../accounts/keys.ts';
 import type { Session } from '../../accounts/people.ts';
-import type { QuotaDecision } from '../../accounts/quota.ts';
-import { type RateDecision, rateLimited, sessionSubject } from '../../accounts/rate-limit.ts';
+import { rateLimited, sessionSubject } from '../../accounts/rate-limit.ts';
 import { includesRole } from '../../accounts/roles.ts';
 import type { Awaitable } from '../../base/awaitable.ts';
 import { AssayError } from '../../base/errors.ts';
@@ -16,6 +15,7 @@ import { acceptsSession, permissionsOf, type Route } from '../routes.ts';
 import type { ClientOrigin } from '../server/client-origin.ts';
 import type { Exchange } from '../server/port.ts';
 import type { Call, Caller } from './call.ts';
+import { QUOTA_HEADER, quotaHeaderLine } from './limit-lines.ts';
 import { isUnserved } from './outage.ts';
 import { createPrincipalAuthenticator, hasSessionCookie, type PrincipalAuthenticator } from './principal.ts';
 import type { Responder } from './reply.ts';
@@ -84,17 +84,6 @@ function isPermitted(route: Route, { permissions }: KeyRecord): boolean {
   return accepted.length === 0 || accepted.some((one) => permissions.includes(one));
 }
 
-/** Adds the rate limit headers to every response of the call. */
-function setRateLimitHeaders(call: Call, rate: RateDecision): void {
-  call.head += `\r\nX-RateLimit-Limit: ${rate.limit}\r\nX-RateLimit-Remaining: ${rate.remaining}\r\nX-RateLimit-Reset: ${rate.resetEpochSeconds}`;
-}
-
-const QUOTA_HEADER = 'X-Quota-Remaining';
-
-/** Returns the header line with the units of the quota that are left. */
-export const quotaHeaderLine = ({ remaining }: Pick<QuotaDecision, 'remaining'>): string =>
-  `\r\n${QUOTA_HEADER}: ${remaining ?? 'unlimited'}`;
-
 /**
  * Records the admission in the call.
  *
@@ -105,10 +94,11 @@ function authorize(call: Call, route: Route, units: number, admission: Admission
   call.isCounted = true;
   call.rate = rate;
   call.rateClass = route.rateClass;
-  if (rate !== null) setRateLimitHeaders(call, rate);
+  call.limits = rate;
   if (!call.isPermitted) throw lacksPermission(call, route);
   if (refused !== null) {
-    if (quota !== null && route.responseHeaders.includes(QUOTA_HEADER)) call.head += quotaHeaderLine(quota);
+    if (quota !== null && route.responseHeaders.includes(QUOTA_HEADER))
+      call.extraHead += quotaHeaderLine(quota);
     throw refused;
   }
   if (quota !== null && route.quota !== null) {
@@ -223,7 +213,7 @@ export class Admitter {
     const rate = this.#access.gate.refuses(call.subject, route.rateClass, call.startedMs);
     if (rate === null) return;
     call.isCounted = true;
-    setRateLimitHeaders(call, rate);
+    call.limits = rate;
     throw rateLimited(rate);
   }
 
@@ -283,7 +273,7 @@ export class Admitter {
     }
     const respond = (admission: Admission): void => {
       call.isCounted = true;
-      if (admission.rate !== null) setRateLimitHeaders(call, admission.rate);
+      call.limits = admission.rate;
       responder.fail(call, endpoint, call.isPermitted ? (admission.refused ?? error) : error);
     };
     try {

@@ -6,7 +6,9 @@ import type { Pool } from '../../accounts/pools.ts';
 import type { QuotaDecision } from '../../accounts/quota.ts';
 import type { RateDecision } from '../../accounts/rate-limit.ts';
 import { AssayError } from '../../base/errors.ts';
+import { FIRST_HEADER } from '../server/header-bytes.ts';
 import type { Exchange } from '../server/port.ts';
+import { quotaHeaderLine, rateLimitLines } from './limit-lines.ts';
 import type { Principal } from './principal.ts';
 
 /** The key or the person that a request is made with. */
@@ -45,9 +47,13 @@ export class Call {
   readonly requestId: string;
   /** Monotonic clock. */
   readonly startedMs: number;
-  /** Header lines of every response, errors included. */
-  head: string;
-  /** Header lines of a successful response only, each preceded by its line break. */
+  /** Rate limit that every response of the call shows; null before the request was counted or refused. */
+  limits: RateDecision | null = null;
+  /** Further header lines of every response, each preceded by its line break. */
+  extraHead = '';
+  /** Quota that a successful response shows. */
+  shownQuota: QuotaDecision | null = null;
+  /** Further header lines of a successful response only, each preceded by its line break. */
   lines = '';
   /** The Accept header, copied while it can be read. */
   accept = '';
@@ -89,7 +95,17 @@ export class Call {
     this.exchange = exchange;
     this.requestId = requestId;
     this.startedMs = startedMs;
-    this.head = `X-Request-Id: ${requestId}`;
+  }
+
+  /** Header lines of every response, errors included. */
+  get head(): string {
+    const limits = this.limits === null ? '' : rateLimitLines(this.limits);
+    return `${FIRST_HEADER}: ${this.requestId}${limits}${this.extraHead}`;
+  }
+
+  /** Header lines of a successful response only, each preceded by its line break. */
+  get successLines(): string {
+    return this.shownQuota === null ? this.lines : quotaHeaderLine(this.shownQuota) + this.lines;
   }
 }
 

@@ -77,8 +77,10 @@ export class PaidCalls {
     } catch (error) {
       const { call } = paid;
       if (error instanceof PaymentNeeded) {
-        if (error.required !== null) call.head += `\r\n${PAYMENT_REQUIRED}: ${encodeHeader(error.required)}`;
-        if (error.response !== null) call.head += `\r\n${PAYMENT_RESPONSE}: ${encodeHeader(error.response)}`;
+        if (error.required !== null)
+          call.extraHead += `\r\n${PAYMENT_REQUIRED}: ${encodeHeader(error.required)}`;
+        if (error.response !== null)
+          call.extraHead += `\r\n${PAYMENT_RESPONSE}: ${encodeHeader(error.response)}`;
       }
       throw error;
     }
@@ -125,7 +127,7 @@ export class PaidCalls {
   /** Adds PAYMENT-RESPONSE to every response of the call, errors included: the client sees that its payment has arrived. */
   #addResponse(call: Call, service: PayPerCall, taken: TakenPayment): void {
     const response = service.responseOf(taken);
-    if (response !== null) call.head += `\r\n${PAYMENT_RESPONSE}: ${encodeHeader(response)}`;
+    if (response !== null) call.extraHead += `\r\n${PAYMENT_RESPONSE}: ${encodeHeader(response)}`;
   }
 
   async #answer<Body>(

@@ -345,7 +345,7 @@ export class Pipeline {
     const respond = (call: Call): void => {
       // The stream would be the body, which HEAD leaves out.
       if (call.exchange.method === 'HEAD' || call.exchange.isGone)
-        responder.reply(call, endpoint, 200, `${call.head}${call.lines}\r\n${SSE_HEADERS}`, '');
+        responder.reply(call, endpoint, 200, `${call.head}${call.successLines}\r\n${SSE_HEADERS}`, '');
       else follow(call, () => responder.openStream(call, endpoint));
     };
     return this.#handler(endpoint, (call) => {

@@ -15,14 +15,13 @@ import { Compressor } from './compression.ts';
 import { ENVELOPE_END_BYTES_MAX, ENVELOPE_START, withIgnored, writeEnvelopeEnd } from './envelope.ts';
 import { renderError } from './errors.ts';
 import { CLIENT_GONE, type HttpMetrics } from './metrics.ts';
-import { codingFor } from './negotiation.ts';
+import { type Coding, codingFor } from './negotiation.ts';
 import { isUnserved, OutageLog } from './outage.ts';
+import { JSON_TYPE, SuccessHead, VARY } from './success-head.ts';
 import type { AsyncData, ChargedResponse, Endpoint, LargeResponse, Page, WriteData } from './work.ts';
 
-const JSON_TYPE = '\r\nContent-Type: application/json';
 const NOSNIFF = '\r\nX-Content-Type-Options: nosniff';
 const NO_STORE = '\r\nCache-Control: no-store';
-const VARY = '\r\nVary: Accept-Encoding';
 
 /** Error responses are never kept: the next one may differ. */
 const ERROR_LINES = NOSNIFF + NO_STORE;
@@ -38,6 +37,9 @@ export function linesOf({ permission, principal, responseHeaders }: Route): stri
 
 /** Initial size of the response buffer: enough for all but the most labelled addresses. It grows if a response does not fit. */
 const BUFFER_BYTES = 64 * 1024;
+
+/** Responses up to this length have a kept view of the buffer: nearly all of the hot operations, and a view costs an allocation. */
+const KEPT_VIEW_BYTES_MAX = 4096;
 
 /** Creates a buffer that begins with the start of the envelope. */
 function createResponseBuffer(bytes: number): Buffer {
@@ -89,6 +91,9 @@ export class Responder {
   readonly #compressor = new Compressor();
   /** Overwritten by every response; the server copies the bytes that it cannot send at once. */
   #buffer = createResponseBuffer(BUFFER_BYTES);
+  /** Views of the start of the buffer, by their length. */
+  #views: Uint8Array[] = [];
+  readonly #head = new SuccessHead();
 
   constructor({ clock, log, access, metrics }: ResponderDeps) {
     this.#clock = clock;
@@ -109,10 +114,28 @@ export class Responder {
     this.#outages.noteServed();
     if (call.notModified) {
       this.#refundQuota(call);
-      this.reply(call, endpoint, 304, call.head + call.lines + endpoint.lines, '');
+      this.reply(call, endpoint, 304, call.head + call.successLines + endpoint.lines, '');
       return;
     }
-    this.#replyCompressed(call, endpoint, 200, call.head + call.lines + endpoint.lines + JSON_TYPE, json);
+    if (this.#replyWithBytes(call, endpoint, json)) return;
+    const headers = call.head + call.successLines + endpoint.lines + JSON_TYPE;
+    this.#replyCompressed(call, endpoint, 200, headers, json);
+  }
+
+  /** Sends a JSON text with its header lines as bytes. Returns false without an effect if one of the two needs more work. */
+  #replyWithBytes(call: Call, endpoint: Endpoint, json: Uint8Array): boolean {
+    const isVaried = json.length > HTTP_LIMITS.uncompressedBytesMax;
+    if (isVaried && this.#codingOf(call) !== null) return false;
+    const head = this.#head.write(call, endpoint.lines, isVaried);
+    if (head === null) return false;
+    call.exchange.reply(200, head, json);
+    this.#record(call, endpoint, 200);
+    return true;
+  }
+
+  /** Returns the coding that the client accepts for its response. */
+  #codingOf(call: Call): Coding | null {
+    return codingFor(call.acceptEncoding ?? call.exchange.header('accept-encoding'));
   }
 
   /**
@@ -131,7 +154,7 @@ export class Responder {
       this.reply(call, endpoint, status, headers, body);
       return;
     }
-    const coding = codingFor(call.acceptEncoding ?? call.exchange.header('accept-encoding'));
+    const coding = this.#codingOf(call);
     const varied = call.lines.includes(VARY) ? headers : headers + VARY;
     if (coding === null || !this.#compressor.isFree) {
       this.reply(call, endpoint, status, varied, body);
@@ -160,10 +183,19 @@ export class Responder {
         throw new AssayError('INTERNAL', `The response is larger than ${HTTP_LIMITS.answerBytesMax} bytes.`);
       buffer = createResponseBuffer(buffer.length * 2);
       this.#buffer = buffer;
+      this.#views = [];
       end = write(call, buffer, ENVELOPE_START.length, source);
     }
     end = writeEnvelopeEnd(buffer, end, call.ignored);
-    this.sendJson(call, endpoint, new Uint8Array(buffer.buffer, buffer.byteOffset, end));
+    this.sendJson(call, endpoint, this.#view(buffer, end));
+  }
+
+  #view(buffer: Buffer, length: number): Uint8Array {
+    const known = this.#views[length];
+    if (known !== undefined) return known;
+    const view = new Uint8Array(buffer.buffer, buffer.byteOffset, length);
+    if (length <= KEPT_VIEW_BYTES_MAX) this.#views[length] = view;
+    return view;
   }
 
   /** Sends the response to a charged request, and releases its buffer. */
@@ -213,7 +245,7 @@ export class Responder {
 
   /** Sends the headers of a response at once, and its bytes at the pace of the client. */
   sendLarge(call: Call, endpoint: Endpoint, { status, contentType, source }: LargeResponse): void {
-    const headers = `${call.head}${call.lines}${endpoint.lines}\r\nContent-Type: ${contentType}`;
+    const headers = `${call.head}${call.successLines}${endpoint.lines}\r\nContent-Type: ${contentType}`;
     if (source.length === 0) {
       this.reply(call, endpoint, status, headers, '');
       return;
@@ -229,7 +261,7 @@ export class Responder {
 
   /** Responds with a stream of events. */
   openStream(call: Call, endpoint: Endpoint): EventStream {
-    const stream = call.exchange.openStream(call.head + call.lines + NOSNIFF);
+    const stream = call.exchange.openStream(call.head + call.successLines + NOSNIFF);
     this.#metrics.record(endpoint.metricsRow, 200, this.#clock.monotonic() - call.startedMs);
     return stream;
   }

@@ -18,6 +18,7 @@ export class HeadCheck {
   host = '';
   authorization = '';
   requestId = '';
+  acceptEncoding = '';
   /** The request has a body in chunks. */
   isChunked = false;
   /** The client asked for the connection to be closed after the response. */
@@ -39,6 +40,7 @@ export class HeadCheck {
     this.host = '';
     this.authorization = '';
     this.requestId = '';
+    this.acceptEncoding = '';
     this.isChunked = false;
     this.closes = false;
     this.hasEmpty = false;
@@ -74,6 +76,9 @@ export class HeadCheck {
         return;
       case 14:
         if (name === 'content-length' && this.#lengths++ === 0) this.#length = value;
+        return;
+      case 15:
+        if (name === 'accept-encoding' && this.acceptEncoding === '') this.acceptEncoding = value;
         return;
       case 17:
         if (name === 'transfer-encoding') {

@@ -9,6 +9,7 @@ import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { HeadCheck } from './framing.ts';
+import type { HeaderLines } from './header-bytes.ts';
 import { BodyIntake, UPLOAD_PACE } from './intake.ts';
 import { NodeEvents, NodeSocket } from './node-streams.ts';
 import {
@@ -236,12 +237,12 @@ class NodeExchange implements Exchange {
     this.#request.socket.setTimeout(HTTP_LIMITS.slowClientMs);
   }
 
-  reply(status: number, headers: string, body: string | Uint8Array): void {
+  reply(status: number, headers: HeaderLines, body: string | Uint8Array): void {
     this.#markReplied();
     const response = this.#response;
     if (response.destroyed) return;
     const bytes = Buffer.from(body);
-    this.#writeHead(status, headers, status === 304 ? null : bytes.length);
+    this.#writeHead(status, String(headers), status === 304 ? null : bytes.length);
     if (this.#isUnread) {
       this.#linger(bytes);
       return;

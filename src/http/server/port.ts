@@ -5,6 +5,7 @@
 import type { Awaitable } from '../../base/awaitable.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
+import type { HeaderLines } from './header-bytes.ts';
 import type { Router } from './router.ts';
 
 /**
@@ -51,10 +52,10 @@ export interface Exchange {
   /**
    * Sends the response. It has no effect if the client has disconnected. The caller may reuse `body` afterwards.
    *
-   * @param headers - header lines as returned by `headerBlock`, without Content-Length
+   * @param headers - header lines, without Content-Length
    * @throws if the exchange was already answered
    */
-  reply(status: number, headers: string, body: string | Uint8Array): void;
+  reply(status: number, headers: HeaderLines, body: string | Uint8Array): void;
   /**
    * Sends bytes that are read at the pace of the client, instead of `reply`, then closes the source. Resolves when all bytes were
    * handed to the socket or the client has disconnected.

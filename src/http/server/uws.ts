@@ -9,10 +9,12 @@ import type {
   us_socket_context_t,
   WebSocketBehavior,
 } from 'uWebSockets.js';
+import { fragment } from '../../base/byte-text.ts';
 import { AssayError } from '../../base/errors.ts';
 import { MONITORING_LIMITS } from '../../monitoring/limits.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { HeadCheck } from './framing.ts';
+import { FIRST_HEADER, type HeaderLines } from './header-bytes.ts';
 import { BodyIntake, UPLOAD_PACE } from './intake.ts';
 import { portProblem } from './own-port.ts';
 import {
@@ -61,6 +63,7 @@ const STATUS_LINES = new Map(
 );
 
 const KEEP_ALIVE = keepAliveLines(HTTP_LIMITS.uwsIdleSeconds);
+const KEEP_ALIVE_BYTES = fragment(KEEP_ALIVE);
 
 /** State of the server, updated by its exchanges. */
 interface ServerState {
@@ -136,6 +139,7 @@ class UwsExchange implements ForwardableExchange {
   readonly #host: string;
   readonly #authorization: string;
   readonly #requestId: string;
+  readonly #acceptEncoding: string;
   readonly #hasEmptyHeader: boolean;
   #bodyRead = false;
   /** Null unless a body or a response is passed piece by piece, so that a usual exchange has no extra cost. */
@@ -163,6 +167,7 @@ class UwsExchange implements ForwardableExchange {
     this.#host = head.host;
     this.#authorization = head.authorization;
     this.#requestId = head.requestId;
+    this.#acceptEncoding = head.acceptEncoding;
     this.#hasEmptyHeader = head.hasEmpty;
     this.#isDeferred = isRefused || head.isChunked;
     this.#closeAfter = this.#isDeferred || head.closes;
@@ -188,6 +193,8 @@ class UwsExchange implements ForwardableExchange {
         return this.#authorization;
       case 'x-request-id':
         return this.#requestId;
+      case 'accept-encoding':
+        return this.#acceptEncoding;
     }
     return this.#requestCopy === null
       ? this.#req.getHeader(name)
@@ -469,20 +476,22 @@ class UwsExchange implements ForwardableExchange {
     this.#large?.intake?.answered();
   }
 
-  reply(status: number, headers: string, body: string | Uint8Array): void {
+  reply(status: number, headers: HeaderLines, body: string | Uint8Array): void {
     this.#markReplied();
     if (this.#gone) return;
     const large = this.#large;
     if (large?.isUnread) {
       // The data that arrived with the headers may be the whole body; then nothing is left to read.
       const copy = Buffer.from(body);
-      setImmediate(() => this.#replyAndLinger(large, status, headers, copy));
+      const lines = String(headers);
+      setImmediate(() => this.#replyAndLinger(large, status, lines, copy));
       return;
     }
     if (this.#isDeferred) {
       const copy = Buffer.from(body);
+      const lines = String(headers);
       setImmediate(() => {
-        if (!this.#gone) this.#res.cork(() => this.#write(status, headers, copy));
+        if (!this.#gone) this.#res.cork(() => this.#write(status, lines, copy));
       });
       return;
     }
@@ -528,15 +537,20 @@ class UwsExchange implements ForwardableExchange {
     return Number(length) > HTTP_LIMITS.bodyBytesMax;
   }
 
-  #writeHead(status: number, headers: string, close: boolean): void {
+  #writeHead(status: number, headers: HeaderLines, close: boolean): void {
     if (status !== 200) this.#res.writeStatus(STATUS_LINES.get(status) ?? String(status));
+    if (typeof headers !== 'string') {
+      if (!close) headers.add(KEEP_ALIVE_BYTES);
+      this.#res.writeHeader(FIRST_HEADER, headers.value());
+      return;
+    }
     // One call for all headers: each call costs a transition into the binding, and the value is written as given.
     const colon = headers.indexOf(': ');
     const rest = headers.slice(colon + 2);
     this.#res.writeHeader(headers.slice(0, colon), close ? rest : rest + KEEP_ALIVE);
   }
 
-  #write(status: number, headers: string, body: string | Uint8Array): void {
+  #write(status: number, headers: HeaderLines, body: string | Uint8Array): void {
     const res = this.#res;
     const close = this.#closeAfter || this.#state.closing;
     this.#writeHead(status, headers, close);
