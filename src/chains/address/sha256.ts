@@ -7,6 +7,7 @@ export const ONE_BLOCK_MAX = 55;
 const state = new Int32Array(8);
 const words = new Int32Array(16);
 const LENGTH_WORD = 15;
+const DIGEST_WORDS = 8;
 
 function begin(): void {
   state[0] = 0x6a09e667;
@@ -35,7 +36,8 @@ function hashBlock(bytes: Uint8Array, from: number, length: number): void {
   let last = 0;
   for (let byte = 0; byte < left; byte++) last = (last << 8) | (bytes[at + byte] as number);
   words[whole] = ((last << 8) | 0x80) << (24 - 8 * left);
-  words.fill(0, whole + 1, LENGTH_WORD);
+  // By loops: for so few words, a call costs more than the work.
+  for (let word = whole + 1; word < LENGTH_WORD; word++) words[word] = 0;
   words[LENGTH_WORD] = length * 8;
   begin();
   compress(state, words);
@@ -47,9 +49,9 @@ function hashBlock(bytes: Uint8Array, from: number, length: number): void {
  */
 export function doubleSha256Head(bytes: Uint8Array, from: number, length: number): number {
   hashBlock(bytes, from, length);
-  words.set(state);
-  words[8] = 0x80000000;
-  words.fill(0, 9, LENGTH_WORD);
+  for (let word = 0; word < DIGEST_WORDS; word++) words[word] = state[word] as number;
+  words[DIGEST_WORDS] = 0x80000000;
+  for (let word = DIGEST_WORDS + 1; word < LENGTH_WORD; word++) words[word] = 0;
   words[LENGTH_WORD] = 256;
   begin();
   compress(state, words);
