@@ -80,6 +80,25 @@ describe('the router', () => {
     expect(router.match(method, path, params)).toBe(value);
     expect(params).toEqual(expected);
   });
+
+  it('matches a path in the same way, whatever was matched before', () => {
+    const entries = ['/a/{x}', '/a/b', '/b/{x}', '/a/b/c/{x}', '/a/{x}/c/{y}', '/{x}/b/c', '/a/c/d'].map(
+      (pattern) => ({ method: 'GET', pattern, value: pattern }),
+    );
+    const used = createRouter(entries);
+    const matched = (router: typeof used, path: string): unknown => {
+      const params: string[] = [];
+      return [router.match('GET', path, params), params];
+    };
+    const segment = fc.constantFrom('a', 'b', 'c', 'd', 'ab', '');
+    fc.assert(
+      fc.property(fc.array(segment, { maxLength: 5 }), (segments) => {
+        const path = `/${segments.join('/')}`;
+        expect(matched(used, path)).toEqual(matched(createRouter(entries), path));
+      }),
+      { numRuns: 3_000 },
+    );
+  });
 });
 
 describe('parameters', () => {
