@@ -3,7 +3,7 @@
  * their addresses share the bytes: nothing is decoded or scored for them.
  */
 
-/** Places of the cache, a power of two: some 6 MB if all are full. A few thousand templates make up most requests. */
+/** Places of the cache, a power of two: some 20 MB if all are full. */
 const PLACES = 1 << 15;
 const NOTHING = -1;
 /** Spreads the judgements of one template over the places. */
