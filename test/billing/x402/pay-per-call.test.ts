@@ -586,9 +586,13 @@ describe.skipIf(!hasAnvil)('pay per call', () => {
     await anvil.rpc('evm_setAutomine', true);
     await open({ isIdle: true, waitMs: 200 });
     const { hash } = only().transfer.sending!.attempts[0]!;
-    await payments!.settlement.relay('BASE').step(null);
-    await payments!.settlement.relay('BASE').step(null);
-    expect(only().transfer).toMatchObject({ state: 'SETTLED', arrival: { transaction: hash } });
+    const relay = payments!.settlement.relay('BASE');
+    // The first step sends it; the node makes the block when it comes to it.
+    await until(async () => {
+      await relay.step(null);
+      return only().transfer.state === 'SETTLED';
+    });
+    expect(only().transfer).toMatchObject({ arrival: { transaction: hash } });
     // In a block, not answered: nothing is booked yet.
     expect(await left()).toBe(0);
     await restart();
