@@ -482,6 +482,12 @@ const isJudgedAlike = (a: Label, b: Label): boolean =>
 
 const UNLABELLED: readonly Label[] = [];
 
+/** Writes the entity of a label behind other fields. */
+const entityInto = (label: Label | null, out: Buffer, offset: number): number =>
+  label === null
+    ? copyInto(NO_ENTITY, out, offset)
+    : textInto(`,"entity":${JSON.stringify(summaryOf(label))}`, out, offset);
+
 /** Returns the judgement of a lone label that gives no reason, without the entity. */
 function quietJudgement(
   label: Label,
@@ -568,9 +574,7 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
     offset: number,
   ): number => {
     const at = writeFields(judge(labels, now, view, policy), out, offset);
-    return labels.length === 0
-      ? copyInto(NO_ENTITY, out, at)
-      : textInto(`,"entity":${JSON.stringify(summaryOf(primaryOf(labels)))}`, out, at);
+    return entityInto(primaryOf(labels), out, at);
   };
 
   /** Writes the judgement of an address with labels and without exposure, and the entity of the primary label. */
@@ -590,7 +594,7 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
     )
       return writeJudgement(labels, now, judgements.view, out, offset);
     const at = copyInto(quietJudgement(label, now, judgements, policy), out, offset);
-    return textInto(`,"entity":${JSON.stringify(summaryOf(label))}`, out, at);
+    return entityInto(label, out, at);
   };
 
   /** Writes everything between the head and the time, for an address without exposure. */
