@@ -73,7 +73,7 @@ const PROGRAM = 'program.cjs';
 
 /**
  * Entries with a file of their own, which has a tenth of the program: look-ups of labels, which are processes of their own, and the threads
- * of a bulk file, which each run starts anew.
+ * of a bulk file, which each run starts.
  */
 const ALONE = { lookup: MAIN, 'bulk-file': 'workers/bulk-file' } as const;
 
