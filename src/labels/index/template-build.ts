@@ -123,19 +123,33 @@ function numberTemplates(
   textsOf: readonly (readonly string[])[],
   used: readonly Uint8Array[],
 ): { readonly texts: string[]; readonly numbers: BuiltTemplates['numbers'] } {
-  const ids = new Map<string, number>();
-  for (const [index, texts] of textsOf.entries()) {
-    const usedHere = used[index] as Uint8Array;
-    for (const [local, text] of texts.entries()) if (usedHere[local] === 1) ids.set(text, 0);
+  const all = textsOf.flat();
+  // Sorted by text, so that the result does not depend on the order of the segments.
+  const order = Uint32Array.from(indicesUsed(used)).sort((a, b) => {
+    const [left, right] = [all[a] as string, all[b] as string];
+    return left < right ? -1 : left > right ? 1 : 0;
+  });
+  const numbers = new Int32Array(all.length).fill(-1);
+  const texts: string[] = [];
+  for (const at of order) {
+    const text = all[at] as string;
+    if (text !== texts.at(-1)) texts.push(text);
+    numbers[at] = texts.length - 1;
   }
-  if (ids.size > LABEL_LIMITS.labelTemplatesMax) {
+  if (texts.length > LABEL_LIMITS.labelTemplatesMax) {
     throw new AssayError(
       'INVALID_REQUEST',
-      `An index can have at most ${LABEL_LIMITS.labelTemplatesMax} different labels, not counting addresses and dates (got ${ids.size}).`,
+      `An index can have at most ${LABEL_LIMITS.labelTemplatesMax} different labels, not counting addresses and dates (got ${texts.length}).`,
     );
   }
-  // Sorted by text, so that the result does not depend on the order of the segments.
-  const texts = [...ids.keys()].sort();
-  for (const [id, text] of texts.entries()) ids.set(text, id);
-  return { texts, numbers: Int32Array.from(textsOf.flat(), (text) => ids.get(text) ?? -1) };
+  return { texts, numbers };
+}
+
+/** Yields the indices of used templates among those of all segments. */
+function* indicesUsed(used: readonly Uint8Array[]): Generator<number> {
+  let first = 0;
+  for (const usedHere of used) {
+    for (let at = 0; at < usedHere.length; at++) if (usedHere[at] === 1) yield first + at;
+    first += usedHere.length;
+  }
 }
