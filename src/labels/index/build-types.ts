@@ -12,7 +12,7 @@ export interface SegmentRef {
   readonly source: Omit<SnapshotSource, 'labels'>;
 }
 
-export type BuildPhase = 'read' | 'sort' | 'filter' | 'write' | 'publish';
+export type BuildPhase = 'read' | 'sort' | 'filter' | 'merge' | 'write' | 'publish';
 
 export interface BuildProgress {
   readonly phase: BuildPhase;

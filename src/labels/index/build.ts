@@ -1,5 +1,5 @@
 /**
- * Builds a snapshot from segments: count, distribute to regions, sort and merge each region, filter, write, publish. Memory use is
+ * Builds a snapshot from segments: count, distribute to regions, sort each region, filter, merge, write, publish. Memory use is
  * about 90 bytes per label and 1.2 KB per template. Readers keep the old snapshot until the last step; after a crash it stays published.
  */
 import { createHash } from 'node:crypto';
@@ -12,7 +12,7 @@ import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
 import { LABEL_LIMITS } from '../limits.ts';
 import { CATEGORIES } from '../taxonomy.ts';
 import type { BuildDeps, BuildOptions } from './build-types.ts';
-import { buildFilter, OPEN_FILTER, slotPlace } from './filter.ts';
+import { OPEN_FILTER, slotPlace } from './filter.ts';
 import { beginBuild } from './folder.ts';
 import {
   FORMAT_VERSION,
@@ -26,6 +26,7 @@ import {
   snapshotChecksum,
   TEMPLATE_WORDS,
 } from './format.ts';
+import { type BuiltLookup, buildLookup } from './lookup.ts';
 import { type Merged, mergeLabels } from './merge-labels.ts';
 import type { LabelCounts, SnapshotMeta } from './reader.ts';
 import { readSegment, type Segment, type SegmentPart, splitSegment } from './segment.ts';
@@ -50,8 +51,6 @@ import {
   writeSharedTexts,
 } from './write-environment.ts';
 
-/** Average addresses per bucket: one more cache line for the directory costs less than comparing a second record. */
-const BUCKET_LOAD = 1.5;
 /**
  * Builds and publishes the snapshot of all labels of the segments. If it throws, the previous snapshot stays published. An aborted signal
  * throws its reason.
@@ -127,33 +126,24 @@ interface BuiltRecords {
   readonly sha256: { readonly records: string; readonly lookup: string };
 }
 
-/** Merges, filters and hashes the sorted records of so many labels. */
+/** Merges and hashes the sorted records of so many labels. */
 async function finishRecords(
   records: Int32Array,
   labels: number,
+  { addresses, bucketBits, directory, filter }: BuiltLookup,
   templates: BuiltTemplates,
   { options, pause }: Pick<Build, 'options' | 'pause'>,
 ): Promise<BuiltRecords> {
   const merged = await mergeLabels(records, labels, templates, options.compareLabels, pause);
-  await pause('filter', 0);
-  const filter = buildFilter(records, RECORD_WORDS, merged.addresses);
-  await pause('filter', merged.addresses);
-  const bucketBits = bucketBitsFor(merged.addresses);
-  const directory = directoryOf(records, merged.addresses, bucketBits);
   const values = {
-    records: bytesOf(records.subarray(0, merged.addresses * RECORD_WORDS)),
+    records: bytesOf(records.subarray(0, addresses * RECORD_WORDS)),
     lookup: Buffer.concat([bytesOf(directory), bytesOf(merged.overflow), filter.bytes]),
   };
   freeMemory([directory, filter.bytes]);
   return {
     values,
     merged,
-    layout: {
-      addresses: merged.addresses,
-      bucketBits,
-      overflowWords: merged.overflow.length,
-      filter: filter.shape,
-    },
+    layout: { addresses, bucketBits, overflowWords: merged.overflow.length, filter: filter.shape },
     sha256: { records: sha256Of(values.records), lookup: sha256Of(values.lookup) },
   };
 }
@@ -209,6 +199,7 @@ async function buildWhole(build: Build): Promise<StoredMeta> {
   const { segments, total, pause, folder, templateBuild } = build;
   let counted: CountedRegions;
   let records: Int32Array<ArrayBuffer>;
+  let lookup: BuiltLookup;
   let templates: BuiltTemplates;
   try {
     const parts = segments.map((segment) => partOf(segment));
@@ -218,11 +209,12 @@ async function buildWhole(build: Build): Promise<StoredMeta> {
     building.catch(() => undefined);
     records = await distribute(parts, counted.starts, total, pause);
     await sortRegions(records, counted.starts, pause);
+    lookup = await buildLookup(records, total, pause);
     templates = await building;
   } finally {
     await templateBuild.close();
   }
-  const built = await finishRecords(records, total, templates, build);
+  const built = await finishRecords(records, total, lookup, templates, build);
   const texts = templates.encoded.bytes;
   requireFit(built.values.records.length + built.values.lookup.length + texts.length);
   const layout = layoutOf(built, templates, { ...built.sha256, texts: sha256Of(texts) });
@@ -314,7 +306,8 @@ async function buildPartitions(
     const { starts } = await countRegions(here, labels, pause);
     const records = await distribute(here, starts, labels, pause);
     await sortRegions(records, starts, pause);
-    const built = await finishRecords(records, labels, templates, build);
+    const lookup = await buildLookup(records, labels, pause);
+    const built = await finishRecords(records, labels, lookup, templates, build);
     requireFit(built.values.records.length + built.values.lookup.length);
     await writePartition(folder, partition, built.values);
     layouts.push(layoutOf(built, templates, { ...built.sha256, texts: textsSha256 }));
@@ -354,22 +347,6 @@ function partOf(segment: Segment): SegmentPart {
       return segment.chunks(check);
     },
   };
-}
-
-const bucketBitsFor = (addresses: number): number =>
-  Math.min(Math.max(Math.ceil(Math.log2(addresses / BUCKET_LOAD)), 4), 26);
-
-/** Builds the directory of records that are sorted by place hash. */
-function directoryOf(records: Int32Array, addresses: number, bucketBits: number): Uint32Array {
-  const directory = new Uint32Array((1 << bucketBits) + 1);
-  for (let record = 0; record < addresses; record++) {
-    const bucket = slotPlace(records, record * RECORD_WORDS) >>> (32 - bucketBits);
-    directory[bucket + 1] = (directory[bucket + 1] as number) + 1;
-  }
-  for (let bucket = 1; bucket < directory.length; bucket++) {
-    directory[bucket] = (directory[bucket] as number) + (directory[bucket - 1] as number);
-  }
-  return directory;
 }
 
 const bytesOf = (words: Int32Array | Uint32Array): Uint8Array =>

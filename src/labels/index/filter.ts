@@ -58,10 +58,12 @@ export interface Filter {
 /**
  * Builds the filter of `count` slots, one every `stride` words in `records`. They must be sorted by place hash, so that
  * memory is accessed in order; adjacent slots with equal hashes count once.
+ *
+ * @param keys - number of different slots
  */
-export function buildFilter(records: Int32Array, stride: number, count: number): Filter {
+export function buildFilter(records: Int32Array, stride: number, count: number, keys = count): Filter {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-    const shape = filterShape(count, 1 + attempt / 16);
+    const shape = filterShape(keys, 1 + attempt / 16);
     const bytes = tryFilter(records, stride, count, shape);
     if (bytes) return { shape, bytes };
   }

@@ -122,7 +122,7 @@ it.each([LABELS * 2, 700])('ends wherever it is aborted, and publishes nothing (
   const looksAt = [...seen.keys()].filter(
     (at) => phaseAt(at - 1) !== phaseAt(at) || phaseAt(at + 1) !== phaseAt(at),
   );
-  expect(looksAt.map(phaseAt)).toContain('sort');
+  expect(looksAt.map(phaseAt)).toContain('merge');
   for (const at of looksAt.slice(0, 12)) {
     const name = `stopped-${most}-${at}`;
     const stop = new AbortController();

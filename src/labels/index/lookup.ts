@@ -1,0 +1,57 @@
+/** What finds the records of a snapshot: the directory of their buckets, and the filter. Both depend on the slots alone, not on the labels. */
+import { buildFilter, type Filter, slotPlace } from './filter.ts';
+import { RECORD_WORDS } from './format.ts';
+import { SLOT_WORDS } from './slot.ts';
+import type { Pause } from './sort-records.ts';
+
+/** Average addresses per bucket: one more cache line for the directory costs less than comparing a second record. */
+const BUCKET_LOAD = 1.5;
+
+export interface BuiltLookup {
+  readonly addresses: number;
+  /** log2 of the number of buckets. */
+  readonly bucketBits: number;
+  readonly directory: Uint32Array<ArrayBuffer>;
+  readonly filter: Filter;
+}
+
+/**
+ * Builds the directory and the filter of the first `labels` records, which are sorted by place hash and slot: an address with several labels
+ * has several records in a row, and counts once. So both can be built before the labels are merged.
+ */
+export async function buildLookup(records: Int32Array, labels: number, pause: Pause): Promise<BuiltLookup> {
+  await pause('filter', 0);
+  const addresses = countAddresses(records, labels);
+  const bucketBits = Math.min(Math.max(Math.ceil(Math.log2(addresses / BUCKET_LOAD)), 4), 26);
+  const directory = directoryOf(records, labels, bucketBits);
+  const filter = buildFilter(records, RECORD_WORDS, labels, addresses);
+  await pause('filter', labels);
+  return { addresses, bucketBits, directory, filter };
+}
+
+/** Returns whether two records are of the same address. */
+export function isSameSlot(records: Int32Array, first: number, second: number): boolean {
+  const left = first * RECORD_WORDS;
+  const right = second * RECORD_WORDS;
+  for (let word = 0; word < SLOT_WORDS; word++)
+    if (records[left + word] !== records[right + word]) return false;
+  return true;
+}
+
+function countAddresses(records: Int32Array, labels: number): number {
+  let addresses = Math.min(labels, 1);
+  for (let record = 1; record < labels; record++) if (!isSameSlot(records, record - 1, record)) addresses++;
+  return addresses;
+}
+
+function directoryOf(records: Int32Array, labels: number, bucketBits: number): Uint32Array<ArrayBuffer> {
+  const directory = new Uint32Array((1 << bucketBits) + 1);
+  for (let record = 0; record < labels; record++) {
+    if (record > 0 && isSameSlot(records, record - 1, record)) continue;
+    const bucket = slotPlace(records, record * RECORD_WORDS) >>> (32 - bucketBits);
+    directory[bucket + 1] = (directory[bucket + 1] as number) + 1;
+  }
+  for (let bucket = 1; bucket < directory.length; bucket++)
+    directory[bucket] = (directory[bucket] as number) + (directory[bucket - 1] as number);
+  return directory;
+}
