@@ -1,6 +1,6 @@
 /** The texts of a chain that the kernel of address batches can read (`key-batch.ts`). */
 
-/** EVM addresses in lower case. */
+/** EVM addresses, in one letter case or with the checksum of EIP-55. */
 interface EvmForm {
   readonly type: 'evm';
   readonly keyByte: number;

@@ -20,7 +20,7 @@ for (let value = 0; value < 16; value++) {
   if (value >= 10) HEX[digit.toUpperCase().charCodeAt(0)] = value | UPPER;
 }
 
-/** Batches read texts without capital letters by the kernel. */
+/** Batches are read by the kernel, which has its own check of the letter case. */
 export const evmBatch: BatchForm = { type: 'evm', keyByte: KEY_BYTE, kind: ACCOUNT };
 
 const lowered = new Uint8Array(40);

@@ -1,6 +1,6 @@
 /**
  * Keys of many address texts at once, as bulk look-ups and imports need them. A WebAssembly kernel that the build assembles (scripts/kernels)
- * reads the usual texts: base58check, four checksums in the lanes of a vector; witness programs; EVM addresses in lower case. It only confirms
+ * reads the usual texts: base58check, four checksums in the lanes of a vector; witness programs; EVM addresses. It only confirms
  * what is right: the codec of the chain reads every other text, and decides what is wrong.
  */
 import { type KernelMemory, loadKernel } from '../../base/kernel.ts';
@@ -44,6 +44,8 @@ export const BATCH_MEMORY = {
   written: 4096 + 5 * NUMBERS_BYTES,
   /** A decoded number of 32 bytes, and as many zeros. */
   number: 4096 + 6 * NUMBERS_BYTES,
+  /** Constants of the rounds of Keccak, 24 times 8 bytes. */
+  keccakConstants: 4096 + 6 * NUMBERS_BYTES + 64,
   /** Payloads, each a block of SHA-256. */
   blocks: 8192,
   blockBytes: BLOCK_BYTES,

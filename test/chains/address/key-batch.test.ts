@@ -80,7 +80,7 @@ const rightText = fc
     const payload = random.subarray(0, bytes);
     if (chain === 'XTZ') payload.fill(0, 0, 2);
     const text = formatAddressKey(Uint8Array.of(chainOf(chain).keyByte, kind, ...payload), chain);
-    return { chain, byKernel, text: chain === 'ETH' || chain === 'BASE' ? text.toLowerCase() : text };
+    return { chain, byKernel, text: chain === 'BASE' ? text.toLowerCase() : text };
   });
 const rightRow = rightText.map(({ chain, text }): readonly [ChainId, string] => [chain, text]);
 const wrongRow = fc

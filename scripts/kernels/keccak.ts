@@ -1,0 +1,128 @@
+/**
+ * Keccak-256 (FIPS 202, with the padding of Ethereum) as WebAssembly text, for the check of EIP-55: the letter case of an EVM address is right if
+ * each letter is a capital where the hash of the address in lower case has a digit of 8 or more.
+ */
+import { BATCH_MEMORY } from '../../src/chains/address/key-batch.ts';
+
+const ROUNDS = 24;
+const ROW = 5;
+/** Steps of rho and pi: the rotation of each lane, in the order in which pi moves them from place to place. */
+const STEPS = ROW * ROW - 1;
+const HEX_DIGITS = 40;
+const TEXT_LANES = HEX_DIGITS / 8;
+/** The last lane of a block of 136 bytes. */
+const LAST_LANE = 16;
+/** The bit that makes an ASCII letter a small one; every digit has it. */
+const SMALL = 0x20;
+/** A bit that every letter has, and no digit. */
+const LETTER = 0x40;
+
+const lanes: readonly number[] = Array.from({ length: ROW * ROW }, (_, lane) => lane);
+const get = (name: string): string => `(local.get $${name})`;
+const set = (name: string, value: string): string => `(local.set $${name} ${value})`;
+const xor = (...values: string[]): string => values.reduce((left, right) => `(i64.xor ${left} ${right})`);
+const rotated = (value: string, bits: number): string =>
+  bits === 0 ? value : `(i64.rotl ${value} (i64.const ${bits}))`;
+const everyByte = (byte: number): string => `(v128.const i8x16${` ${byte}`.repeat(16)})`;
+
+/** Returns the constants of the rounds (FIPS 202, algorithm 5): bits of a shift register of eight bits. */
+function roundConstants(): bigint[] {
+  let register = 1;
+  return Array.from({ length: ROUNDS }, () => {
+    let constant = 0n;
+    for (let power = 0; power <= 6; power++) {
+      if ((register & 1) === 1) constant |= 1n << BigInt(2 ** power - 1);
+      register = register & 0x80 ? ((register << 1) ^ 0x171) & 0xff : register << 1;
+    }
+    return constant;
+  });
+}
+
+/** The constants as bytes of the module's data. */
+const roundConstantsText = roundConstants()
+  .map((constant) => {
+    const bytes = Buffer.alloc(8);
+    bytes.writeBigUInt64LE(constant);
+    return [...bytes].map((byte) => `\\${byte.toString(16).padStart(2, '0')}`).join('');
+  })
+  .join('');
+
+/** Returns for each lane the lane to which rho and pi move it, and by how many bits it is rotated. */
+function moves(): { readonly to: number; readonly bits: number }[] {
+  const found = lanes.map(() => ({ to: 0, bits: 0 }));
+  let [x, y] = [1, 0];
+  for (let step = 0; step < STEPS; step++) {
+    const [nextX, nextY] = [y, (2 * x + 3 * y) % ROW];
+    found[x + ROW * y] = { to: nextX + ROW * nextY, bits: (((step + 1) * (step + 2)) / 2) % 64 };
+    [x, y] = [nextX, nextY];
+  }
+  return found;
+}
+
+/** Theta, rho and pi, chi, iota: one round on the lanes `a0` to `a24`. */
+function round(): string[] {
+  const column = (x: number): string[] => Array.from({ length: ROW }, (_, y) => get(`a${x + ROW * y}`));
+  const columns = Array.from({ length: ROW }, (_, x) => x);
+  const next = (lane: number, by: number): number => lane - (lane % ROW) + ((lane + by) % ROW);
+  const chi = (lane: number): string =>
+    xor(
+      get(`b${lane}`),
+      `(i64.and (i64.xor ${get(`b${next(lane, 1)}`)} (i64.const -1)) ${get(`b${next(lane, 2)}`)})`,
+    );
+  return [
+    ...columns.map((x) => set(`c${x}`, xor(...column(x)))),
+    ...columns.map((x) =>
+      set(`d${x}`, xor(get(`c${(x + ROW - 1) % ROW}`), rotated(get(`c${(x + 1) % ROW}`), 1))),
+    ),
+    ...moves().map(({ to, bits }, lane) =>
+      set(`b${to}`, rotated(xor(get(`a${lane}`), get(`d${lane % ROW}`)), bits)),
+    ),
+    ...lanes.map((lane) => set(`a${lane}`, chi(lane))),
+    set('a0', xor(get('a0'), `(i64.load offset=${BATCH_MEMORY.keccakConstants} ${get('round')})`)),
+  ];
+}
+
+/** Compares the case of 16 characters with 8 bytes of the digest, which begin at a byte of `$hash`. */
+const caseOf = (from: number, byte: number): string => {
+  const twice = Array.from({ length: 16 }, (_, lane) => byte + (lane >> 1)).join(' ');
+  return `
+  (local.set $text (v128.load offset=${from} ${get('at')}))
+  ;; A letter is right if it is small and its digit is below 8, or neither.
+  (local.set $right (v128.and ${get('right')} (v128.or
+    (i8x16.eq (v128.and ${get('text')} ${everyByte(LETTER)}) ${everyByte(0)})
+    (v128.xor
+      (i8x16.ne (v128.and ${get('text')} ${everyByte(SMALL)}) ${everyByte(0)})
+      (i8x16.ne
+        (v128.and (i8x16.shuffle ${twice} ${get('hash')} ${get('hash')})
+          (v128.const i8x16${' 0x80 0x08'.repeat(8)}))
+        ${everyByte(0)})))))`;
+};
+
+const named = (letter: string, count: number): string =>
+  Array.from({ length: count }, (_, index) => `(local $${letter}${index} i64)`).join(' ');
+
+/** Returns whether the letter case of 40 hex digits is the checksum of EIP-55. The constants of the rounds are data of the module. */
+export const eip55 = `(data (i32.const ${BATCH_MEMORY.keccakConstants}) "${roundConstantsText}")
+(func $eip55 (param $at i32) (result i32)
+  (local $round i32) (local $text v128) (local $hash v128) (local $right v128)
+  ${named('a', ROW * ROW)} ${named('b', ROW * ROW)} ${named('c', ROW)} ${named('d', ROW)}
+  ${Array.from({ length: TEXT_LANES }, (_, lane) =>
+    set(
+      `a${lane}`,
+      `(i64.or (i64.load offset=${lane * 8} ${get('at')}) (i64.const 0x${SMALL.toString(16).repeat(8)}))`,
+    ),
+  ).join('\n  ')}
+  ;; The padding: a bit behind the text, and the last of the block.
+  ${set(`a${TEXT_LANES}`, '(i64.const 1)')}
+  ${set(`a${LAST_LANE}`, '(i64.const 0x8000000000000000)')}
+  (loop $next
+    ${round().join('\n    ')}
+    (local.set $round (i32.add ${get('round')} (i32.const 8)))
+    (br_if $next (i32.lt_u ${get('round')} (i32.const ${ROUNDS * 8}))))
+  (local.set $right ${everyByte(255)})
+  (local.set $hash (i64x2.replace_lane 1 (i64x2.splat ${get('a0')}) ${get('a1')}))
+  ${caseOf(0, 0)}
+  ${caseOf(16, 8)}
+  (local.set $hash (i64x2.replace_lane 1 (i64x2.splat ${get('a1')}) ${get('a2')}))
+  ${caseOf(HEX_DIGITS - 16, 4)}
+  (i8x16.all_true ${get('right')}))`;
