@@ -1,7 +1,9 @@
 /**
- * Keccak-256 (FIPS 202, with the padding of Ethereum) as WebAssembly text, for the check of EIP-55: the letter case of an EVM address is right if
- * each letter is a capital where the hash of the address in lower case has a digit of 8 or more.
+ * Keccak-f[1600] (FIPS 202) as WebAssembly text: a kernel of its own for single messages (`src/chains/address/keccak.ts`), and the check of
+ * EIP-55 for batches of addresses. The letter case of an EVM address is right if each letter is a capital where the Keccak-256 of the address in
+ * lower case has a digit of 8 or more.
  */
+import { KECCAK_MEMORY } from '../../src/chains/address/keccak.ts';
 import { BATCH_MEMORY } from '../../src/chains/address/key-batch.ts';
 
 const ROUNDS = 24;
@@ -12,6 +14,7 @@ const HEX_DIGITS = 40;
 const TEXT_LANES = HEX_DIGITS / 8;
 /** The last lane of a block of 136 bytes. */
 const LAST_LANE = 16;
+const DIGEST_LANES = 4;
 /** The bit that makes an ASCII letter a small one; every digit has it. */
 const SMALL = 0x20;
 /** A bit that every letter has, and no digit. */
@@ -59,8 +62,8 @@ function moves(): { readonly to: number; readonly bits: number }[] {
   return found;
 }
 
-/** Theta, rho and pi, chi, iota: one round on the lanes `a0` to `a24`. */
-function round(): string[] {
+/** Theta, rho and pi, chi, iota: one round on the lanes `a0` to `a24`. `constants`: place of the constants of all rounds. */
+function round(constants: number): string[] {
   const column = (x: number): string[] => Array.from({ length: ROW }, (_, y) => get(`a${x + ROW * y}`));
   const columns = Array.from({ length: ROW }, (_, x) => x);
   const next = (lane: number, by: number): number => lane - (lane % ROW) + ((lane + by) % ROW);
@@ -78,9 +81,33 @@ function round(): string[] {
       set(`b${to}`, rotated(xor(get(`a${lane}`), get(`d${lane % ROW}`)), bits)),
     ),
     ...lanes.map((lane) => set(`a${lane}`, chi(lane))),
-    set('a0', xor(get('a0'), `(i64.load offset=${BATCH_MEMORY.keccakConstants} ${get('round')})`)),
+    set('a0', xor(get('a0'), `(i64.load offset=${constants} ${get('round')})`)),
   ];
 }
+
+const named = (letter: string, count: number): string =>
+  Array.from({ length: count }, (_, index) => `(local $${letter}${index} i64)`).join(' ');
+
+/** The locals that `rounds` uses, beside its 25 lanes `a0` to `a24`. */
+const ROUND_LOCALS = `(local $round i32) ${named('a', ROW * ROW)} ${named('b', ROW * ROW)} ${named('c', ROW)} ${named('d', ROW)}`;
+const constantsData = (at: number): string => `(data (i32.const ${at}) "${roundConstantsText}")`;
+
+/** All rounds. */
+const rounds = (constants: number): string => `(loop $next
+    ${round(constants).join('\n    ')}
+    (local.set $round (i32.add ${get('round')} (i32.const 8)))
+    (br_if $next (i32.lt_u ${get('round')} (i32.const ${ROUNDS * 8}))))`;
+
+/** The kernel of single messages: permutes a block of its memory, and writes the first lanes back. */
+export const keccakKernel = `(module
+(memory (export "memory") 1)
+${constantsData(KECCAK_MEMORY.constants)}
+(func (export "permute")
+  ${ROUND_LOCALS}
+  ${Array.from({ length: LAST_LANE + 1 }, (_, lane) => set(`a${lane}`, `(i64.load offset=${lane * 8} (i32.const 0))`)).join('\n  ')}
+  ${rounds(KECCAK_MEMORY.constants)}
+  ${Array.from({ length: DIGEST_LANES }, (_, lane) => `(i64.store offset=${lane * 8} (i32.const 0) ${get(`a${lane}`)})`).join('\n  ')}))
+`;
 
 /** Compares the case of 16 characters with 8 bytes of the digest, which begin at a byte of `$hash`. */
 const caseOf = (from: number, byte: number): string => {
@@ -98,14 +125,11 @@ const caseOf = (from: number, byte: number): string => {
         ${everyByte(0)})))))`;
 };
 
-const named = (letter: string, count: number): string =>
-  Array.from({ length: count }, (_, index) => `(local $${letter}${index} i64)`).join(' ');
-
 /** Returns whether the letter case of 40 hex digits is the checksum of EIP-55. The constants of the rounds are data of the module. */
-export const eip55 = `(data (i32.const ${BATCH_MEMORY.keccakConstants}) "${roundConstantsText}")
+export const eip55 = `${constantsData(BATCH_MEMORY.keccakConstants)}
 (func $eip55 (param $at i32) (result i32)
-  (local $round i32) (local $text v128) (local $hash v128) (local $right v128)
-  ${named('a', ROW * ROW)} ${named('b', ROW * ROW)} ${named('c', ROW)} ${named('d', ROW)}
+  (local $text v128) (local $hash v128) (local $right v128)
+  ${ROUND_LOCALS}
   ${Array.from({ length: TEXT_LANES }, (_, lane) =>
     set(
       `a${lane}`,
@@ -115,10 +139,7 @@ export const eip55 = `(data (i32.const ${BATCH_MEMORY.keccakConstants}) "${round
   ;; The padding: a bit behind the text, and the last of the block.
   ${set(`a${TEXT_LANES}`, '(i64.const 1)')}
   ${set(`a${LAST_LANE}`, '(i64.const 0x8000000000000000)')}
-  (loop $next
-    ${round().join('\n    ')}
-    (local.set $round (i32.add ${get('round')} (i32.const 8)))
-    (br_if $next (i32.lt_u ${get('round')} (i32.const ${ROUNDS * 8}))))
+  ${rounds(BATCH_MEMORY.keccakConstants)}
   (local.set $right ${everyByte(255)})
   (local.set $hash (i64x2.replace_lane 1 (i64x2.splat ${get('a0')}) ${get('a1')}))
   ${caseOf(0, 0)}

@@ -5,6 +5,7 @@ import loadWabt from 'wabt';
 import { builtKernels } from '../../src/base/paths.ts';
 import { addressKeysKernel } from './address-keys.ts';
 import { bulkScanKernel } from './bulk-scan.ts';
+import { keccakKernel } from './keccak.ts';
 import { labelRowsKernel } from './label-rows.ts';
 
 const wabt = await loadWabt();
@@ -12,6 +13,7 @@ mkdirSync(builtKernels, { recursive: true });
 for (const [name, text] of Object.entries({
   'address-keys': addressKeysKernel,
   'bulk-scan': bulkScanKernel,
+  keccak: keccakKernel,
   'label-rows': labelRowsKernel,
 })) {
   const parsed = wabt.parseWat(`${name}.wat`, text, { simd: true });
