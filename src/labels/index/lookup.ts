@@ -22,10 +22,11 @@ export interface BuiltLookup {
 export async function buildLookup(records: Int32Array, labels: number, pause: Pause): Promise<BuiltLookup> {
   await pause('filter', 0);
   const addresses = countAddresses(records, labels);
+  const filter = buildFilter(records, RECORD_WORDS, labels, addresses);
+  // The memory of the filter's construction is free in the next turn.
+  await pause('filter', labels);
   const bucketBits = Math.min(Math.max(Math.ceil(Math.log2(addresses / BUCKET_LOAD)), 4), 26);
   const directory = directoryOf(records, labels, bucketBits);
-  const filter = buildFilter(records, RECORD_WORDS, labels, addresses);
-  await pause('filter', labels);
   return { addresses, bucketBits, directory, filter };
 }
 
