@@ -200,7 +200,8 @@ export function createRateLimiter(
   let sweepFrom = Math.min(windowsMax, SWEEP_FROM);
 
   /** Frees a window that has no count at second `now`; returns false if it has. No thread counts in between. */
-  function freeIfIdle({ shared, ...own }: OwnWindow, now: number): boolean {
+  function freeIfIdle(own: OwnWindow, now: number): boolean {
+    const { shared } = own;
     const window = shared ?? own;
     const isIdle = (): boolean => {
       if (now > window.newest) advance(window, now);

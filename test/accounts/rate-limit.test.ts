@@ -64,4 +64,16 @@ describe('the limiter in memory', () => {
     expect(limiter.check('k59999', 'intel', 600_000).allowed).toBe(false);
     expect(limiter.check('k54100', 'intel', 600_000).allowed).toBe(false);
   });
+
+  it('forgets exactly the seconds that have expired, if the removal of idle keys finds a key in use', () => {
+    const { limiter } = world(3, 10);
+    for (const second of [10, 10, 50]) limiter.check('a', 'intel', second * 1000);
+    for (let key = 0; key < 9; key++) limiter.check(`k${key}`, 'intel', 50_000);
+    // The table is full: this key removes the idle ones.
+    limiter.check('late', 'intel', 75_000);
+    expect(limiter.check('a', 'intel', 75_000)).toMatchObject({ allowed: true, remaining: 1 });
+    // It answers, and does not look for a second that it has forgotten.
+    for (let second = 75; second < 400; second++) limiter.check('a', 'intel', second * 1000);
+    expect(limiter.check('a', 'intel', 500_000)).toMatchObject({ allowed: true, remaining: 2 });
+  });
 });
