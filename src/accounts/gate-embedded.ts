@@ -4,6 +4,7 @@
  */
 import type { Awaitable } from '../base/awaitable.ts';
 import { AssayError } from '../base/errors.ts';
+import type { CounterMemo } from './counter-memo.ts';
 import type { Admission, Gate, GateRequest } from './gate.ts';
 import type { AnswerSlot, Reservation, StoredAnswer } from './ledger.ts';
 import type { QuotaMeterName, RateClass } from './plans.ts';
@@ -15,12 +16,22 @@ import { type RateDecision, rateLimited } from './rate-limit.ts';
 export interface EmbeddedGateDeps {
   readonly limiter: {
     refuses(subject: string, rateClass: RateClass, monotonicMs: number): RateDecision | null;
-    check(subject: string, rateClass: RateClass, monotonicMs: number): RateDecision;
+    check(
+      subject: string,
+      rateClass: RateClass,
+      monotonicMs: number,
+      memo?: CounterMemo | null,
+    ): RateDecision;
     uncount(subject: string, rateClass: RateClass, countedSecond: number): void;
   };
   readonly quota: {
     leased(accountId: string, meter: QuotaMeterName, units: number): Promise<boolean> | null;
-    takeLeased(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision | null;
+    takeLeased(
+      accountId: string,
+      meter: QuotaMeterName,
+      units: number,
+      memo?: CounterMemo | null,
+    ): QuotaDecision | null;
     take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision;
   };
   /** Opened at the first call. */
@@ -66,12 +77,17 @@ export function createEmbeddedGate({ limiter, quota, ledger }: EmbeddedGateDeps)
    *
    * @param mayWait - false after a lease that was not written: `take` then answers for itself
    */
-  function takeWhenLeased(request: GateRequest, steps: Steps, mayWait: boolean): Awaitable<Admission> {
+  function takeWhenLeased(
+    request: GateRequest,
+    steps: Steps,
+    mayWait: boolean,
+    memo: CounterMemo | null = null,
+  ): Awaitable<Admission> {
     const { accountId, slot, quota: wanted } = request;
     if (mayWait && accountId !== null && wanted !== null) {
       const { meter, units } = wanted;
       // Nearly all requests of hot operations are over after this one look-up.
-      steps.quota = slot === null ? quota.takeLeased(accountId, meter, units) : null;
+      steps.quota = slot === null ? quota.takeLeased(accountId, meter, units, memo) : null;
       if (steps.quota !== null) {
         reserve(accountId, request, steps);
         return steps;
@@ -87,13 +103,13 @@ export function createEmbeddedGate({ limiter, quota, ledger }: EmbeddedGateDeps)
   return {
     refuses: (subject, rateClass, monotonicMs) => limiter.refuses(subject, rateClass, monotonicMs),
     uncount: (subject, rateClass, second) => limiter.uncount(subject, rateClass, second),
-    admit(request, monotonicMs) {
+    admit(request, monotonicMs, memo = null) {
       const steps: Steps = { rate: null, storedAnswer: null, quota: null, reservation: null, refused: null };
       if (request.rate !== null) {
-        steps.rate = limiter.check(request.rate.subject, request.rate.rateClass, monotonicMs);
+        steps.rate = limiter.check(request.rate.subject, request.rate.rateClass, monotonicMs, memo);
         if (!steps.rate.allowed) steps.refused = rateLimited(steps.rate);
       }
-      return steps.refused === null ? takeWhenLeased(request, steps, true) : steps;
+      return steps.refused === null ? takeWhenLeased(request, steps, true, memo) : steps;
     },
   };
 }

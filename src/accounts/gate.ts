@@ -4,6 +4,7 @@
  */
 import type { Awaitable } from '../base/awaitable.ts';
 import type { AssayError } from '../base/errors.ts';
+import type { CounterMemo } from './counter-memo.ts';
 import type { AnswerSlot, Reservation, StoredAnswer } from './ledger.ts';
 import type { QuotaMeterName, RateClass } from './plans.ts';
 import type { Pool } from './pools.ts';
@@ -49,7 +50,8 @@ export interface Gate {
    * Counts a request, and takes its quota and credits.
    *
    * @param monotonicMs - the current time of the monotonic clock
+   * @param memo - remembers the counters of the key, if they are in this process
    * @throws NOT_READY, LEDGER_UNAVAILABLE if accounts cannot be read; nothing is taken then
    */
-  admit(request: GateRequest, monotonicMs: number): Awaitable<Admission>;
+  admit(request: GateRequest, monotonicMs: number, memo?: CounterMemo | null): Awaitable<Admission>;
 }

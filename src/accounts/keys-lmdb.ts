@@ -35,6 +35,7 @@ import {
   PERMISSIONS,
   type Permission,
 } from './keys.ts';
+import { newCounterMemo } from './counter-memo.ts';
 import { ACCOUNT_LIMITS } from './limits.ts';
 import { PLAN_NAMES, type PlanName, type RateOverrides, readRateOverrides } from './plans.ts';
 import { VerifiedKeys } from './verified-keys.ts';
@@ -465,7 +466,8 @@ class LmdbKeyStore implements KeyStore {
     const id = this.#idByHash.get(hash);
     const row = id === undefined ? undefined : this.#rows.get(id);
     if (row === undefined || row.status !== 'ACTIVE' || this.#isDisabled(row.accountId)) return null;
-    return timingSafeEqual(hash, Buffer.from(row.hash, 'hex')) ? this.#recordOf(row) : null;
+    if (!timingSafeEqual(hash, Buffer.from(row.hash, 'hex'))) return null;
+    return Object.defineProperty(this.#recordOf(row), 'memo', { value: newCounterMemo() });
   }
 
   /** Runs a change and increments the generation number in one durable transaction. */

@@ -1,4 +1,5 @@
 /** API keys: their record and the interface of their store. key-token.ts has the text of a key, keys-lmdb.ts the store. */
+import type { CounterMemo } from './counter-memo.ts';
 import type { PlanName, RateOverrides } from './plans.ts';
 
 export const PERMISSIONS = ['screening', 'entity', 'kyt', 'monitoring', 'intel', 'oracle'] as const;
@@ -30,6 +31,8 @@ export interface KeyRecord {
   readonly rateLimits: RateOverrides;
   /** Form of the receipts in its responses, if a request names none. */
   readonly receipts: KeyReceipts;
+  /** Of the records that `verify` returns. It is not enumerable, so that no copy of a record has it. */
+  readonly memo?: CounterMemo;
 }
 
 export const KEY_RECEIPTS = ['none', 'jws'] as const;

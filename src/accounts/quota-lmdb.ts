@@ -11,6 +11,7 @@ import type { Logger } from '../base/log.ts';
 import { openLiveStore } from '../state/live-store.ts';
 import type { Database, RootDatabase } from '../state/lmdb.ts';
 import { isStorageFull } from '../state/storage.ts';
+import type { CounterMemo } from './counter-memo.ts';
 import type { QuotaMeterName } from './plans.ts';
 import type { QuotaDecision, QuotaMeter } from './quota.ts';
 import { type SharedCounterMemory, type SharedPlace, SharedPlaces, SharedUnits } from './shared-counters.ts';
@@ -36,6 +37,10 @@ export interface QuotaMeterDeps {
 /** One account's month on one meter. */
 interface Counter {
   readonly key: [month: string, accountId: string, meter: QuotaMeterName];
+  /** The parts of the key once more: a request compares them, and an array would be one more read. */
+  readonly accountId: string;
+  readonly meter: QuotaMeterName;
+  readonly month: Month;
   /** Units that the store counts, as last read, including our unspent lease but not `coming`. */
   stored: number;
   /** Leased units that are not taken yet. */
@@ -121,8 +126,17 @@ export interface EmbeddedQuotaMeter extends QuotaMeter {
    */
   leased(accountId: string, meter: QuotaMeterName, units: number): Promise<boolean> | null;
   take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision;
-  /** Does the work of `take` if that many units are leased to this thread alone; null if `leased` and `take` must decide. */
-  takeLeased(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision | null;
+  /**
+   * Does the work of `take` if that many units are leased to this thread alone; null if `leased` and `take` must decide.
+   *
+   * @param memo - remembers the counter of the account
+   */
+  takeLeased(
+    accountId: string,
+    meter: QuotaMeterName,
+    units: number,
+    memo?: CounterMemo | null,
+  ): QuotaDecision | null;
   used(accountId: string, meter: QuotaMeterName): number;
   /**
    * Moves the leased units of this month to memory from which other threads take as well.
@@ -207,8 +221,13 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
     return this.#decision(counter, true);
   }
 
-  takeLeased(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision | null {
-    const counter = this.#counterOf(accountId, meter);
+  takeLeased(
+    accountId: string,
+    meter: QuotaMeterName,
+    units: number,
+    memo: CounterMemo | null = null,
+  ): QuotaDecision | null {
+    const counter = this.#counterOf(accountId, meter, memo);
     const { shared, stored, spare, limit } = counter;
     if (shared !== null || spare < units || (limit !== null && stored - spare + units > limit)) return null;
     counter.spare -= units;
@@ -338,14 +357,38 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
     this.#places?.free(shared.place);
   }
 
-  #counterOf(accountId: string, meter: QuotaMeterName): Counter {
-    const { name, counters } = this.#currentMonth();
+  #counterOf(accountId: string, meter: QuotaMeterName, memo: CounterMemo | null = null): Counter {
+    const month = this.#currentMonth();
+    let counter = memo === null ? null : (memo.units as Counter | null);
+    if (
+      counter === null ||
+      counter.month !== month ||
+      counter.meter !== meter ||
+      counter.accountId !== accountId
+    ) {
+      counter = this.#findCounter(month, accountId, meter);
+      if (memo !== null) memo.units = counter;
+    }
+    const generation = this.#deps.generation();
+    if (counter.generation !== generation) {
+      counter.limit = this.#deps.limitOf(accountId, meter);
+      counter.generation = generation;
+    }
+    return counter;
+  }
+
+  /** Looks a counter up, or creates it. */
+  #findCounter(month: Month, accountId: string, meter: QuotaMeterName): Counter {
+    const { name, counters } = month;
     let counter = counters[meter].get(accountId);
     if (counter === undefined) {
       const key: Counter['key'] = [name, accountId, meter];
       const stored = this.#taken.get(key) ?? 0;
       counter = {
         key,
+        accountId,
+        meter,
+        month,
         stored,
         spare: 0,
         coming: 0,
@@ -358,11 +401,6 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
         isInStep: false,
       };
       counters[meter].set(accountId, counter);
-    }
-    const generation = this.#deps.generation();
-    if (counter.generation !== generation) {
-      counter.limit = this.#deps.limitOf(accountId, meter);
-      counter.generation = generation;
     }
     return counter;
   }

@@ -2,6 +2,7 @@
 import type { Awaitable } from '../base/awaitable.ts';
 import type { Clock } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
+import type { CounterMemo } from './counter-memo.ts';
 import { ACCOUNT_LIMITS } from './limits.ts';
 import { RATE_CLASSES, type RateClass } from './plans.ts';
 import { type SharedCounterMemory, type SharedPlace, SharedPlaces, SharedWindow } from './shared-counters.ts';
@@ -70,6 +71,10 @@ export interface Window {
 
 /** A window of one thread. */
 interface OwnWindow extends Window {
+  readonly keyId: string;
+  readonly rateClass: RateClass;
+  /** False after the window was removed. */
+  isTracked: boolean;
   /** Set after the window was moved to shared memory; these fields are then not used. */
   shared: SharedWindow | null;
 }
@@ -164,7 +169,8 @@ const SWEEP_FROM = 1_024;
 export interface EmbeddedRateLimiter extends RateLimiter {
   /** Number of keys and classes with a stored last minute. */
   readonly tracked: number;
-  check(keyId: string, rateClass: RateClass, monotonicMs?: number): RateDecision;
+  /** @param memo - remembers the window of the key */
+  check(keyId: string, rateClass: RateClass, monotonicMs?: number, memo?: CounterMemo | null): RateDecision;
   uncount(keyId: string, rateClass: RateClass, countedSecond: number): void;
   /**
    * Moves a window to memory that other threads count in as well.
@@ -218,6 +224,7 @@ export function createRateLimiter(
       for (const [keyId, window] of windows) {
         if (!freeIfIdle(window, now)) continue;
         windows.delete(keyId);
+        window.isTracked = false;
         tracked--;
       }
     }
@@ -225,10 +232,18 @@ export function createRateLimiter(
   }
 
   /** Creates a window; returns null if the table is full of keys with requests in the last minute. */
-  function track(windows: Map<string, OwnWindow>, keyId: string, now: number): OwnWindow | null {
+  function track(
+    windows: Map<string, OwnWindow>,
+    keyId: string,
+    rateClass: RateClass,
+    now: number,
+  ): OwnWindow | null {
     if (tracked >= sweepFrom) sweep(now);
     if (tracked >= windowsMax) return null;
     const window: OwnWindow = {
+      keyId,
+      rateClass,
+      isTracked: true,
       counts: new Uint32Array(RING),
       newest: now,
       oldest: now,
@@ -242,11 +257,25 @@ export function createRateLimiter(
     return window;
   }
 
-  /** Returns the window, with the limit in force; null if the table is full. */
-  function windowOf(keyId: string, rateClass: RateClass, monotonicMs: number): OwnWindow | null {
+  /** Looks a window up, or creates it; returns null if the table is full. */
+  function findWindow(keyId: string, rateClass: RateClass, monotonicMs: number): OwnWindow | null {
     const windows = byClass.get(rateClass) as Map<string, OwnWindow>;
-    const own = windows.get(keyId) ?? track(windows, keyId, Math.floor(monotonicMs / BUCKET_MS));
-    if (own === null) return null;
+    return windows.get(keyId) ?? track(windows, keyId, rateClass, Math.floor(monotonicMs / BUCKET_MS));
+  }
+
+  /** Returns the window, with the limit in force; null if the table is full. */
+  function windowOf(
+    keyId: string,
+    rateClass: RateClass,
+    monotonicMs: number,
+    memo: CounterMemo | null = null,
+  ): OwnWindow | null {
+    let own = memo === null ? null : (memo.window as OwnWindow | null);
+    if (own === null || !own.isTracked || own.rateClass !== rateClass || own.keyId !== keyId) {
+      own = findWindow(keyId, rateClass, monotonicMs);
+      if (own === null) return null;
+      if (memo !== null) memo.window = own;
+    }
     const window = own.shared ?? own;
     const generation = deps.generation();
     if (window.generation !== generation) {
@@ -270,8 +299,8 @@ export function createRateLimiter(
     get tracked() {
       return tracked;
     },
-    check(keyId, rateClass, monotonicMs = deps.clock.monotonic()) {
-      const window = windowOf(keyId, rateClass, monotonicMs);
+    check(keyId, rateClass, monotonicMs = deps.clock.monotonic(), memo = null) {
+      const window = windowOf(keyId, rateClass, monotonicMs, memo);
       if (window === null) {
         const limit = deps.limitOf(keyId, rateClass);
         const resetEpochSeconds = Math.ceil(deps.clock.now() / 1000) + 1;

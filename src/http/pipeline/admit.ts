@@ -302,6 +302,7 @@ export class Admitter {
         credits: accountId === null ? null : needs.credits,
       },
       call.startedMs,
+      caller?.memo,
     );
   }
 

@@ -1,4 +1,5 @@
 /** State of one request in the pipeline, including the units and credits that are returned if it fails. */
+import type { CounterMemo } from '../../accounts/counter-memo.ts';
 import type { KeyReceipts, Permission } from '../../accounts/keys.ts';
 import type { AnswerSlot } from '../../accounts/ledger.ts';
 import type { QuotaMeterName, RateClass } from '../../accounts/plans.ts';
@@ -19,6 +20,8 @@ export interface Caller {
   readonly permissions: readonly Permission[];
   /** Form of receipts, if a request names none; absent for a person. */
   readonly receipts?: KeyReceipts;
+  /** Remembers the counters of a key. */
+  readonly memo?: CounterMemo;
 }
 
 /** A client without a key, which may pay for its request. */

@@ -1,0 +1,12 @@
+/**
+ * Where the counters of a key were found last. A look-up of one key among thousands waits for memory, so the cached record of the key has
+ * this object, and the next request of the key finds its counters without one.
+ */
+export interface CounterMemo {
+  /** A window of the rate limiter; null before the first request. Only the limiter reads it, and checks whose it is. */
+  window: object | null;
+  /** A counter of the quota meter, likewise. */
+  units: object | null;
+}
+
+export const newCounterMemo = (): CounterMemo => ({ window: null, units: null });
