@@ -3,7 +3,7 @@
  * written a part.
  */
 
-import { copyInto, fragment, textInto } from '../base/byte-text.ts';
+import { copyInto, fragment, jsonTextInto } from '../base/byte-text.ts';
 import { isCanonicalAsGiven } from '../chains/address/canonical.ts';
 import { maxKeyBytes, writeAddressKeyFromText } from '../chains/address/parse.ts';
 import { CHAINS, type ChainId, isEvm, parseChainId } from '../chains/registry.ts';
@@ -59,7 +59,7 @@ export function evmHeadInto(key: Uint8Array, chain: ChainId, out: Buffer, offset
 export function headInto(shown: string, chain: ChainId, out: Buffer, offset: number): number {
   if (offset < 0 || offset + HEAD_BYTES_MAX > out.length) return -1;
   out.set(OPEN, offset);
-  const at = textInto(shown, out, offset + OPEN.length);
+  const at = jsonTextInto(shown, out, offset + OPEN.length);
   return at < 0 ? -1 : copyInto(chainPart(chain), out, at);
 }
 

@@ -2,7 +2,7 @@
 import type { Label, OwnerAttribution, SanctionsEntry } from '../labels/label.ts';
 import { countsAsSanction, OWNER_CONFIDENCE_MIN } from '../labels/sanction-hit.ts';
 import { shippedSources } from '../labels/source-table.ts';
-import { labelPoints, labelSeverities, type OwnershipEvidence } from '../risk/ownership.ts';
+import { labelSeverities, type OwnershipEvidence } from '../risk/ownership.ts';
 import type { RiskLevel, RiskPolicy } from '../risk/policy.ts';
 import { isFirmLabel, type RiskEvidence } from '../risk/score.ts';
 import type { Reason } from './answers.ts';
@@ -32,13 +32,6 @@ export function ownershipEvidence(label: Label): OwnershipEvidence {
     source,
   };
 }
-
-/** Returns the points of an address with only this label, if no list has named it. */
-export const loneLabelPoints = (label: Label, policy: RiskPolicy): number =>
-  // Most labels weigh nothing, whatever their source.
-  policy.weights[label.category] === 0 && label.threatLevel !== 'CRITICAL'
-    ? 0
-    : labelPoints(ownershipEvidence(label), policy);
 
 /**
  * Returns the text of a listing that makes an address sanctioned, with a note if the list names its owner and not the address.

@@ -1,5 +1,5 @@
 /** GET /oracle/address/{chain}/{address}: safe, warning or danger from labels and the exposure index, in microseconds. */
-import { copyInto, fragment, integerInto, textInto } from '../base/byte-text.ts';
+import { copyInto, fragment, integerInto, jsonTextInto, textInto } from '../base/byte-text.ts';
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { NOT_LABELLED } from '../labels/index/reader.ts';
@@ -24,7 +24,8 @@ import {
   noteReasons,
 } from './exposure-join.ts';
 import { EXPOSURE, type ExposureReader, type ExposureStatus, NO_EXPOSURE } from './exposure-port.ts';
-import { isWorthReason, labelEvidence, labelReasons, loneLabelPoints } from './judge.ts';
+import { labelEvidence, labelReasons } from './judge.ts';
+import { JudgementShapes } from './judgement-shapes.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 import { LoneJudgements } from './lone-judgements.ts';
 import { parseSubject } from './subject.ts';
@@ -462,11 +463,8 @@ interface Judgements {
   readonly view: ExposureView;
   /** Number of that reason among the states of `LoneJudgements`. */
   readonly state: number;
-  /**
-   * Judgements of a lone label that gives no reason, by its points, without the entity: labels of exchanges and the like, which
-   * are most labels.
-   */
-  readonly quiet: Map<number, Buffer>;
+  /** Judgements of a lone label without sanctions, which are most labels. */
+  readonly shapes: JudgementShapes;
 }
 
 /** Returns true if two labels of one entity have equal values in every field that is judged. */
@@ -482,26 +480,12 @@ const isJudgedAlike = (a: Label, b: Label): boolean =>
 
 const UNLABELLED: readonly Label[] = [];
 
+/** Returns the entity of a label as JSON behind other fields. */
+const entityJson = (label: Label): string => `,"entity":${JSON.stringify(summaryOf(label))}`;
+
 /** Writes the entity of a label behind other fields. */
 const entityInto = (label: Label | null, out: Buffer, offset: number): number =>
-  label === null
-    ? copyInto(NO_ENTITY, out, offset)
-    : textInto(`,"entity":${JSON.stringify(summaryOf(label))}`, out, offset);
-
-/** Returns the judgement of a lone label that gives no reason, without the entity. */
-function quietJudgement(
-  label: Label,
-  now: LabelContext,
-  { view, quiet }: Judgements,
-  policy: RiskPolicy,
-): Buffer {
-  const points = loneLabelPoints(label, policy);
-  const cached = quiet.get(points);
-  if (cached) return cached;
-  const judgement = fragment(fieldsJson(judge([label], now, view, policy)));
-  quiet.set(points, judgement);
-  return judgement;
-}
+  label === null ? copyInto(NO_ENTITY, out, offset) : textInto(entityJson(label), out, offset);
 
 /** Returns the writer that answers with bytes: see OracleWriter. */
 export function createOracleWriter(deps: OracleDeps): OracleWriter {
@@ -528,13 +512,16 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
     loneJudgements.clear();
   };
 
-  const judgementsOf = (view: ExposureView): Judgements => {
+  const judgementsOf = (now: LabelContext, view: ExposureView): Judgements => {
     const name = view.notRead?.message ?? '';
     const known = judgements.get(name);
     if (known !== undefined) return known;
     // Such a reason contains a time, so old judgements are dropped.
     if (judgements.size === JUDGEMENTS_MAX) dropJudgements();
-    const made = { view, state: judgements.size, quiet: new Map<number, Buffer>() };
+    const shapes = new JudgementShapes(
+      (label) => fieldsJson(judge([label], now, view, policy)) + entityJson(label),
+    );
+    const made = { view, state: judgements.size, shapes };
     judgements.set(name, made);
     return made;
   };
@@ -559,7 +546,7 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
     const made = {
       unknown: fragment(`${unlabelled},"entity":null${restText(now, false, view)}`),
       knownRest: fragment(restText(now, true, view)),
-      judgements: judgementsOf(view),
+      judgements: judgementsOf(now, view),
     };
     rendered.set(view, made);
     return made;
@@ -586,15 +573,9 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
     offset: number,
   ): number => {
     const [label] = labels;
-    if (
-      label === undefined ||
-      labels.length > 1 ||
-      label.sanctions.length > 0 ||
-      isWorthReason(label, policy)
-    )
-      return writeJudgement(labels, now, judgements.view, out, offset);
-    const at = copyInto(quietJudgement(label, now, judgements, policy), out, offset);
-    return entityInto(label, out, at);
+    return label === undefined || labels.length > 1 || label.sanctions.length > 0
+      ? writeJudgement(labels, now, judgements.view, out, offset)
+      : judgements.shapes.write(label, out, offset);
   };
 
   /** Writes everything between the head and the time, for an address without exposure. */
@@ -643,17 +624,24 @@ function createEndWriter(
   ttlSeconds: number,
 ): (nowMs: number, quota: OracleQuota, out: Buffer, offset: number) => number {
   let timeMs = Number.NaN;
+  let timeLength = 0;
   let limit: number | null = Number.NaN;
   let beforeRemaining = fragment('');
   let resetAt = '';
   let behindRemaining = fragment('');
   return (nowMs, quota, out, offset) => {
     if (nowMs !== timeMs || quota.limit !== limit) {
+      const time = isoTime(nowMs);
       timeMs = nowMs;
-      limit = quota.limit;
-      beforeRemaining = fragment(
-        `${isoTime(nowMs)}","ttlSeconds":${ttlSeconds},"quota":{"limit":${limit},"remaining":`,
-      );
+      // Written into the bytes of the time before: memory for each would cost more than the text.
+      if (quota.limit === limit && time.length === timeLength) jsonTextInto(time, beforeRemaining, 0);
+      else {
+        timeLength = time.length;
+        limit = quota.limit;
+        beforeRemaining = fragment(
+          `${time}","ttlSeconds":${ttlSeconds},"quota":{"limit":${limit},"remaining":`,
+        );
+      }
     }
     if (quota.resetAt !== resetAt) {
       resetAt = quota.resetAt;

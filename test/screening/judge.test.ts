@@ -3,8 +3,9 @@ import { expect, it } from 'vitest';
 import { EVIDENCE_CLASSES } from '../../src/labels/evidence-class.ts';
 import type { Label } from '../../src/labels/label.ts';
 import { CATEGORIES, THREAT_LEVELS } from '../../src/labels/taxonomy.ts';
+import { labelPoints } from '../../src/risk/ownership.ts';
 import { score } from '../../src/risk/score.ts';
-import { labelEvidence, loneLabelPoints, ownershipEvidence } from '../../src/screening/judge.ts';
+import { labelEvidence, ownershipEvidence } from '../../src/screening/judge.ts';
 import { policy } from './world.ts';
 
 const anyLone: fc.Arbitrary<Label> = fc
@@ -28,10 +29,12 @@ const anyLone: fc.Arbitrary<Label> = fc
     lastSeen: null,
   }));
 
+const pointsAlone = (label: Label): number => labelPoints(ownershipEvidence(label), policy);
+
 it('gives a single label the points that the full score gives it', () => {
   fc.assert(
     fc.property(anyLone, (label) => {
-      expect(loneLabelPoints(label, policy)).toBe(score(labelEvidence([label], policy), policy).riskScore);
+      expect(pointsAlone(label)).toBe(score(labelEvidence([label], policy), policy).riskScore);
     }),
     { numRuns: 3000 },
   );
@@ -49,7 +52,7 @@ it('limits the confidence of a crowd-sourced label to 0.7, and shows the label u
     confidence: 0.95,
   };
   expect(ownershipEvidence(crowd)).toMatchObject({ confidence: 0.7, independenceGroup: 'crowd' });
-  expect(loneLabelPoints(crowd, policy)).toBe(67);
+  expect(pointsAlone(crowd)).toBe(67);
   expect(crowd.confidence).toBe(0.95);
-  expect(loneLabelPoints({ ...crowd, sourceUrl: null }, policy)).toBe(90);
+  expect(pointsAlone({ ...crowd, sourceUrl: null })).toBe(90);
 });
