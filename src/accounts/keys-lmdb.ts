@@ -15,6 +15,7 @@ import {
   type OpenStore,
   openLiveStore,
 } from '../state/live-store.ts';
+import { newCounterMemo } from './counter-memo.ts';
 import {
   createTokenDigest,
   isTokenShaped,
@@ -35,7 +36,6 @@ import {
   PERMISSIONS,
   type Permission,
 } from './keys.ts';
-import { newCounterMemo } from './counter-memo.ts';
 import { ACCOUNT_LIMITS } from './limits.ts';
 import { PLAN_NAMES, type PlanName, type RateOverrides, readRateOverrides } from './plans.ts';
 import { VerifiedKeys } from './verified-keys.ts';
