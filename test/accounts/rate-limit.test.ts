@@ -72,8 +72,16 @@ describe('the limiter in memory', () => {
     // The table is full: this key removes the idle ones.
     limiter.check('late', 'intel', 75_000);
     expect(limiter.check('a', 'intel', 75_000)).toMatchObject({ allowed: true, remaining: 1 });
-    // It answers, and does not look for a second that it has forgotten.
-    for (let second = 75; second < 400; second++) limiter.check('a', 'intel', second * 1000);
-    expect(limiter.check('a', 'intel', 500_000)).toMatchObject({ allowed: true, remaining: 2 });
+  });
+
+  it('answers a key that was in use at two removals of idle keys', () => {
+    const { limiter } = world(3, 10);
+    for (const second of [10, 10, 50]) limiter.check('a', 'intel', second * 1000);
+    for (let key = 0; key < 9; key++) limiter.check(`k${key}`, 'intel', 50_000);
+    limiter.check('late', 'intel', 75_000);
+    for (let second = 75; second <= 110; second++) limiter.check('a', 'intel', second * 1000);
+    for (let key = 0; key < 12; key++) limiter.check(`l${key}`, 'intel', 112_000);
+    // Only the request of second 50 has expired since.
+    expect(limiter.check('a', 'intel', 112_000)).toMatchObject({ allowed: true, remaining: 0 });
   });
 });
