@@ -25,7 +25,7 @@ export interface ExposureEvidence {
    * The flow of `asset` in the direction as a part of its greater flow (in or out), 0 to 1: dust is measured against the greater
    * flow. Default: 1.
    */
-  readonly flowPart?: number;
+  readonly flowPart?: number | undefined;
   /** Confidence that the category is right, 0 to 1. */
   readonly confidence: number;
   /** Evidence class of the label of the other side. */

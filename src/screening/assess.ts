@@ -156,13 +156,14 @@ function walkReasons<Reading extends Judged>({
 }
 
 /** Returns true if money ended at derived labels, so that the other reading would follow it further. */
-const metDerived = (sides: readonly Side[], followed: readonly FollowedSide[]): boolean =>
-  [
-    ...sides.flatMap(({ attributed }) => attributed.map(({ attribution }) => attribution)),
-    ...followed
-      .flatMap((side) => [side, ...side.apart])
-      .flatMap(({ rows }) => rows.map(({ attribution }) => attribution)),
-  ].some((found) => absorbs(found, 'COUNTED') && !absorbs(found, 'LEFT_OUT'));
+function metDerived(sides: readonly Side[], followed: readonly FollowedSide[]): boolean {
+  const isDerived = ({ attribution }: { readonly attribution: Attribution }): boolean =>
+    absorbs(attribution, 'COUNTED') && !absorbs(attribution, 'LEFT_OUT');
+  return (
+    sides.some(({ attributed }) => attributed.some(isDerived)) ||
+    followed.some(({ rows, apart }) => rows.some(isDerived) || apart.some((one) => one.rows.some(isDerived)))
+  );
+}
 
 /**
  * Returns true if the reading without derived labels decides: its score is higher, or it is equal and comes from exposures, because
@@ -281,10 +282,9 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
       const evidence: RiskEvidence = {
         ...evidenceOfLabels,
         exposures: withSpent(
-          [
-            ...directEvidence(sides, { policy, own, sentTo, derived }),
-            ...followed.flatMap((side) => indirectEvidence(side, own)),
-          ],
+          directEvidence(sides, { policy, own, sentTo, derived }).concat(
+            ...followed.map((side) => indirectEvidence(side, own)),
+          ),
           received,
           policy,
         ),

@@ -55,10 +55,10 @@ export interface Party {
 }
 
 /** A whole counterparty, as a list of the greatest shows it. */
-interface TopParty extends Party {
+type TopParty = Omit<Party, 'isDust' | 'part'> & {
   /** Percentage of all that moved in its direction, 0 to 100. */
   readonly percentage: number;
-}
+};
 
 /** Dealings of a labelled counterparty in an asset without a price. */
 export interface UnpricedDealing {
@@ -105,7 +105,8 @@ const NOTHING: Flow = { transfers: 0, unpricedTransfers: 0, valueUsd: null, byAs
 export const flowIn = (totals: AddressTotals | null, direction: Direction): Flow =>
   totals?.[direction] ?? NOTHING;
 
-const byWeight = (a: Party, b: Party): number =>
+type Weighed = Pick<Party, 'value' | 'transfers' | 'node'>;
+const byWeight = (a: Weighed, b: Weighed): number =>
   b.value - a.value || b.transfers - a.transfers || a.node - b.node;
 
 export interface SideOptions {
@@ -199,17 +200,19 @@ export function createSideReader(workspace: KernelWorkspace): (options: SideOpti
     const { count: read } = rows.read(node, direction, all, GRAPH_LIMITS.counterpartiesMax, columns);
     const { ids, weight, valueUsd, transfers, unpriced, firstSeenMs, lastSeenMs } = columns;
     graph.prefetch?.({ nodes: ids.subarray(0, read) });
+    const usdAt = (at: number): number | null =>
+      valueUsd[at] === 0 && (unpriced[at] as number) > 0 ? null : twoDecimals(valueUsd[at] as number);
+    const attributionOfRow = (at: number): Attribution =>
+      attributionAt(attributions.of(ids[at] as number), lastSeenMs[at] as number);
     const partyAt = (at: number): Party => {
-      const usd = valueUsd[at] as number;
-      const unpricedTransfers = unpriced[at] as number;
       const value = weight[at] as number;
       return {
         node: ids[at] as number,
         direction,
-        attribution: attributionAt(attributions.of(ids[at] as number), lastSeenMs[at] as number),
+        attribution: attributionOfRow(at),
         transfers: transfers[at] as number,
-        unpricedTransfers,
-        valueUsd: usd === 0 && unpricedTransfers > 0 ? null : twoDecimals(usd),
+        unpricedTransfers: unpriced[at] as number,
+        valueUsd: usdAt(at),
         value,
         firstSeenMs: firstSeenMs[at] as number,
         lastSeenMs: lastSeenMs[at] as number,
@@ -237,10 +240,20 @@ export function createSideReader(workspace: KernelWorkspace): (options: SideOpti
       for (const party of partsAt(at)) if (party.attribution !== UNATTRIBUTED) attributed.push(party);
     }
     // In the order of the row, which is by value.
-    const top = Array.from({ length: Math.min(read, SCREENING_LIMITS.screeningListMax) }, (_, at) => {
-      const party = partyAt(at);
-      return { ...party, percentage: percent(party.value, basis.total) };
-    });
+    const top: TopParty[] = [];
+    for (let at = 0; at < Math.min(read, SCREENING_LIMITS.screeningListMax); at++)
+      top.push({
+        node: ids[at] as number,
+        direction,
+        attribution: attributionOfRow(at),
+        transfers: transfers[at] as number,
+        unpricedTransfers: unpriced[at] as number,
+        valueUsd: usdAt(at),
+        value: weight[at] as number,
+        firstSeenMs: firstSeenMs[at] as number,
+        lastSeenMs: lastSeenMs[at] as number,
+        percentage: percent(weight[at] as number, basis.total),
+      });
     return {
       direction,
       flow,
@@ -390,20 +403,22 @@ export function directEvidence(
   const groups = new Map<string, ExposureEvidence>();
   const add = ({ attribution, direction, node }: Party, measure: Measure): void => {
     const { key, category, confidence, entity, isRisky } = attribution;
+    const { asset } = measure;
     const sentBack = paid.has(key) || (isRisky && sentTo(node));
     const isOwn = isOwnDealing(attribution, own);
     // `withSpent` decides later, from all evidence together, if an asset without a price was spent.
-    const dealings = { direction, hops: 1, ...measure, sentBack, isSpent: false };
-    const unsolicited = isRisky && isUnsolicited(dealings, policy);
-    const name = `${direction} ${unsolicited} ${confidence} ${attribution.class} ${measure.asset} ${key}`;
+    const unsolicited =
+      isRisky && isUnsolicited({ direction, hops: 1, ...measure, sentBack, isSpent: false }, policy);
+    const name = `${direction} ${unsolicited} ${confidence} ${attribution.class} ${asset} ${key}`;
     const known = groups.get(name);
     groups.set(name, {
       category,
       direction,
       hops: 1,
-      ...measure,
+      asset,
       valueUsd: measure.valueUsd === null ? null : (known?.valueUsd ?? 0) + measure.valueUsd,
       share: (known?.share ?? 0) + measure.share,
+      flowPart: measure.flowPart,
       confidence,
       class: attribution.class,
       entity: entity?.name ?? null,
@@ -446,13 +461,18 @@ export const attributedOf = (sides: readonly Side[]): readonly Party[] =>
   sides.flatMap((side) => side.attributed);
 
 /** Returns the parties of all sides, with comparable values. */
-function comparable<P extends Party>(sides: readonly Side[], partiesOf: (side: Side) => readonly P[]): P[] {
+function comparable<P extends Pick<Party, 'value'>>(
+  sides: readonly Side[],
+  partiesOf: (side: Side) => readonly P[],
+): P[] {
   const scale = scaleOf(sides.map(({ basis }) => basis));
-  return sides.flatMap((side) => {
+  const lists = sides.map((side) => {
     const factor = scale(side.basis);
     const parties = partiesOf(side);
     return factor === 1 ? parties : parties.map((party) => ({ ...party, value: party.value * factor }));
   });
+  // Not `flatMap`, which adds item by item.
+  return ([] as P[]).concat(...lists);
 }
 
 /** Returns the counterparties with the greatest value of all sides, at most `screeningListMax`. */

@@ -213,7 +213,8 @@ export function withDustShown(
     });
     return withDustOf(one, parties, derived);
   });
-  return { ...withDustOf(side, attributed, derived), apart };
+  const shown = withDustOf(side, attributed, derived);
+  return apart.length === 0 ? shown : { ...shown, apart };
 }
 
 function withDustOf(side: FollowedSide, parties: readonly Party[], derived: DerivedReading): FollowedSide {
@@ -221,11 +222,19 @@ function withDustOf(side: FollowedSide, parties: readonly Party[], derived: Deri
   // If no dust moved, or nothing else, the shares already refer to all that moved.
   if (value === 0 || value >= basis.total) return side;
   const followedPart = value / basis.total;
-  const rows = side.rows.map((row) => ({
-    ...row,
-    share: row.share * followedPart,
-    shareByHop: row.shareByHop.map((share) => share * followedPart),
-  }));
+  const rows = side.rows.map(
+    (row): ExposureRow<Attribution> => ({
+      attribution: row.attribution,
+      type: row.type,
+      hops: row.hops,
+      share: row.share * followedPart,
+      shareByHop: row.shareByHop.map((share) => share * followedPart),
+      valueUsd: row.valueUsd,
+      transfers: row.transfers,
+      unpricedTransfers: row.unpricedTransfers,
+      largestNode: row.largestNode,
+    }),
+  );
   for (const party of parties) {
     if (!party.isDust || party.value === 0 || !absorbs(party.attribution, derived)) continue;
     const share = party.value / basis.total;
@@ -284,11 +293,6 @@ export function categoryShares({
   return roundedShares(shares);
 }
 
-/** The asset and price that rows of answers show for their shares. */
-interface Shown extends PriceShown {
-  readonly asset: string | null;
-}
-
 const NO_PRICE = { priceStatus: 'NONE', priceDate: null } as const;
 
 /** How the rows of a direction are shown. */
@@ -311,9 +315,11 @@ export function exposuresOf(
   unpriced: Side['unpriced'],
   names: ExposureNames,
 ): Exposure[] {
-  return [side, ...side.apart]
-    .flatMap((one) => weighedExposures(one, names))
-    .concat(unpricedExposures(side, unpriced, names))
+  return weighedExposures(side, names)
+    .concat(
+      ...side.apart.map((one) => weighedExposures(one, names)),
+      unpricedExposures(side, unpriced, names),
+    )
     .slice(0, SCREENING_LIMITS.exposuresListed);
 }
 
@@ -353,9 +359,8 @@ function weighedExposures(
   // Priced value that totals less than a cent is weighed by amount, and shown as 0.00.
   const isWorthless = basis.basis !== 'USD' && basis.unpriced.length === 0 && price.priceStatus !== 'NONE';
   const isInUsd = basis.basis === 'USD' || isWorthless;
-  const of: Shown = isInUsd
-    ? { asset: null, ...price }
-    : { asset: basis.asset === null ? null : shown(basis.asset), ...NO_PRICE };
+  const asset = isInUsd || basis.asset === null ? null : shown(basis.asset);
+  const { priceStatus, priceDate }: PriceShown = isInUsd ? price : NO_PRICE;
   const known = rows.map(
     ({ attribution, largestNode, type, share, valueUsd, hops, transfers, unpricedTransfers }): Exposure => ({
       category: attribution.category,
@@ -363,7 +368,9 @@ function weighedExposures(
       direction,
       type,
       percentage: twoDecimals(100 * share),
-      ...of,
+      asset,
+      priceStatus,
+      priceDate,
       class: attribution.class,
       label: labelOf(largestNode, attribution),
       valueUsd: isWorthless ? 0 : valueUsd === null ? null : twoDecimals(valueUsd),
@@ -383,7 +390,9 @@ function weighedExposures(
     direction,
     type: 'DIRECT',
     percentage: twoDecimals(100 * unknownShare),
-    ...of,
+    asset,
+    priceStatus,
+    priceDate,
     class: null,
     label: null,
     valueUsd: isWorthless ? 0 : isInUsd ? twoDecimals(value * unknownShare) : null,
@@ -466,7 +475,7 @@ function unpricedExposures(
  * that is followed separately.
  */
 export const indirectEvidence = (side: FollowedSide, own: Attribution): ExposureEvidence[] =>
-  [side, ...side.apart].flatMap((one) => indirectEvidenceOf(one, own));
+  indirectEvidenceOf(side, own).concat(...side.apart.map((one) => indirectEvidenceOf(one, own)));
 
 function indirectEvidenceOf(
   { direction, basis, value, rows, unknownShare }: FollowedSide,
@@ -520,35 +529,42 @@ function indirectEvidenceOf(
   }
   if (unknownShare <= SHARE_MIN) return evidence;
   const unknown = { category: 'UNKNOWN', confidence: 1, class: 'published', entity: null } as const;
-  return [...evidence, { ...unknown, direction, hops: 1, ...measureOf(measured, unknownShare) }];
+  evidence.push({ ...unknown, direction, hops: 1, ...measureOf(measured, unknownShare) });
+  return evidence;
 }
 
 /** Returns the addresses at which money could not be followed further, and the assets that were not followed at all. */
-export const stoppedFlows = (
+export function stoppedFlows(
   sides: readonly FollowedSide[],
   { graph, node }: { readonly graph: TransferGraph; readonly node: NodeId },
   shown: ExposureNames['shown'],
-): StoppedFlow[] =>
-  sides.flatMap((side) => {
+): StoppedFlow[] {
+  const { screeningListMax } = SCREENING_LIMITS;
+  const flows: StoppedFlow[] = [];
+  for (const side of sides) {
     const { direction } = side;
-    const stopped = [side, ...side.apart].flatMap(({ stops, basis }) =>
-      stops.slice(0, SCREENING_LIMITS.screeningListMax).map(({ node: at, reason, share }) => ({
-        address: shownNode(graph, at),
-        reason,
+    for (const { stops, basis } of [side, ...side.apart]) {
+      const asset = basis.asset === null ? null : shown(basis.asset);
+      for (const { node: at, reason, share } of stops.slice(0, screeningListMax))
+        flows.push({
+          address: shownNode(graph, at),
+          reason,
+          direction,
+          asset,
+          percentage: twoDecimals(100 * share),
+        });
+    }
+    for (const { asset } of assetsNotFollowed(side.basis).slice(0, screeningListMax))
+      flows.push({
+        address: shownNode(graph, node),
+        reason: 'UNPRICED',
         direction,
-        asset: basis.asset === null ? null : shown(basis.asset),
-        percentage: twoDecimals(100 * share),
-      })),
-    );
-    const left = assetsNotFollowed(side.basis).map(({ asset }) => ({
-      address: shownNode(graph, node),
-      reason: 'UNPRICED' as const,
-      direction,
-      asset: shown(asset),
-      percentage: 100,
-    }));
-    return [...stopped, ...left.slice(0, SCREENING_LIMITS.screeningListMax)];
-  });
+        asset: shown(asset),
+        percentage: 100,
+      });
+  }
+  return flows;
+}
 
 /** Returns the dealings with darknet markets, direct and indirect. */
 export function darknetExposure(sides: readonly FollowedSide[]): ScreeningAnswer['darknetExposure'] {

@@ -6,15 +6,19 @@ import { addUsd, twoDecimals } from './counterparties.ts';
 import { type FlowNames, priceOf } from './price-shown.ts';
 import { shownAsset } from './subject.ts';
 
-const assetTotal = (flow: AssetFlow, names: FlowNames): AssetTotal => ({
-  asset: shownAsset(names.chain, flow.asset),
-  isEvidence: names.assets.isKnown(names.chain, flow.asset),
-  ...priceOf(flow, names),
-  amount: nativeUnits(flow.amount, flow.decimals),
-  decimals: flow.decimals,
-  valueUsd: flow.valueUsd,
-  txCount: flow.transfers,
-});
+function assetTotal(flow: AssetFlow, names: FlowNames): AssetTotal {
+  const { priceStatus, priceDate } = priceOf(flow, names);
+  return {
+    asset: shownAsset(names.chain, flow.asset),
+    isEvidence: names.assets.isKnown(names.chain, flow.asset),
+    priceStatus,
+    priceDate,
+    amount: nativeUnits(flow.amount, flow.decimals),
+    decimals: flow.decimals,
+    valueUsd: flow.valueUsd,
+    txCount: flow.transfers,
+  };
+}
 
 /** Returns the totals of a flow, with one row for each asset. */
 export const flowTotal = ({ valueUsd, transfers, byAsset }: Flow, names: FlowNames): FlowTotal => ({
@@ -35,10 +39,12 @@ export function netTotal(inflow: Flow, outflow: Flow, names: FlowNames): FlowTot
     amounts.set(flow.asset, amount);
     const statuses = [one.priceStatus, known?.priceStatus ?? one.priceStatus];
     totals.set(flow.asset, {
-      ...one,
+      asset: one.asset,
+      isEvidence: one.isEvidence,
       priceStatus: statuses.includes('NONE') ? 'NONE' : one.priceStatus,
       priceDate: statuses.includes('NONE') ? null : one.priceDate,
       amount: nativeUnits(amount, flow.decimals),
+      decimals: one.decimals,
       valueUsd: isPriced ? twoDecimals((known?.valueUsd ?? 0) + Number(sign) * (flow.valueUsd ?? 0)) : null,
       txCount: (known?.txCount ?? 0) + flow.transfers,
     });

@@ -7,7 +7,7 @@ import type { NodeId } from '../graph/graph.ts';
 import { createTaintReader } from '../graph/utxo/taint-reader.ts';
 import { labelToJson } from '../labels/label-json.ts';
 import { geographicRisk } from '../risk/geography.ts';
-import type { CoverageEntry, ExposureLabel, ScreeningAnswer } from './answers.ts';
+import type { CoverageEntry, Exposure, ExposureLabel, ScreeningAnswer } from './answers.ts';
 import type { Assessment, Assessor } from './assess.ts';
 import { type Attribution, summaryOf } from './attribution.ts';
 import { type BalanceReport, balanceCoverage, balanceSections } from './balances.ts';
@@ -135,12 +135,14 @@ function transferSections(
   });
   const labelOf = (node: NodeId, attribution: Attribution): ExposureLabel | null =>
     place === null ? null : shownLabelOf({ graph: place.graph, reader, asOf }, node, attribution);
-  const exposures = shown.flatMap((side, at) =>
-    exposuresOf(side, sides[at]?.unpriced ?? [], {
-      shown: (asset) => shownAsset(chain, asset),
-      price: weakestPrice(side.flow, names),
-      labelOf,
-    }),
+  const exposures = ([] as Exposure[]).concat(
+    ...shown.map((side, at) =>
+      exposuresOf(side, sides[at]?.unpriced ?? [], {
+        shown: (asset) => shownAsset(chain, asset),
+        price: weakestPrice(side.flow, names),
+        labelOf,
+      }),
+    ),
   );
   const daily = transfers.daily(chain, key, SCREENING_LIMITS.dailyFlowsListed);
   return {
@@ -205,6 +207,12 @@ export function createAttestedScreening(
     const flows = fundFlowJurisdictions(sides);
     const spoofing: Spoofing = spoofingOf(assessment, { ...deps, transfers: transfersOf(asOf) });
     const evidence = screeningEvidence(assessment, { asOf, spoofing: spoofing.reasons }, deps.transfers);
+    const moved = transferSections(assessment, {
+      assets: deps.assets,
+      transfers: transfersOf(asOf),
+      shownLabelOf,
+      asOf,
+    });
     const answer: ScreeningAnswer = {
       walletAddress: subject.shown,
       address: subject.shown,
@@ -223,12 +231,16 @@ export function createAttestedScreening(
       entity: summaryOf(primary, asOf),
       entityLabels: labels.map(labelToJson),
       labelConflicts: labelConflicts(labels, asOf),
-      ...transferSections(assessment, {
-        assets: deps.assets,
-        transfers: transfersOf(asOf),
-        shownLabelOf,
-        asOf,
-      }),
+      flaggedTransactions: moved.flaggedTransactions,
+      topCounterparties: moved.topCounterparties,
+      exposureSending: moved.exposureSending,
+      exposureReceiving: moved.exposureReceiving,
+      exposures: moved.exposures,
+      stoppedAt: moved.stoppedAt,
+      transactionFlow: moved.transactionFlow,
+      historicalServices: moved.historicalServices,
+      bridgeActivity: moved.bridgeActivity,
+      darknetExposure: moved.darknetExposure,
       spoofableTransfers: spoofing.transfers,
       taint: taintSection(assessment, { methods, maxHops, asOf }, taintDeps),
       clusterAnalysis: asOf === null ? clusterAnalysis(assessment, deps) : NO_CLUSTER,

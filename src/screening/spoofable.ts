@@ -120,7 +120,8 @@ function seenTransfers(
   const add = (seen: Seen): void => {
     found.set(`${seen.direction} ${seen.transfer.txHash} ${seen.transfer.position}`, seen);
   };
-  for (const { counterparty, direction, ...transfer } of recent) {
+  for (const transfer of recent) {
+    const { counterparty, direction } = transfer;
     const kind = kindOf(transfer, chain, deps);
     if (kind === null || counterparty === null) continue;
     const node = graph.idOf(counterparty.key);

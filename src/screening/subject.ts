@@ -20,7 +20,8 @@ export interface Subject extends ParsedAddress {
  */
 export function parseSubject(chainText: string, addressText: string, field = 'address'): Subject {
   const parsed = parseAddress(parseChainId(chainText), addressText, field);
-  return { ...parsed, shown: shownAddress(parsed) };
+  const { chain, canonical, kind, key, memo } = parsed;
+  return { chain, canonical, kind, key, memo, shown: shownAddress(parsed) };
 }
 
 /** Returns an address as answers write it (decisions, "Everywhere"). */

@@ -99,8 +99,15 @@ export function directionBasis(
     // Such a small amount is dust, whatever the price.
     .filter(({ asset, amount }) => amount >= (weighing.dustAmount?.(asset) ?? 0));
   const apart = unpriced.length === 0 ? [] : rows.apartOf(node, direction).filter((one) => !one.isDust);
+  const { basis, asset, assetId, rates, total, dust } = rows.basisOf(node, direction);
+  // Fields are named, here and in other objects of each screening: a spread with further fields takes a slow path of the engine.
   return {
-    ...rows.basisOf(node, direction),
+    basis,
+    asset,
+    assetId,
+    rates,
+    total,
+    dust,
     unpriced,
     followedApart: apart.slice(0, exposureAssetsMax),
     isAssetLeft: apart.length > exposureAssetsMax,

@@ -83,6 +83,15 @@ function lookUp(
   return { usd: usd[found] as number, atMs: timesMs[found] as number, status, source };
 }
 
+/** Fields are named: a spread with a further field takes a slow path of the engine, and a screening asks for a dozen prices. */
+const withDecimals = ({ usd, atMs, status, source }: UsdPrice, decimals: number): UsdPrice => ({
+  usd,
+  atMs,
+  status,
+  source,
+  decimals,
+});
+
 /** A native coin is one coin on every chain that pays with it (ETH on Arbitrum); a token is its contract on its chain. */
 const keyOf = (asset: PricedAsset): string =>
   isNativeCoin(asset) ? `native ${asset.asset}` : `${asset.chain} ${asset.asset}`;
@@ -177,7 +186,7 @@ export function loadShippedPrices(): PriceTable {
       const { symbol, decimals } = chainOf(asset.chain);
       const series = isNativeCoin(asset) ? bySymbol.get(symbol) : undefined;
       const found = series ? lookUp(series, timestampMs, true, 'shipped') : null;
-      return found && { ...found, decimals };
+      return found && withDecimals(found, decimals);
     },
   };
 }
@@ -389,7 +398,7 @@ export function loadOwnPrices(options: { readonly folder: string; readonly sourc
       const found = lookUp(table.series, timestampMs, isNative, source);
       // A coin may have different decimals on another chain: XTZ has 6 on Tezos and 18 on Etherlink.
       const decimals = isNative ? chainOf(asset.chain).decimals : table.decimals;
-      return found && decimals !== null ? { ...found, decimals } : found;
+      return found && decimals !== null ? withDecimals(found, decimals) : found;
     },
   };
 }

@@ -256,6 +256,14 @@ export class Adjacency {
     return best.length > limit ? best.slice(0, limit) : best;
   }
 
+  /** Returns the ids of the first `limit` neighbours by value. */
+  bestIds(limit: number): number[] {
+    const view = limit > 0 && !this.#changed ? this.#openFirst() : null;
+    // An only chunk is in the order of value, and its edges need not be decoded.
+    if (view?.isHub === false) return Array.from(view.ids.subarray(0, limit));
+    return this.best(limit).map(({ counterparty }) => counterparty);
+  }
+
   /** The flows of the address by direction, including its delta. */
   sums(): readonly [AssetSums[], AssetSums[]] {
     if (this.#last.entries === null) {

@@ -184,8 +184,18 @@ export function createChainReader(records: ChainRecords, cache: KeyCache | null 
       .map((logged): AddressTransfer => {
         const direction = logged.from === node ? 'out' : 'in';
         const otherKey = otherKeyOf(logged);
+        const { txHash, position, blockNumber, timestampMs, asset, decimals, amount, valueUsd, initiation } =
+          transferOf(records, logged);
         return {
-          ...transferOf(records, logged),
+          txHash,
+          position,
+          blockNumber,
+          timestampMs,
+          asset,
+          decimals,
+          amount,
+          valueUsd,
+          initiation,
           direction,
           counterparty: otherKey && {
             key: otherKey,
@@ -202,11 +212,11 @@ export function createChainReader(records: ChainRecords, cache: KeyCache | null 
     counterparties(key, { direction, limit, isWanted = () => true }) {
       const node = records.idOf(key);
       if (node === null) return [];
-      const best = adjacency.open(node, DIRECTION_CODE[direction]).best(cappedCounterparties(limit));
-      records.prefetch?.({ nodes: best.map(({ counterparty }) => counterparty) });
+      const best = adjacency.open(node, DIRECTION_CODE[direction]).bestIds(cappedCounterparties(limit));
+      records.prefetch?.({ nodes: best });
       const wanted = best
-        .filter(({ counterparty }) => isWanted(keyNow(counterparty)))
-        .map(({ counterparty }) => ({ counterparty, key: keys.keyOf(counterparty) }));
+        .filter((counterparty) => isWanted(keyNow(counterparty)))
+        .map((counterparty) => ({ counterparty, key: keys.keyOf(counterparty) }));
       if (wanted.length === 0) return [];
       const edges = adjacency.edges(new Set(wanted.map((one) => one.counterparty)));
       return wanted.flatMap((one) => {
