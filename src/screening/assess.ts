@@ -267,7 +267,9 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
     const totals = transfersOf(asOf).totals(subject.chain, subject.key);
     const sides = directions.map((direction) => {
       const flow = flowIn(totals, direction);
-      return place === null ? emptySide(direction, flow) : readSide({ ...place, direction, flow });
+      if (place === null) return emptySide(direction, flow);
+      const { graph, node, attributions, weighing } = place;
+      return readSide({ graph, node, attributions, weighing, direction, flow });
     });
     const sentTo = place === null ? () => false : createSentTo(place.graph, place.node, place.weighing);
     const received = sides.find(({ direction }) => direction === 'in')?.basis ?? NOTHING_MOVED;
@@ -277,10 +279,16 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
       const followed = directions.map((direction) => {
         const flow = flowIn(totals, direction);
         if (place === null) return nothingFollowed(direction, flow);
-        return follow({ ...place, direction, flow, maxHops, derived }, { workspace });
+        const { graph, node, attributions, weighing } = place;
+        return follow(
+          { graph, node, attributions, weighing, direction, flow, maxHops, derived },
+          { workspace },
+        );
       });
       const evidence: RiskEvidence = {
-        ...evidenceOfLabels,
+        sanctions: evidenceOfLabels.sanctions,
+        labels: evidenceOfLabels.labels,
+        isService: evidenceOfLabels.isService,
         exposures: withSpent(
           directEvidence(sides, { policy, own, sentTo, derived }).concat(
             ...followed.map((side) => indirectEvidence(side, own)),
@@ -302,15 +310,32 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
         .filter(({ asset }) => place?.weighing.isEvidence(asset))
         .map(({ asset }) => shownAsset(subject.chain, asset)),
     );
+    const { coverage } = reading;
     return {
-      ...reading,
+      subject,
+      reader: reading.reader,
+      labels,
+      primary: reading.primary,
+      place,
+      staleReason,
+      sanctionsCheck: reading.sanctionsCheck,
       coverage: {
-        ...reading.coverage,
-        graph: { ...reading.coverage.graph, unpricedAssets: [...unpricedAssets] },
+        labels: coverage.labels,
+        graph: {
+          status: coverage.graph.status,
+          asOf: coverage.graph.asOf,
+          unpricedAssets: [...unpricedAssets],
+        },
+        balances: coverage.balances,
+        history: coverage.history,
+        sanctions: coverage.sanctions,
       },
       totals,
       sides,
-      ...decisive,
+      derived: decisive.derived,
+      followed: decisive.followed,
+      evidence: decisive.evidence,
+      judged: decisive.judged,
       readings,
       unfollowed,
       assessed: labels.length > 0 || totals !== null,

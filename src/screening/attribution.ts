@@ -66,7 +66,7 @@ export interface Attribution {
   /** Level of the points. */
   readonly riskLevel: RiskLevel;
   /** Set on the attribution that counts for dealings before a designation. */
-  readonly designatedLater?: DesignatedLater;
+  readonly designatedLater?: DesignatedLater | undefined;
 }
 
 /** A designated party to which an uncertain label attributes an address. */
@@ -110,10 +110,13 @@ export const UNATTRIBUTED: Attribution = {
   class: 'published',
   isFirm: true,
   sanctioned: false,
+  suspected: undefined,
   isService: false,
   isRisky: false,
   points: 0,
   riskLevel: 'LOW',
+  until: undefined,
+  designatedLater: undefined,
 };
 
 /**
@@ -401,6 +404,9 @@ function attributeNow(labels: readonly Label[], policy: RiskPolicy, asOf: string
     isRisky: isListed || isRisky(category, policy),
     points,
     riskLevel: riskLevelOf(points, policy),
+    // Walks read attributions for every edge: all have the same fields, so that the engine reads them fast.
+    until: undefined,
+    designatedLater: undefined,
   };
 }
 
@@ -420,10 +426,13 @@ function bridgeAttribution({ id, name }: BridgeHit, policy: RiskPolicy): Attribu
     class: 'published',
     isFirm: true,
     sanctioned: false,
+    suspected: undefined,
     isService: policy.services.has(category),
     isRisky: points >= policy.riskyFrom,
     points,
     riskLevel: riskLevelOf(points, policy),
+    until: undefined,
+    designatedLater: undefined,
   };
 }
 

@@ -484,8 +484,6 @@ function indirectEvidenceOf(
   // Without a basis there is no value to divide. Assets without a price are judged one by one.
   if (value === 0) return [];
   const measured = { ...basis, total: value };
-  const isUsd = basis.basis === 'USD';
-  const isAsset = basis.basis === 'ASSET' && basis.unpriced.length > 0;
   const evidence: ExposureEvidence[] = [];
   // Hundreds of rows with a few hops each: loops, because an array for each row and hop would cost more than the evidence.
   for (const { attribution, type, shareByHop } of rows) {
@@ -496,40 +494,36 @@ function indirectEvidenceOf(
       const share = shareByHop[at] as number;
       if (!(share > 0)) continue;
       const hops = at + 1;
-      const name = entity?.name ?? null;
-      if (isAsset) {
-        const measure = measureOf(measured, share);
-        evidence.push({
-          category,
-          direction,
-          hops,
-          ...measure,
-          confidence,
-          class: attribution.class,
-          entity: name,
-          isOwn,
-        });
-        continue;
-      }
-      // The measure of `measureOf`, not spread: that would cost as much as all the rest.
-      const valueUsd = isUsd ? value * share : 0;
+      const measure = measureOf(measured, share);
       evidence.push({
         category,
         direction,
         hops,
-        asset: null,
-        valueUsd,
+        asset: measure.asset,
+        valueUsd: measure.valueUsd,
         share,
+        flowPart: measure.flowPart,
         confidence,
         class: attribution.class,
-        entity: name,
+        entity: entity?.name ?? null,
         isOwn,
       });
     }
   }
   if (unknownShare <= SHARE_MIN) return evidence;
-  const unknown = { category: 'UNKNOWN', confidence: 1, class: 'published', entity: null } as const;
-  evidence.push({ ...unknown, direction, hops: 1, ...measureOf(measured, unknownShare) });
+  const measure = measureOf(measured, unknownShare);
+  evidence.push({
+    category: 'UNKNOWN',
+    confidence: 1,
+    class: 'published',
+    entity: null,
+    direction,
+    hops: 1,
+    asset: measure.asset,
+    valueUsd: measure.valueUsd,
+    share: unknownShare,
+    flowPart: measure.flowPart,
+  });
   return evidence;
 }
 

@@ -229,10 +229,8 @@ class ExposureWalk<A extends Attribution> {
   readonly #neighbours: NeighbourColumns;
   readonly #attributions: (A | null)[];
   readonly #rows: RowReader;
-  readonly #tallies: Readonly<Record<RowType, Map<string, Tally<A>>>> = {
-    DIRECT: new Map(),
-    INDIRECT: new Map(),
-  };
+  readonly #direct = new Map<string, Tally<A>>();
+  readonly #indirect = new Map<string, Tally<A>>();
   readonly #unknown: Record<UnknownReason, number> = {
     ORIGIN: 0,
     DEPTH: 0,
@@ -280,9 +278,11 @@ class ExposureWalk<A extends Attribution> {
     const { met, flows } = this.#deps.workspace;
     met.clear();
     flows.clear();
+    this.#columns.clear();
     this.#leave();
     for (let hop = 2; hop <= maxHops && this.#next.length > 0; hop++) this.#follow(hop);
     this.#loseRest();
+    this.#columns.finish();
     return this.#result();
   }
 
@@ -326,6 +326,7 @@ class ExposureWalk<A extends Attribution> {
     this.#columns.end[START] = workspace.flows.count;
     const rest = flowOf(total, read);
     this.#columns.restShare[START] = rest / total;
+    this.#columns.leftOut[START] = 0;
     this.#columns.state[START] = PASSED_ON;
     if (rest > 0) this.#lose(this.#restReason(START), START, rest / total, isUsd ? rest : 0);
   }
@@ -400,7 +401,7 @@ class ExposureWalk<A extends Attribution> {
   }
 
   #tally(attribution: A, type: RowType): Tally<A> {
-    const tallies = this.#tallies[type];
+    const tallies = type === 'DIRECT' ? this.#direct : this.#indirect;
     const key = attribution.rowKey ?? attribution.key;
     let tally = tallies.get(key);
     if (!tally) {
@@ -441,6 +442,8 @@ class ExposureWalk<A extends Attribution> {
     for (const number of this.#next) {
       share += nextShare[number] as number;
       knownUsd += nextKnown[number] as number;
+      nextShare[number] = 0;
+      nextKnown[number] = 0;
     }
     this.#unknown.DEPTH = share;
     this.#unknownKnownUsd = knownUsd;
@@ -560,11 +563,10 @@ class ExposureWalk<A extends Attribution> {
   }
 
   #result(): ExposureResult<A> {
-    const { DIRECT, INDIRECT } = this.#tallies;
     const share = Object.values(this.#unknown).reduce((sum, part) => sum + part, 0);
     const isKnown = this.#unknownKnownUsd > 0 || share === 0;
     return {
-      rows: [...DIRECT.values(), ...INDIRECT.values()].sort(compareTallies).map(rowOf),
+      rows: [...this.#direct.values(), ...this.#indirect.values()].sort(compareTallies).map(rowOf),
       unknown: {
         share,
         byReason: this.#unknown,

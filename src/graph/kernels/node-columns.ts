@@ -21,6 +21,8 @@ export class NodeColumns {
   /** The same in the next hop. */
   nextShare = new Float64Array(CAPACITY);
   nextKnown = new Float64Array(CAPACITY);
+  /** Whether no value is in transit, as after a walk that ended. */
+  #isEmpty = true;
 
   /** Makes room for the numbers below `count`, without their contents. */
   reserve(count: number): void {
@@ -37,15 +39,24 @@ export class NodeColumns {
     this.nextKnown = new Float64Array(capacity);
   }
 
-  /** Empties the columns of a number. */
+  /** Begins a walk: no value is in transit. An earlier walk that failed may have left some. */
+  clear(): void {
+    if (!this.#isEmpty) for (const column of this.#inTransit()) column.fill(0);
+    this.#isEmpty = false;
+  }
+
+  /** Ends a walk, after which all values in transit are 0 again, so that `open` need not write them for thousands of nodes. */
+  finish(): void {
+    this.#isEmpty = true;
+  }
+
+  #inTransit(): Float64Array[] {
+    return [this.share, this.known, this.nextShare, this.nextKnown];
+  }
+
+  /** Makes the row of a number unread. Its shares are those of another walk until it is read. */
   open(number: number): void {
     this.state[number] = 0;
-    this.restShare[number] = 0;
-    this.leftOut[number] = 0;
-    this.share[number] = 0;
-    this.known[number] = 0;
-    this.nextShare[number] = 0;
-    this.nextKnown[number] = 0;
   }
 
   /** Begins the next hop: what was to come is in transit now. All that was in transit must have been passed on. */

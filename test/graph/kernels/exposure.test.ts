@@ -862,6 +862,28 @@ describe('by example', () => {
     expect(shares.get('mixer')).toBeCloseTo(0.5, 12);
   });
 
+  it('is not changed by an earlier walk that failed in the middle', () => {
+    const edges = [
+      { from: 2, to: 1, valueUsd: 60 },
+      { from: 3, to: 1, valueUsd: 40 },
+      { from: 4, to: 2, valueUsd: 60 },
+      { from: 5, to: 4, valueUsd: 30 },
+      { from: 6, to: 3, valueUsd: 40 },
+    ];
+    const walk = (attribution: (node: NodeId) => Attribution | null, own = workspace) =>
+      exposureOf({ ...DEFAULTS, start: 1 }, { graph: memoryGraph(edges), workspace: own, attribution });
+    const mixer = (node: NodeId): Attribution | null => (node === 6 ? { key: 'mixer' } : null);
+    const expected = walk(mixer, createKernelWorkspace());
+    for (const broken of [2, 3, 4, 5, 6]) {
+      const failing = (node: NodeId): Attribution | null => {
+        if (node === broken) throw new Error('The store is damaged.');
+        return null;
+      };
+      expect(() => walk(failing)).toThrow('The store is damaged.');
+      expect(walk(mixer)).toEqual(expected);
+    }
+  });
+
   it('returns its result so far at the deadline', () => {
     const edges = [
       { from: 2, to: 1, valueUsd: 1 },
