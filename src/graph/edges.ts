@@ -80,6 +80,8 @@ export const newestFirst = (a: TransferRef, b: TransferRef): number =>
 /** Inserts a transfer into the list of the newest, which keeps at most `limit`. */
 export function addNewest(newest: TransferRef[], ref: TransferRef, limit: number): void {
   let at = newest.length;
+  // Most are newer than all others, whose times may have to be read from the log.
+  if (at > 0 && newestFirst(ref, newest[0] as TransferRef) < 0) at = 0;
   while (at > 0 && newestFirst(ref, newest[at - 1] as TransferRef) < 0) at--;
   if (at >= limit) return;
   newest.splice(at, 0, ref);

@@ -164,7 +164,10 @@ describe('record encoding', () => {
       { timestampMs: 2_000, ordinal: 9 },
     ];
     const bytes = packNode(node);
-    expect(unpackNode(bytes)).toEqual(node);
+    // The log has the times, except for the newest.
+    const read = unpackNode(bytes, (ordinal) => (ordinal === 9 ? 2_000 : Number.NaN));
+    const newest = read.newest.map(({ timestampMs, ordinal }) => ({ timestampMs, ordinal }));
+    expect({ ...read, newest }).toEqual(node);
     expect(node.flows.map(({ asset, direction }) => [asset, direction])).toEqual([
       [1, 0],
       [3, 1],

@@ -1,4 +1,4 @@
-/** A store of format 4, as its last program wrote it: read as it is, and written on, it gives what a new store of the same transfers does. */
+/** Stores of former formats, as their last programs wrote them: read as they are, and written on, they give what a new store does. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import {
   formerTransfers,
 } from './former-transfers.ts';
 
-const FIXTURE = join(projectRoot, 'test/graph/format-4.mdb.gz');
+const FORMATS = [4, 5];
 
 let folder = '';
 const open: TransferStore[] = [];
@@ -30,13 +30,17 @@ const closeAll = async (): Promise<void> => {
 };
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'assay-former-'));
-  mkdirSync(join(folder, 'former'));
-  writeFileSync(join(folder, 'former', 'eth.mdb'), gunzipSync(readFileSync(FIXTURE)));
 });
 afterEach(async () => {
   await closeAll();
   rmSync(folder, { recursive: true });
 });
+
+function placeFormer(format: number): void {
+  const packed = readFileSync(join(projectRoot, `test/graph/format-${format}.mdb.gz`));
+  mkdirSync(join(folder, 'former'));
+  writeFileSync(join(folder, 'former', 'eth.mdb'), gunzipSync(packed));
+}
 
 /** The store that the current program writes from the same transfers. */
 async function currentStore(): Promise<TransferStore> {
@@ -80,8 +84,9 @@ function answers(store: TransferStore): string[] {
   ].map(shown);
 }
 
-describe('a store of format 4', () => {
+describe.each(FORMATS)('a store of format %i', (format) => {
   it('is read as it is, and keeps its transfers when it is written on', async () => {
+    placeFormer(format);
     const current = await currentStore();
     const expected = answers(current);
     expect(answers(storeAt('former', true))).toEqual(expected);

@@ -1,6 +1,6 @@
 /**
- * The transfers of `format-4.mdb.gz`, a store that the last program of format 4 wrote: two batches, then two blocks that can be reverted,
- * with limits of fresh transactions that leave some of them waiting.
+ * The transfers of `format-4.mdb.gz` and `format-5.mdb.gz`, stores that the last programs of these formats wrote: two batches, then two
+ * blocks that can be reverted, with limits of fresh transactions that leave some of them waiting.
  */
 import { seededUint32 } from '../../src/base/random.ts';
 import type { Block } from '../../src/chains/block.ts';

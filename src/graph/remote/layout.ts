@@ -10,11 +10,11 @@ import type { State } from '../store/chain-store.ts';
 
 /**
  * Changes when the meaning of the bytes or names below, or of the store's records, changes. Version 1 had no priced part of flows, version 2
- * no compact records (edges.ts).
+ * no compact chunks (edges.ts), version 3 no compact sums of addresses (node-record.ts).
  */
-export const REMOTE_FORMAT = 3;
+export const REMOTE_FORMAT = 4;
 /** Also readable. The next push writes the current format. */
-const FORMER_FORMATS: readonly unknown[] = [1, 2];
+const FORMER_FORMATS: readonly unknown[] = [1, 2, 3];
 
 /** Assets per record. */
 export const ASSETS_PER_PAGE = 16;

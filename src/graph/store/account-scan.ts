@@ -6,7 +6,7 @@ import { ChunkView } from '../edges.ts';
 import { GRAPH_LIMITS } from '../limits.ts';
 import { type ChainRecords, lostRecord } from './chain-records.ts';
 import { forEachHead } from './delta.ts';
-import { LOG_CHUNK_TRANSFERS } from './log.ts';
+import { LOG_CHUNK_TRANSFERS, timeOfTransfer } from './log.ts';
 import { LogCursor } from './log-chunk.ts';
 import { addTransfer, createColumns, type LogColumns } from './log-scan.ts';
 import { counterpartiesIn, forEachNewest } from './node-record.ts';
@@ -53,13 +53,16 @@ export class AccountScan {
     return columns;
   }
 
-  /** Inserts a transfer as `addNewest` does. */
+  /** Inserts a transfer as `addNewest` does. A time below zero is that of a merged one, which follows all that were inserted. */
   #insert(timestampMs: number, ordinal: number): void {
     const times = this.#times;
     const numbers = this.#numbers;
     let at = this.#count;
-    for (; at > 0; at--) {
-      const time = times[at - 1] as number;
+    const isNewest =
+      at > 0 && (timestampMs > (times[0] as number) || (timestampMs === times[0] && ordinal > (numbers[0] as number)));
+    if (isNewest) at = 0;
+    for (; at > 0 && timestampMs >= 0; at--) {
+      const time = this.#timeAt(at - 1);
       if (time > timestampMs || (time === timestampMs && (numbers[at - 1] as number) >= ordinal)) break;
     }
     if (at >= KEPT) return;
@@ -68,6 +71,14 @@ export class AccountScan {
     times[at] = timestampMs;
     numbers[at] = ordinal;
     if (this.#count < KEPT) this.#count++;
+  }
+
+  /** The time of a transfer of the list. That of a merged one may only be in the log. */
+  #timeAt(place: number): number {
+    const times = this.#times;
+    if ((times[place] as number) < 0)
+      times[place] = timeOfTransfer(this.#records, this.#numbers[place] as number);
+    return times[place] as number;
   }
 
   #addTransfer(columns: LogColumns, ordinal: number): void {

@@ -211,6 +211,14 @@ export function transferAt(records: Pick<ChainRecords, 'logChunk'>, ordinal: num
   return transferOf(cursor);
 }
 
+/** Returns the time of a transfer in milliseconds. Throws STORE_CORRUPT if no transfer has the number. */
+export function timeOfTransfer(records: Pick<ChainRecords, 'chain' | 'logChunk'>, ordinal: number): number {
+  const bytes = records.logChunk(Math.floor(ordinal / LOG_CHUNK_TRANSFERS));
+  if (bytes === undefined || !cursor.open(bytes).seek(ordinal % LOG_CHUNK_TRANSFERS))
+    throw lostRecord(records.chain, `transfer ${ordinal}`);
+  return cursor.timestampMs;
+}
+
 /** Returns whether a transfer has the number: false for a reverted one. */
 export function hasTransfer(records: Pick<ChainRecords, 'logChunk'>, ordinal: number): boolean {
   const bytes = records.logChunk(Math.floor(ordinal / LOG_CHUNK_TRANSFERS));

@@ -6,6 +6,7 @@ import { addNewest, assetSumOf, ChunkView, type Edge, isHubChunk } from '../edge
 import { GRAPH_LIMITS } from '../limits.ts';
 import { type ChainStore, chunkKey } from './chain-store.ts';
 import type { DeltaEntry } from './delta.ts';
+import { timeOfTransfer } from './log.ts';
 import { createNode, flowOf, type NodeRecord, packNode, unpackNode } from './node-record.ts';
 
 const OUT = 1;
@@ -139,7 +140,11 @@ function mergeEdges(store: ChainStore, node: number, direction: number, groups: 
 /** Merges transfers into the stored records of an address. */
 export function mergeNode(store: ChainStore, node: number, entries: readonly DeltaEntry[]): void {
   const stored = store.nodes.getBinary(node);
-  const record = stored ? unpackNode(stored) : createNode();
+  const { chain, log } = store;
+  const logged = { chain, logChunk: (chunk: number) => log.getBinaryFast(chunk) };
+  const record = stored
+    ? unpackNode(stored, (ordinal) => timeOfTransfer(logged, ordinal))
+    : createNode();
   for (const entry of entries) addToNode(record, node, entry);
   record.counterpartiesIn += mergeEdges(store, node, 0, groupsOf(entries, node, 0));
   record.counterpartiesOut += mergeEdges(store, node, 1, groupsOf(entries, node, 1));

@@ -16,8 +16,14 @@ export interface FlowSum {
   pricedAmount: bigint | null;
 }
 
-/** The length byte of an amount has this bit set if the priced part follows: the flow has transfers with and without a price. */
-const PRICED_PART = 0x80;
+/**
+ * Begins a record since format 6. No former record begins like this: it would be a number in more bytes than it needs. Former records have
+ * amounts with all of their digits, and the time of each of the newest transfers, which the log has too.
+ */
+const COMPACT_FIRST = 0x80;
+const COMPACT_SECOND = 0;
+/** Fields before the flows: four counts, and two times. */
+const COUNTS = 4;
 
 /** The priced part of a flow if all or none of its transfers have a price. Null if only some have. */
 const pricedPart = <T>(transfers: number, unpriced: number, amount: T, none: T): T | null =>
@@ -80,41 +86,77 @@ const out = new ByteWriter();
 
 /** Packs a record. */
 export function packNode(node: NodeRecord): Buffer {
+  const { newest } = node;
   out.length = 0;
+  out.byte(COMPACT_FIRST);
+  out.byte(COMPACT_SECOND);
   out.varint(node.counterpartiesIn);
   out.varint(node.counterpartiesOut);
   out.varint(node.selfTransfers);
   out.varint(node.transactions);
   out.time(node.firstSeenMs);
   out.time(node.lastSeenMs - node.firstSeenMs);
-  out.varint(node.flows.length);
+  const isDescending = newest.every(({ ordinal }, at) => at === 0 || ordinal < numberAt(newest, at - 1));
+  out.varint(node.flows.length * 2 + (isDescending ? 1 : 0));
   for (const flow of node.flows) {
-    out.varint(flowName(flow.asset, flow.direction));
-    out.varint(flow.transfers);
-    out.varint(flow.unpriced);
+    const { transfers, unpriced, amount, pricedAmount } = flow;
+    const hasPart = pricedAmount !== null && pricedPart(transfers, unpriced, 0, 0) === null;
+    out.varint(flowName(flow.asset, flow.direction) * 2 + (hasPart ? 1 : 0));
+    out.varint(transfers);
+    out.varint(unpriced);
     out.varint(flow.cents);
-    const amountAt = out.length;
-    out.amount(flow.amount);
-    if (flow.pricedAmount === null || pricedPart(flow.transfers, flow.unpriced, 0, 0) !== null) continue;
-    out.bytes[amountAt] = (out.bytes[amountAt] as number) | PRICED_PART;
-    out.amount(flow.pricedAmount);
+    out.compact(amount);
+    if (hasPart) out.compact(pricedAmount);
   }
-  let timestampMs = node.lastSeenMs;
-  let ordinal = 0;
-  for (const ref of node.newest) {
-    out.time(timestampMs - ref.timestampMs);
-    out.signed(ref.ordinal - ordinal);
-    timestampMs = ref.timestampMs;
-    ordinal = ref.ordinal;
-  }
+  for (const [at, { ordinal }] of newest.entries())
+    if (at === 0) out.varint(ordinal);
+    else if (isDescending) out.varint(numberAt(newest, at - 1) - ordinal);
+    else out.signed(numberAt(newest, at - 1) - ordinal);
   return out.take();
 }
 
-const reader = new ByteReader();
+const numberAt = (newest: readonly TransferRef[], at: number): number => (newest[at] as TransferRef).ordinal;
 
-/** Unpacks a record. */
-export function unpackNode(bytes: Buffer): NodeRecord {
-  reader.open(bytes);
+const reader = new ByteReader();
+/** Whether the opened record is of format 6 or later. */
+let isCompact = false;
+
+function open(bytes: Buffer): void {
+  isCompact = bytes.length > 1 && bytes[0] === COMPACT_FIRST && bytes[1] === COMPACT_SECOND;
+  reader.open(bytes, isCompact ? 2 : 0);
+}
+
+/** The number of the next flow, and whether its priced part follows its amount. */
+function readName(): readonly [name: number, hasPart: boolean] {
+  const code = reader.varint();
+  return isCompact ? [Math.floor(code / 2), code % 2 === 1] : [code, false];
+}
+
+/** A transfer whose time is only in the log. */
+class LoggedRef implements TransferRef {
+  readonly ordinal: number;
+  readonly #timeOf: (ordinal: number) => number;
+  #timestampMs = -1;
+
+  constructor(ordinal: number, timeOf: (ordinal: number) => number) {
+    this.ordinal = ordinal;
+    this.#timeOf = timeOf;
+  }
+
+  get timestampMs(): number {
+    if (this.#timestampMs < 0) this.#timestampMs = this.#timeOf(this.ordinal);
+    return this.#timestampMs;
+  }
+}
+
+/**
+ * Unpacks a record.
+ *
+ * @param timeOf - returns the time of a logged transfer in milliseconds; called when the time of one of the newest transfers is read, if
+ * the record does not have it
+ */
+export function unpackNode(bytes: Buffer, timeOf: (ordinal: number) => number): NodeRecord {
+  open(bytes);
   const counterpartiesIn = reader.varint();
   const counterpartiesOut = reader.varint();
   const selfTransfers = reader.varint();
@@ -122,25 +164,22 @@ export function unpackNode(bytes: Buffer): NodeRecord {
   const firstSeenMs = reader.time();
   const lastSeenMs = firstSeenMs + reader.time();
   const flows: FlowSum[] = [];
-  for (let left = reader.varint(); left > 0; left--) {
-    const name = reader.varint();
+  const head = reader.varint();
+  for (let left = isCompact ? Math.floor(head / 2) : head; left > 0; left--) {
+    const [name, isFollowed] = readName();
     const transfers = reader.varint();
     const unpriced = reader.varint();
     const cents = reader.varint();
-    const hasPart = reader.isMarked;
-    const amount = reader.amount();
-    const pricedAmount = hasPart ? reader.amount() : pricedPart(transfers, unpriced, amount, 0n);
+    const hasPart = isFollowed || (!isCompact && reader.isMarked);
+    const amount = readAmount();
+    const pricedAmount = hasPart ? readAmount() : pricedPart(transfers, unpriced, amount, 0n);
     const [asset, direction] = [Math.floor(name / 2), name % 2];
     flows.push({ asset, direction, transfers, unpriced, cents, amount, pricedAmount });
   }
   const newest: TransferRef[] = [];
-  let timestampMs = lastSeenMs;
-  let ordinal = 0;
-  while (!reader.isAtEnd) {
-    timestampMs -= reader.time();
-    ordinal += reader.signed();
-    newest.push({ timestampMs, ordinal });
-  }
+  readNewest(head, lastSeenMs, (timestampMs, ordinal) => {
+    newest.push(timestampMs < 0 ? new LoggedRef(ordinal, timeOf) : { timestampMs, ordinal });
+  });
   return {
     counterpartiesIn,
     counterpartiesOut,
@@ -153,42 +192,72 @@ export function unpackNode(bytes: Buffer): NodeRecord {
   };
 }
 
-/** Calls `visit` for the newest transfers of a record, newest first, without reading its sums. */
-export function forEachNewest(bytes: Buffer, visit: (timestampMs: number, ordinal: number) => void): void {
-  reader.open(bytes);
-  for (let field = 0; field < 4; field++) reader.varint();
-  let timestampMs = reader.time() + reader.time();
-  for (let left = reader.varint(); left > 0; left--) {
-    for (let field = 0; field < 4; field++) reader.varint();
-    const hasPart = reader.isMarked;
-    reader.skipAmount();
-    if (hasPart) reader.skipAmount();
-  }
+const readAmount = (): bigint => (isCompact ? reader.compact() : reader.amount());
+const readAmountNumber = (): number => (isCompact ? reader.compactNumber() : reader.amountNumber());
+const skipAmount = (): void => (isCompact ? reader.skipCompact() : reader.skipAmount());
+
+/** Reads the list of the newest transfers at the end of a record. The first is the one that was last seen. */
+function readNewest(
+  head: number,
+  lastSeenMs: number,
+  visit: (timestampMs: number, ordinal: number) => void,
+): void {
   let ordinal = 0;
-  while (!reader.isAtEnd) {
-    timestampMs -= reader.time();
-    ordinal += reader.signed();
-    visit(timestampMs, ordinal);
+  if (!isCompact) {
+    for (let timestampMs = lastSeenMs; !reader.isAtEnd; ) {
+      timestampMs -= reader.time();
+      ordinal += reader.signed();
+      visit(timestampMs, ordinal);
+    }
+    return;
   }
+  if (reader.isAtEnd) return;
+  ordinal = reader.varint();
+  visit(lastSeenMs, ordinal);
+  while (!reader.isAtEnd) {
+    ordinal -= head % 2 === 1 ? reader.varint() : reader.signed();
+    visit(-1, ordinal);
+  }
+}
+
+/**
+ * Calls `visit` for the newest transfers of a record, newest first, without reading its sums. A time below zero is not in the record, only
+ * in the log.
+ */
+export function forEachNewest(bytes: Buffer, visit: (timestampMs: number, ordinal: number) => void): void {
+  open(bytes);
+  for (let field = 0; field < COUNTS; field++) reader.varint();
+  const lastSeenMs = reader.time() + reader.time();
+  const head = reader.varint();
+  for (let left = isCompact ? Math.floor(head / 2) : head; left > 0; left--) {
+    const [, isFollowed] = readName();
+    for (let field = 0; field < 3; field++) reader.varint();
+    const hasPart = isFollowed || (!isCompact && reader.isMarked);
+    skipAmount();
+    if (hasPart) skipAmount();
+  }
+  readNewest(head, lastSeenMs, visit);
 }
 
 /** Reads only the flows of a record, with amounts as doubles: in, then out. Kernels read them for every address on their way. */
 export function flowSums(bytes: Buffer): readonly [AssetSums[], AssetSums[]] {
-  reader.open(bytes);
-  for (let field = 0; field < 4; field++) reader.varint();
+  open(bytes);
+  for (let field = 0; field < COUNTS; field++) reader.varint();
   reader.time();
   reader.time();
   const sums: [AssetSums[], AssetSums[]] = [[], []];
-  for (let left = reader.varint(); left > 0; left--) {
-    const name = reader.varint();
+  const head = reader.varint();
+  for (let left = isCompact ? Math.floor(head / 2) : head; left > 0; left--) {
+    const code = reader.varint();
+    const name = isCompact ? Math.floor(code / 2) : code;
     const side = name % 2 === 0 ? sums[0] : sums[1];
     const transfers = reader.varint();
     const unpriced = reader.varint();
     const cents = reader.varint();
-    const hasPart = reader.isMarked;
-    const amount = reader.amountNumber();
+    const hasPart = isCompact ? code % 2 === 1 : reader.isMarked;
+    const amount = readAmountNumber();
     const pricedAmount = hasPart
-      ? reader.amountNumber()
+      ? readAmountNumber()
       : (pricedPart(transfers, unpriced, amount, 0) ?? amount);
     side.push({ asset: Math.floor(name / 2), transfers, unpriced, cents, amount, pricedAmount });
   }
@@ -203,7 +272,7 @@ export function sumsOfFlow({ asset, transfers, unpriced, cents, amount, pricedAm
 
 /** Reads the number of counterparties in (0) or out (1), without the rest of the record. */
 export function counterpartiesIn(bytes: Buffer, direction: number): number {
-  reader.open(bytes);
+  open(bytes);
   const first = reader.varint();
   return direction === 0 ? first : reader.varint();
 }
