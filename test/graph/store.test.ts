@@ -253,7 +253,7 @@ describe('the transfer store', () => {
     await root.close();
     store = openTransferStore({ path: folder, readOnly: false });
     expect(() => store.coverage('ETH')).toThrow(
-      /format version assay-transfers 99; .* assay-transfers 5 only/,
+      /format version assay-transfers 99; .* assay-transfers 6 only/,
     );
     expect(() => store.coverage('ETH')).toThrow(expect.objectContaining({ code: 'STORE_VERSION' }));
   });

@@ -4,6 +4,7 @@
  */
 import { ChunkView } from '../edges.ts';
 import { GRAPH_LIMITS } from '../limits.ts';
+import { ByteWriter } from './bytes.ts';
 import { type ChainRecords, lostRecord } from './chain-records.ts';
 import { forEachHead } from './delta.ts';
 import { LOG_CHUNK_TRANSFERS, timeOfTransfer } from './log.ts';
@@ -20,6 +21,7 @@ export class AccountScan {
   readonly #columns: LogColumns = createColumns(KEPT);
   readonly #read = new LogCursor();
   readonly #view = new ChunkView();
+  readonly #delta = new ByteWriter();
   /** The newest transfers, newest first: time and number in the log. */
   readonly #times = new Float64Array(KEPT + 1);
   readonly #numbers = new Float64Array(KEPT + 1);
@@ -41,8 +43,15 @@ export class AccountScan {
     const stored = this.#records.node(node);
     if (stored) forEachNewest(stored, (timestampMs, ordinal) => this.#insert(timestampMs, ordinal));
     const delta = this.#records.delta(node);
-    if (delta)
-      forEachHead(delta, (_direction, _other, timestampMs, ordinal) => this.#insert(timestampMs, ordinal));
+    if (delta) {
+      // A copy: the log may be read meanwhile.
+      const copy = this.#delta;
+      copy.length = 0;
+      copy.copy(delta, 0, delta.length);
+      forEachHead(copy.bytes.subarray(0, copy.length), (_direction, _other, timestampMs, ordinal) =>
+        this.#insert(timestampMs, ordinal),
+      );
+    }
     const columns = this.#columns;
     columns.count = 0;
     for (let at = this.#count - 1; at >= 0; at--) {

@@ -5,6 +5,7 @@
 import { maxKeyBytes, writeAddressKeyFromText } from '../../chains/address/parse.ts';
 import type { Transfer } from '../../chains/transfer.ts';
 import { ByteWriter } from './bytes.ts';
+import { ADDRESS_HASH_BYTES, type AddressIds, addressHash } from './address-ids.ts';
 import type { ChainStore } from './chain-store.ts';
 import {
   FINGERPRINT_BYTES,
@@ -47,14 +48,12 @@ class Values {
   }
 }
 
-/** Returns the places of values in the order of their four bytes from `offset` on. Shorter values count as if zeros followed. */
-function orderOf(values: Values, offset: number): Float64Array {
+/** Returns the places of values in the order of their first four bytes. */
+function orderOf(values: Values): Float64Array {
   const order = new Float64Array(values.count);
   for (let place = 0; place < order.length; place++) {
     const value = values.at(place);
-    let word = 0;
-    for (let at = offset; at < offset + 4; at++) word = word * 256 + (value[at] ?? 0);
-    order[place] = word * PLACES + place;
+    order[place] = value.readUInt32BE(0) * PLACES + place;
   }
   order.sort();
   for (let at = 0; at < order.length; at++) order[at] = (order[at] as number) % PLACES;
@@ -69,18 +68,29 @@ export interface BatchLookups {
   readonly transactions: Uint32Array;
   /** Ids of the sender and the receiver. 0 if there is none, or if the address is not stored yet. */
   readonly ids: Uint32Array;
+  /** The most addresses that are not stored yet. */
+  readonly unknown: number;
+}
+
+interface BatchReaderParts {
+  readonly cache: IdCache;
+  readonly ids: AddressIds;
+  readonly fresh: FreshTransactions;
+  readonly fingerprint: Fingerprinter;
 }
 
 /** Looks up a batch. Runs inside its write transaction, after `FreshTransactions.begin`. */
 export class BatchReader {
   readonly #store: ChainStore;
   readonly #cache: IdCache;
+  readonly #addressIds: AddressIds;
   readonly #fresh: FreshTransactions;
   readonly #fingerprint: Fingerprinter;
 
-  constructor(store: ChainStore, cache: IdCache, fresh: FreshTransactions, fingerprint: Fingerprinter) {
+  constructor(store: ChainStore, { cache, ids, fresh, fingerprint }: BatchReaderParts) {
     this.#store = store;
     this.#cache = cache;
+    this.#addressIds = ids;
     this.#fresh = fresh;
     this.#fingerprint = fingerprint;
   }
@@ -89,7 +99,8 @@ export class BatchReader {
   read(transfers: readonly Transfer[]): BatchLookups | null {
     if (transfers.length > TRANSFERS_MAX) return null;
     const packed = new Values();
-    return { packed, transactions: this.#transactions(transfers, packed), ids: this.#ids(transfers) };
+    const transactions = this.#transactions(transfers, packed);
+    return { packed, transactions, ...this.#ids(transfers) };
   }
 
   #transactions(transfers: readonly Transfer[], packed: Values): Uint32Array {
@@ -102,14 +113,16 @@ export class BatchReader {
       packed.add(one);
       keys.add(transactionKey(one, this.#fingerprint, key));
     }
-    for (const place of orderOf(keys, 0)) numbers[place] = this.#fresh.open(keys.at(place));
+    for (const place of orderOf(keys)) numbers[place] = this.#fresh.open(keys.at(place));
     return numbers;
   }
 
-  #ids(transfers: readonly Transfer[]): Uint32Array {
-    const { chain, ids } = this.#store;
+  #ids(transfers: readonly Transfer[]): Pick<BatchLookups, 'ids' | 'unknown'> {
+    const { chain } = this.#store;
     const found = new Uint32Array(2 * transfers.length);
     const keys = new Values();
+    const hashes = new Values();
+    const hash = Buffer.allocUnsafe(ADDRESS_HASH_BYTES);
     const missing: string[] = [];
     /** Place in `found`, by the place of the key. */
     const sides: number[] = [];
@@ -125,17 +138,21 @@ export class BatchReader {
         // The batch refuses an address that is not valid when it comes to it.
         if (length < 0) continue;
         keys.add(key, length);
+        hashes.add(addressHash(this.#fingerprint, key.subarray(0, length), hash));
         missing.push(text);
         sides.push(2 * index + side);
       }
-    // The first bytes are the chain and the kind of the address.
-    for (const place of orderOf(keys, 2)) {
+    let unknown = 0;
+    for (const place of orderOf(hashes)) {
       const text = missing[place] as string;
-      const id = this.#cache.get(text) || (ids.getBinaryFast(keys.at(place))?.readUInt32BE(0) ?? 0);
-      if (id === 0) continue;
+      const id = this.#cache.get(text) || this.#addressIds.find(keys.at(place), hashes.at(place));
+      if (id === 0) {
+        unknown++;
+        continue;
+      }
       this.#cache.set(text, id);
       found[sides[place] as number] = id;
     }
-    return found;
+    return { ids: found, unknown };
   }
 }

@@ -6,6 +6,7 @@ import { AssayError } from '../../base/errors.ts';
 import { maxKeyBytes, parseAddress, writeAddressKeyFromText } from '../../chains/address/parse.ts';
 import type { Transfer } from '../../chains/transfer.ts';
 import { GRAPH_LIMITS } from '../limits.ts';
+import { AddressIds } from './address-ids.ts';
 import { type BatchLookups, BatchReader } from './batch-lookups.ts';
 import { ByteWriter } from './bytes.ts';
 import {
@@ -14,7 +15,6 @@ import {
   joinCoverage,
   NO_COVERAGE,
   NODE_ID_MAX,
-  packId,
   readState,
   type State,
 } from './chain-store.ts';
@@ -97,6 +97,7 @@ export class Batch {
   /** Memory for the transaction of the transfer that is being added. */
   readonly #packed = Buffer.allocUnsafe(HEX_PACKED_BYTES);
   readonly #transactionKey = Buffer.allocUnsafe(FINGERPRINT_BYTES);
+  readonly #ids: AddressIds;
   readonly #log: LogWriter;
   readonly #assetIds = new Map<string, number>();
   readonly #fresh: FreshTransactions;
@@ -116,6 +117,7 @@ export class Batch {
     this.#cache = cache;
     this.#fingerprint = new Fingerprinter(store.salt);
     this.#pendingBlock = pendingBlock;
+    this.#ids = new AddressIds(store, this.#fingerprint);
     this.#log = new LogWriter(store);
     this.#state = { ...readState(store) };
     this.firstOrdinal = this.#state.nextOrdinal;
@@ -123,8 +125,14 @@ export class Batch {
 
   /** Adds transfers in their order. */
   addAll(transfers: readonly Transfer[]): void {
-    const reader = new BatchReader(this.#store, this.#cache, this.#fresh, this.#fingerprint);
+    const reader = new BatchReader(this.#store, {
+      cache: this.#cache,
+      ids: this.#ids,
+      fresh: this.#fresh,
+      fingerprint: this.#fingerprint,
+    });
     const lookups = transfers.length < LOOKED_UP_TOGETHER_FROM ? null : reader.read(transfers);
+    this.#ids.expect(lookups?.unknown ?? 2 * transfers.length);
     for (const [index, transfer] of transfers.entries())
       if (lookups === null) this.#addSingle(transfer);
       else this.#addFound(transfer, lookups, index);
@@ -199,6 +207,7 @@ export class Batch {
   /** Writes the collected changes. Returns the state, which the caller writes. Runs inside the write transaction. */
   write(): State {
     this.#log.flush();
+    this.#ids.finish();
     this.#fresh.settle(this.firstOrdinal, this.#state.nextOrdinal);
     this.#halves.forEach((node, more) => {
       appendDelta(this.#store, node, more, this.#state.settledHeight);
@@ -210,17 +219,17 @@ export class Batch {
   #addressId(text: string): number {
     const known = this.#cache.get(text);
     if (known !== 0) return known;
-    const { ids, keys, chain } = this.#store;
+    const { keys, chain } = this.#store;
     const length = writeAddressKeyFromText(chain, text, this.#key, 0);
     // `parseAddress` throws an error that explains why the address is not valid.
     if (length < 0) parseAddress(chain, text);
     const key = Buffer.from(this.#key.subarray(0, length));
-    let id = ids.getBinaryFast(key)?.readUInt32BE(0);
-    if (id === undefined) {
+    let id = this.#ids.find(key);
+    if (id === 0) {
       id = this.#state.nextAddress++;
       if (id > NODE_ID_MAX)
         throw new AssayError('INTERNAL', `The transfer store of ${chain} is full: all address ids are used.`);
-      ids.putSync(key, packId(id));
+      this.#ids.add(key, id);
       // Ids ascend, so that each is greater than all stored ones.
       keys.putSync(id, key, APPEND);
     }

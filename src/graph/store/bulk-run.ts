@@ -4,13 +4,13 @@
  */
 import { AssayError } from '../../base/errors.ts';
 import { FLUSHED_LATER } from '../../state/lmdb.ts';
+import { ADDRESS_HASH_BYTES, AddressIds, addressHash } from './address-ids.ts';
 import { assetId } from './batch.ts';
 import {
   type ChainStore,
   type Coverage,
   NO_COVERAGE,
   NODE_ID_MAX,
-  packId,
   readState,
   writeState,
 } from './chain-store.ts';
@@ -145,26 +145,34 @@ export class BulkRun {
     const store = this.#store;
     const state = readState(store);
     let { nextAddress, nextAsset } = state;
-    const fresh: Buffer[] = [];
-    for (const { number, key } of keysIn(this.#filled.keys)) {
-      // Another process may have assigned an id in the meantime.
-      let id = nextAddress === 1 ? undefined : store.ids.getBinaryFast(key)?.readUInt32BE(0);
-      if (id === undefined) {
-        id = nextAddress + fresh.length;
-        fresh.push(key);
-      }
-      this.#setId(number, id);
-    }
+    const found = [...keysIn(this.#filled.keys)];
+    const hashes = Buffer.allocUnsafe(found.length * ADDRESS_HASH_BYTES);
+    const hashOf = (place: number): Buffer =>
+      hashes.subarray(place * ADDRESS_HASH_BYTES, (place + 1) * ADDRESS_HASH_BYTES);
+    for (const [place, { key }] of found.entries()) addressHash(this.#fingerprint, key, hashOf(place));
+    const order = this.#hashOrder(hashes);
+    const table = new AddressIds(store, this.#fingerprint);
+    const ids = new Uint32Array(found.length);
+    const keyAt = (place: number): Buffer => (found[place] as { readonly key: Buffer }).key;
+    // Another process may have assigned an id in the meantime.
+    if (nextAddress > 1) for (const place of order) ids[place] = table.find(keyAt(place), hashOf(place));
     const firstFresh = nextAddress;
-    nextAddress += fresh.length;
+    for (const [place, { number }] of found.entries()) {
+      if (ids[place] === 0) ids[place] = nextAddress++;
+      this.#setId(number, ids[place] as number);
+    }
     if (nextAddress > NODE_ID_MAX)
       throw new AssayError(
         'INTERNAL',
         `The transfer store of ${store.chain} is full: all address ids are used.`,
       );
-    for (const [index, key] of fresh.entries()) store.keys.putSync(firstFresh + index, key, APPEND);
-    for (const index of this.#pageOrder(fresh))
-      store.ids.putSync(fresh[index] as Buffer, packId(firstFresh + index));
+    for (const [place, { key }] of found.entries())
+      if ((ids[place] as number) >= firstFresh) store.keys.putSync(ids[place] as number, key, APPEND);
+    table.expect(nextAddress - firstFresh);
+    for (const place of order)
+      if ((ids[place] as number) >= firstFresh)
+        table.add(keyAt(place), ids[place] as number, hashOf(place));
+    table.finish();
     const assets = this.#filled.assets.map(({ asset, decimals }) => {
       const id = assetId(store, asset, decimals, nextAsset);
       if (id === nextAsset) nextAsset++;
@@ -174,14 +182,16 @@ export class BulkRun {
     return assets;
   }
 
-  /** Orders keys so that those of a page follow each other: by four bytes behind the two that say the kind. */
-  #pageOrder(keys: readonly Buffer[]): Uint32Array {
-    const words = Uint32Array.from(keys, (key) => (key.length < 6 ? 0 : key.readUInt32BE(2)));
+  /** Orders addresses by their hashes, as the table of ids does. */
+  #hashOrder(hashes: Buffer): Uint32Array {
+    const count = hashes.length / ADDRESS_HASH_BYTES;
+    const words = new Uint32Array(count);
+    for (let place = 0; place < count; place++) words[place] = hashes.readUInt32BE(place * ADDRESS_HASH_BYTES);
     let { orders } = this.#memory as RunMemory;
     // Addresses of rejected rows have ids, too: there may be more than two for each transfer of the run.
-    if (keys.length > orders.order.length)
-      orders = { order: new Uint32Array(keys.length), spare: new Uint32Array(keys.length) };
-    return radixOrder(words, 1, 0, keys.length, orders).subarray(0, keys.length);
+    if (count > orders.order.length)
+      orders = { order: new Uint32Array(count), spare: new Uint32Array(count) };
+    return radixOrder(words, 1, 0, count, orders).subarray(0, count);
   }
 
   #setId(number: number, id: number): void {

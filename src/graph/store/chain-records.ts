@@ -7,6 +7,7 @@ import { ReadingValue } from '../../base/reading.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import { isHubChunk, NEXT_AT } from '../edges.ts';
 import type { Upcoming } from '../graph.ts';
+import { addressReader } from './address-ids.ts';
 import {
   type AssetRecord,
   type BlockRecord,
@@ -60,7 +61,8 @@ export const lostRecord = (chain: ChainId, what: string): AssayError =>
 
 /** The records of an environment as of its newest commit. */
 export function recordsOf(store: ChainStore): ChainRecords {
-  const { chain, ids, keys, nodes, deltas, edges, log, blocks } = store;
+  const { chain, keys, nodes, deltas, edges, log, blocks } = store;
+  const addressIdOf = addressReader(store);
   const key = Buffer.alloc(9);
   /** Every edge and transfer of an answer names its asset, and most name the same few. */
   const assets = new ReadingValue<Map<number, AssetRecord>>();
@@ -78,7 +80,7 @@ export function recordsOf(store: ChainStore): ChainRecords {
       state.value ??= readState(store);
       return state.value as State;
     },
-    idOf: (address) => ids.getBinaryFast(address)?.readUInt32BE(0) ?? null,
+    idOf: (address) => addressIdOf(address) || null,
     keyOf(node) {
       const address = keys.getBinary(node);
       if (!address) throw lostRecord(chain, `address ${node}`);

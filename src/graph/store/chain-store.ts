@@ -12,7 +12,7 @@ import type { Direction } from '../flow.ts';
  * Changes when the meaning of any bytes in the databases below changes. A version is never reused. Version 1 had chunks in the order of ids
  * only, version 2 had no priced part of flows (node-record.ts), version 3 no numbers in the log behind positions (transactions.ts), version
  * 4 chunks with twice as many bytes per edge (edges.ts), and no places (places.ts), version 5 the time of each newest transfer and all digits
- * of amounts with the sums of an address (node-record.ts).
+ * of amounts with the sums of an address (node-record.ts), and whole keys in the index of addresses (address-ids.ts).
  */
 const FORMAT = { name: 'assay-transfers', version: 6 } as const;
 /** Also readable. The first writer upgrades them to the current version, so that an older program does not misread new data. */
@@ -85,7 +85,9 @@ export interface ChainStore {
   readonly path: string;
   readonly root: RootDatabase;
   readonly meta: Database<unknown, string>;
-  /** Address key → dense id. */
+  /** Bits of hashes of address keys → dense ids (address-ids.ts). Null in a store of an earlier version that is only read. */
+  readonly addressPlaces: Database<Buffer, number> | null;
+  /** The same as earlier versions stored it: address key → dense id. */
   readonly ids: Database<Buffer, Uint8Array>;
   /** Dense id → address key. */
   readonly keys: Database<Buffer, number>;
@@ -157,9 +159,10 @@ export function openChainStore(path: string, chain: ChainId, readOnly: boolean):
     void root.close();
     return null;
   }
-  const openPlaces = (): Database<Buffer, number> | undefined => db('places', 'binary', 'uint32');
+  const openPlaces = (name: string): Database<Buffer, number> | undefined => db(name, 'binary', 'uint32');
   // A reader of an earlier version's store finds them once a writer has created them.
-  let places = openPlaces();
+  let places = openPlaces('places');
+  let addressPlaces = openPlaces('address-places');
   if (isFormer && !readOnly) root.transactionSync(() => meta.putSync('format', { ...FORMAT, chain }));
   if (isFresh)
     root.transactionSync(() => {
@@ -172,8 +175,12 @@ export function openChainStore(path: string, chain: ChainId, readOnly: boolean):
     root,
     ...databases,
     get places() {
-      places ??= openPlaces();
+      places ??= openPlaces('places');
       return places ?? null;
+    },
+    get addressPlaces() {
+      addressPlaces ??= openPlaces('address-places');
+      return addressPlaces ?? null;
     },
     salt: Uint8Array.from(meta.get('salt') as Uint8Array),
   };

@@ -24,7 +24,11 @@ export interface PlacesStore {
   readonly meta: Pick<Database<unknown, string>, 'get' | 'putSync'>;
   /** Null in a store of an earlier version that is only read. */
   readonly places: Database<Buffer, number> | null;
+  /** Key in `meta` of the state of the table, if it is not that of transactions: addresses have one, too (address-ids.ts). */
+  readonly stateKey?: string;
 }
+
+const stateKeyOf = ({ stateKey }: PlacesStore): string => stateKey ?? 'places';
 
 const EMPTY: PlacesState = { bits: 0, nextBits: 0, split: 0, entries: 0 };
 /** Buckets then have 32 to 64 entries: about 300 bytes, a dozen to a page, of which a look-up decodes all. */
@@ -54,8 +58,8 @@ const bitsFor = (entries: number): number =>
   Math.min(BITS_MAX, Math.max(0, Math.ceil(Math.log2(entries / ENTRIES_MAX))));
 
 /** Reads the state of a table. */
-export const readPlacesState = ({ meta }: PlacesStore): PlacesState =>
-  (meta.get('places') as PlacesState | undefined) ?? EMPTY;
+export const readPlacesState = (store: PlacesStore): PlacesState =>
+  (store.meta.get(stateKeyOf(store)) as PlacesState | undefined) ?? EMPTY;
 
 /** Appends the entries of a bucket. */
 function readEntries(
@@ -139,7 +143,8 @@ export class PlacesWriter {
 
   /** Announces that `count` entries follow, so that buckets are divided: all at once if the table is small, or some at each call. */
   reserve(count: number): void {
-    const { entries, split } = this.#state;
+    const { split } = this.#state;
+    const entries = this.#state.entries + this.#added;
     const wanted = bitsFor(entries + count);
     if (entries === 0) this.#state = { ...EMPTY, bits: wanted, nextBits: wanted };
     else if (split === 0 && wanted > this.#state.bits) this.#state = { ...this.#state, nextBits: wanted };
@@ -274,7 +279,7 @@ export class PlacesWriter {
     this.#take(-1);
     this.#state = { ...this.#state, entries: this.#state.entries + this.#added };
     this.#added = 0;
-    this.#store.meta.putSync('places', this.#state);
+    this.#store.meta.putSync(stateKeyOf(this.#store), this.#state);
     return this.#state;
   }
 }
