@@ -11,6 +11,9 @@ import {
   type CopiedRow,
   type Edge,
   HUB_CHUNK,
+  ID_BYTES,
+  NARROW_IDS,
+  NARROW_IDS_END,
   ONE_REF,
   ONE_TRANSFER,
   ONE_UNPRICED,
@@ -43,8 +46,7 @@ export interface PackedChunk {
   readonly bytes: Buffer;
 }
 
-/** Bytes of a row outside of its tail: its id, and in a hub its rank. */
-const ID_BYTES = 4;
+/** Bytes of a row of a hub outside of its tail: its id and its rank. */
 const HUB_COLUMN_BYTES = 12;
 /** Rows of a single chunk: their number has two bytes. More never fit, unless one alone is larger than a chunk. */
 const SINGLE_ROWS_MAX = 0xffff;
@@ -223,7 +225,8 @@ export class ChunkBuilder {
   /** Packs all edges of an address into one chunk ordered by value. Returns null if they do not fit into one chunk. */
   packSingle(): PackedChunk | null {
     const count = this.#count;
-    const leastBytes = SINGLE_HEADER_BYTES + count * (ID_BYTES + 1) + this.#tails.length;
+    const idBytes = this.#hasNarrowIds() ? NARROW_IDS : ID_BYTES;
+    const leastBytes = SINGLE_HEADER_BYTES + count * (idBytes + 1) + this.#tails.length;
     const isTooLarge = (bytes: number): boolean => bytes > GRAPH_LIMITS.edgeChunkBytesMax && count > 1;
     if (isTooLarge(leastBytes) || count > SINGLE_ROWS_MAX) return null;
     const ids = this.#ids;
@@ -236,14 +239,14 @@ export class ChunkBuilder {
         (ids[a] as number) - (ids[b] as number),
     );
     this.#packTails(0, count, true);
-    const tailsAt = SINGLE_HEADER_BYTES + count * ID_BYTES;
+    const tailsAt = SINGLE_HEADER_BYTES + count * idBytes;
     if (isTooLarge(tailsAt + this.#packed.length)) return null;
     const bytes = this.#withTails(tailsAt);
     bytes[0] = SINGLE_CHUNK;
-    bytes[1] = 0;
+    bytes[1] = idBytes === NARROW_IDS ? NARROW_IDS : 0;
     bytes.writeUInt16LE(count, 2);
     bytes.writeUInt32LE(this.#startSeconds, 4);
-    this.#writeIds(bytes, SINGLE_HEADER_BYTES, 0, count);
+    this.#writeIds(bytes, SINGLE_HEADER_BYTES, 0, count, idBytes);
     return { firstId: 0, bytes };
   }
 
@@ -342,13 +345,19 @@ export class ChunkBuilder {
     return chunk;
   }
 
-  #writeIds(bytes: Buffer, start: number, from: number, to: number): void {
-    for (let index = from, at = start; index < to; index++, at += ID_BYTES) {
+  #hasNarrowIds(): boolean {
+    for (let row = 0; row < this.#count; row++)
+      if ((this.#ids[row] as number) >= NARROW_IDS_END) return false;
+    return true;
+  }
+
+  #writeIds(bytes: Buffer, start: number, from: number, to: number, idBytes: number): void {
+    for (let index = from, at = start; index < to; index++, at += idBytes) {
       const id = this.#ids[this.#order[index] as number] as number;
       bytes[at] = id;
       bytes[at + 1] = id >>> 8;
       bytes[at + 2] = id >>> 16;
-      bytes[at + 3] = id >>> 24;
+      if (idBytes === ID_BYTES) bytes[at + 3] = id >>> 24;
     }
   }
 
@@ -363,7 +372,7 @@ export class ChunkBuilder {
     bytes.writeUInt32LE(this.#startSeconds, 12);
     for (let index = from, at = CHUNK_HEADER_BYTES; index < to; index++, at += 8)
       bytes.writeDoubleLE(this.#ranks[this.#order[index] as number] as number, at);
-    this.#writeIds(bytes, CHUNK_HEADER_BYTES + count * 8, from, to);
+    this.#writeIds(bytes, CHUNK_HEADER_BYTES + count * 8, from, to, ID_BYTES);
     return bytes;
   }
 }

@@ -128,8 +128,12 @@ const COUNT_AT = 4;
 /** Offset of the first id of the next chunk. */
 export const NEXT_AT = 8;
 const START_AT = 12;
-/** Header of a single chunk: kind, an unused byte, number of edges in 2 bytes, start of its times in seconds. */
+/** Header of a single chunk: kind, `NARROW_IDS` or 0, number of edges in 2 bytes, start of its times in seconds. */
 export const SINGLE_HEADER_BYTES = 8;
+export const ID_BYTES = 4;
+/** Bytes of each id in a single chunk in which all ids are below `NARROW_IDS_END`: since format 6, nearly all. */
+export const NARROW_IDS = 3;
+export const NARROW_IDS_END = 2 ** 24;
 
 /** Flags of a tail. One with a single transfer has its asset in the bits above, if it is below 32, and 0 there if the asset follows. */
 export const ONE_TRANSFER = 1;
@@ -174,6 +178,7 @@ export class ChunkView {
   #startMs = 0;
   #tailsAt = 0;
   #aligned = Buffer.alloc(0);
+  #wideIds = new Uint32Array(0);
 
   open(given: Buffer): this {
     const bytes = given.byteOffset % 8 === 0 ? given : this.#align(given);
@@ -189,11 +194,14 @@ export class ChunkView {
     this.next = isShort ? 0 : bytes.readUInt32LE(NEXT_AT);
     this.#startMs = this.isCompact ? bytes.readUInt32LE(isShort ? 4 : START_AT) * 1000 : 0;
     const idsAt = isShort ? SINGLE_HEADER_BYTES : CHUNK_HEADER_BYTES + count * 8;
-    const tailsAt = idsAt + count * 4;
+    const isNarrow = isShort && bytes[1] === NARROW_IDS;
+    const tailsAt = idsAt + count * (isNarrow ? NARROW_IDS : ID_BYTES);
     if (tailsAt > bytes.length) throw cutChunk();
     const { buffer, byteOffset } = bytes;
     if (!isShort) this.#ranks = new Float64Array(buffer, byteOffset + CHUNK_HEADER_BYTES, count);
-    this.ids = new Uint32Array(buffer, byteOffset + idsAt, count);
+    this.ids = isNarrow
+      ? this.#widened(bytes, idsAt, count)
+      : new Uint32Array(buffer, byteOffset + idsAt, count);
     this.tail.open(bytes, tailsAt, bytes.length);
     this.#tailsAt = tailsAt;
     return this;
@@ -435,6 +443,16 @@ export class ChunkView {
       tail.at = end;
     }
     into.end = tail.at;
+  }
+
+  /** Copies ids of three bytes. */
+  #widened(bytes: Buffer, start: number, count: number): Uint32Array {
+    if (this.#wideIds.length < count) this.#wideIds = new Uint32Array(2 * count);
+    const ids = this.#wideIds;
+    for (let index = 0, at = start; index < count; index++, at += NARROW_IDS)
+      ids[index] =
+        (bytes[at] as number) | ((bytes[at + 1] as number) << 8) | ((bytes[at + 2] as number) << 16);
+    return ids.subarray(0, count);
   }
 
   #align(given: Buffer): Buffer {

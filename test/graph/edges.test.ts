@@ -4,6 +4,7 @@ import { ChunkBuilder } from '../../src/graph/edge-builder.ts';
 import { dayOf, type EdgeDay } from '../../src/graph/edge-days.ts';
 import {
   addNewest,
+  assetSumOf,
   byValue,
   ChunkView,
   type Edge,
@@ -86,7 +87,9 @@ const edgeOf = (counterparty: number, hasRefs: boolean): fc.Arbitrary<Edge> =>
 
 const anyEdges = fc
   .tuple(
-    fc.uniqueArray(fc.integer({ min: 1, max: 0x7fff_ffff }), { minLength: 1, maxLength: 25 }),
+    fc
+      .constantFrom(0xff_ffff, 0x7fff_ffff)
+      .chain((max) => fc.uniqueArray(fc.integer({ min: 1, max }), { minLength: 1, maxLength: 25 })),
     fc.boolean(),
   )
   .chain(([ids, hasRefs]) => fc.tuple(...ids.map((id) => edgeOf(id, hasRefs))));
@@ -166,6 +169,21 @@ describe('packed neighbours', () => {
     const one = builderOf([edge(1)]).packSingle()?.bytes.length ?? 0;
     const two = builderOf([edge(1), edge(2)]).packSingle()?.bytes.length ?? 0;
     expect(two - one).toBeLessThanOrEqual(20);
+  });
+
+  it('have ids of three bytes, unless one of them needs four', () => {
+    const edge = (counterparty: number): Edge => {
+      const made: Edge = { counterparty, assets: [] };
+      Object.assign(assetSumOf(made, 1), { transfers: 1, amount: 5n, cents: 7, firstSeenMs: 0, lastSeenMs: 0 });
+      return made;
+    };
+    const sizeOf = (ids: readonly number[]): number => {
+      const { bytes } = builderOf(ids.map(edge)).packSingle() ?? { bytes: Buffer.alloc(0) };
+      expect([...new ChunkView().open(bytes).ids]).toEqual(ids);
+      return bytes.length;
+    };
+    const least = 2 ** 24 - 1;
+    expect(sizeOf([1, 0xff00, least, least + 1, 0x7fff_ffff]) - sizeOf([1, 2, 0xff00, 0xff_0000, least])).toBe(5);
   });
 
   it('are rejected if the bytes end inside an edge', () => {
