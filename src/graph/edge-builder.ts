@@ -71,7 +71,7 @@ function writeRefs(out: ByteWriter, newest: readonly TransferRef[]): void {
 }
 
 /** Appends the tail of an edge with several transfers, with its length in front. */
-function writeTail(out: ByteWriter, edge: Edge): void {
+function writeTail(out: ByteWriter, edge: Edge, keepsRefs: boolean): void {
   const totals = totalsOf(edge);
   const tail = tailScratch;
   tail.length = 0;
@@ -80,7 +80,7 @@ function writeTail(out: ByteWriter, edge: Edge): void {
   tail.time(totals.firstSeenMs);
   tail.time(totals.lastSeenMs - totals.firstSeenMs);
   const first = edge.assets[0] as AssetSum;
-  const hasRefs = first.newest.length > 0;
+  const hasRefs = keepsRefs && first.newest.length > 0;
   tail.varint(edge.assets.length * 2 + (hasRefs ? 1 : 0));
   if (edge.assets.length === 1) {
     tail.varint(first.asset);
@@ -130,6 +130,7 @@ const timeBytes = (ms: number): number => varintBytes(ms % 1000 === 0 ? (ms / 10
 
 /** Collects edges into chunks, as columns. */
 export class ChunkBuilder {
+  #hasRefs = true;
   #count = 0;
   #ids = new Uint32Array(256);
   #ranks = new Float64Array(256);
@@ -147,7 +148,9 @@ export class ChunkBuilder {
   /** The complete tails of the chunk that is being packed. */
   readonly #packed = new ByteWriter();
 
-  clear(): void {
+  /** @param hasRefs - whether the edges that are added name their newest transfers */
+  clear(hasRefs = true): void {
+    this.#hasRefs = hasRefs;
     this.#count = 0;
     this.#tails.length = 0;
     this.#startSeconds = SECONDS_MAX;
@@ -159,12 +162,12 @@ export class ChunkBuilder {
     let flags = 0;
     if (isOneTransfer(edge)) {
       const [{ asset, amount, newest }] = edge.assets as [AssetSum];
-      const [ref] = newest;
+      const ref = this.#hasRefs ? newest[0] : undefined;
       flags = flagsOf(unpriced === 1, ref !== undefined, asset);
       if (flags >> ASSET_SHIFT === 0) out.varint(asset);
       out.compact(amount);
       if (ref !== undefined) out.varint(ref.ordinal);
-    } else writeTail(out, edge);
+    } else writeTail(out, edge, this.#hasRefs);
     this.#addRow(edge.counterparty, valueRank(cents, unpriced), unpriced, flags, lastSeenMs);
   }
 

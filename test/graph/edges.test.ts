@@ -174,7 +174,13 @@ describe('packed neighbours', () => {
   it('have ids of three bytes, unless one of them needs four', () => {
     const edge = (counterparty: number): Edge => {
       const made: Edge = { counterparty, assets: [] };
-      Object.assign(assetSumOf(made, 1), { transfers: 1, amount: 5n, cents: 7, firstSeenMs: 0, lastSeenMs: 0 });
+      Object.assign(assetSumOf(made, 1), {
+        transfers: 1,
+        amount: 5n,
+        cents: 7,
+        firstSeenMs: 0,
+        lastSeenMs: 0,
+      });
       return made;
     };
     const sizeOf = (ids: readonly number[]): number => {
@@ -183,7 +189,9 @@ describe('packed neighbours', () => {
       return bytes.length;
     };
     const least = 2 ** 24 - 1;
-    expect(sizeOf([1, 0xff00, least, least + 1, 0x7fff_ffff]) - sizeOf([1, 2, 0xff00, 0xff_0000, least])).toBe(5);
+    expect(
+      sizeOf([1, 0xff00, least, least + 1, 0x7fff_ffff]) - sizeOf([1, 2, 0xff00, 0xff_0000, least]),
+    ).toBe(5);
   });
 
   it('are rejected if the bytes end inside an edge', () => {

@@ -258,7 +258,10 @@ describe('a store of the previous format', () => {
 
   it('is read as before: without the figure, all of a flow counts as priced', () => {
     expect(flowSums(former(4, 2, 100n))[0][0]).toMatchObject({ amount: 100, pricedAmount: 100 });
-    expect(unpackNode(former(4, 2, 100n), () => 0).flows[0]).toMatchObject({ amount: 100n, pricedAmount: null });
+    expect(unpackNode(former(4, 2, 100n), () => 0).flows[0]).toMatchObject({
+      amount: 100n,
+      pricedAmount: null,
+    });
     expect(flowSums(former(4, 0, 100n))[0][0]).toMatchObject({ pricedAmount: 100 });
     expect(flowSums(former(4, 4, 100n))[0][0]).toMatchObject({ pricedAmount: 0 });
   });

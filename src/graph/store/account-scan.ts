@@ -68,7 +68,8 @@ export class AccountScan {
     const numbers = this.#numbers;
     let at = this.#count;
     const isNewest =
-      at > 0 && (timestampMs > (times[0] as number) || (timestampMs === times[0] && ordinal > (numbers[0] as number)));
+      at > 0 &&
+      (timestampMs > (times[0] as number) || (timestampMs === times[0] && ordinal > (numbers[0] as number)));
     if (isNewest) at = 0;
     for (; at > 0 && timestampMs >= 0; at--) {
       const time = this.#timeAt(at - 1);

@@ -4,8 +4,8 @@
  */
 import { maxKeyBytes, writeAddressKeyFromText } from '../../chains/address/parse.ts';
 import type { Transfer } from '../../chains/transfer.ts';
-import { ByteWriter } from './bytes.ts';
 import { ADDRESS_HASH_BYTES, type AddressIds, addressHash } from './address-ids.ts';
+import { ByteWriter } from './bytes.ts';
 import type { ChainStore } from './chain-store.ts';
 import {
   FINGERPRINT_BYTES,

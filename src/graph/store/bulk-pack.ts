@@ -241,7 +241,9 @@ export function packGroup(
   for (let direction = 0; direction < 2; direction++) {
     let end = start;
     while (end < count && (words[end * HALF_WORDS + HALF_NODE] as number) % 2 === direction) end++;
-    const added = end > start ? packEdges(context, node, direction, words, start, end, sink) : 0;
+    // The record lists all transfers of an address that has few.
+    const hasRefs = direction === 1 && count > GRAPH_LIMITS.recentTransfersPerAddress;
+    const added = end > start ? packEdges(context, node, { direction, hasRefs }, words, start, end, sink) : 0;
     if (direction === 0) record.counterpartiesIn = added;
     else record.counterpartiesOut = added;
     start = end;
@@ -259,7 +261,7 @@ const isZero = (words: Uint32Array, at: number): boolean =>
 function packEdges(
   context: PackContext,
   node: number,
-  direction: number,
+  { direction, hasRefs }: { readonly direction: number; readonly hasRefs: boolean },
   words: Uint32Array,
   start: number,
   end: number,
@@ -275,7 +277,7 @@ function packEdges(
   }
   if (count === 0) return 0;
   sortPlaces(count);
-  builder.clear();
+  builder.clear(hasRefs);
   let counterparties = 0;
   for (let from = 0; from < count; ) {
     const counterparty = Math.floor((places[from] as number) / PLACES);
@@ -288,7 +290,7 @@ function packEdges(
       single.asset = words[at + HALF_ASSET] as number;
       single.cents = centsOf(words, at);
       single.timestampMs = timeOf(words, at);
-      single.ordinal = direction === 1 ? firstOrdinal + (words[at + HALF_INDEX] as number) : -1;
+      single.ordinal = hasRefs ? firstOrdinal + (words[at + HALF_INDEX] as number) : -1;
       single.amountLow = words[at + HALF_AMOUNT] as number;
       single.amountMiddle = words[at + HALF_AMOUNT + 1] as number;
       single.amountHigh = words[at + HALF_AMOUNT + 2] as number;

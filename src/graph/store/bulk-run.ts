@@ -170,8 +170,7 @@ export class BulkRun {
       if ((ids[place] as number) >= firstFresh) store.keys.putSync(ids[place] as number, key, APPEND);
     table.expect(nextAddress - firstFresh);
     for (const place of order)
-      if ((ids[place] as number) >= firstFresh)
-        table.add(keyAt(place), ids[place] as number, hashOf(place));
+      if ((ids[place] as number) >= firstFresh) table.add(keyAt(place), ids[place] as number, hashOf(place));
     table.finish();
     const assets = this.#filled.assets.map(({ asset, decimals }) => {
       const id = assetId(store, asset, decimals, nextAsset);
@@ -186,7 +185,8 @@ export class BulkRun {
   #hashOrder(hashes: Buffer): Uint32Array {
     const count = hashes.length / ADDRESS_HASH_BYTES;
     const words = new Uint32Array(count);
-    for (let place = 0; place < count; place++) words[place] = hashes.readUInt32BE(place * ADDRESS_HASH_BYTES);
+    for (let place = 0; place < count; place++)
+      words[place] = hashes.readUInt32BE(place * ADDRESS_HASH_BYTES);
     let { orders } = this.#memory as RunMemory;
     // Addresses of rejected rows have ids, too: there may be more than two for each transfer of the run.
     if (count > orders.order.length)

@@ -6,6 +6,7 @@ import { addNewest, assetSumOf, ChunkView, type Edge, isHubChunk } from '../edge
 import { GRAPH_LIMITS } from '../limits.ts';
 import { type ChainStore, chunkKey } from './chain-store.ts';
 import type { DeltaEntry } from './delta.ts';
+import { listedEdges, listsAll } from './listed-transfers.ts';
 import { timeOfTransfer } from './log.ts';
 import { createNode, flowOf, type NodeRecord, packNode, unpackNode } from './node-record.ts';
 
@@ -71,9 +72,31 @@ function addGroup(edge: Edge, entries: readonly DeltaEntry[]): Edge {
   return edge;
 }
 
+/** The references of edges to their newest transfers. */
+interface Refs {
+  /** False if the record of the address lists all transfers. */
+  readonly areKept: boolean;
+  /** Those of the edges that had none, because the record listed all transfers until now. Null if it did not. */
+  readonly listed: ReadonlyMap<number, Edge> | null;
+}
+
+/** Returns a stored edge with its references. */
+function withRefs(edge: Edge, { listed }: Refs): Edge {
+  const found = listed?.get(edge.counterparty);
+  if (found) for (const sum of edge.assets) sum.newest = assetSumOf(found, sum.asset).newest;
+  return edge;
+}
+
+/** Returns the groups, and one without transfers for each other edge that gets references. */
+function withListed(groups: readonly Group[], listed: ReadonlyMap<number, Edge>): readonly Group[] {
+  const all = new Map(groups);
+  for (const id of listed.keys()) if (!all.has(id)) all.set(id, []);
+  return [...all].sort(([a], [b]) => a - b);
+}
+
 /** Fills the builder with a chunk's edges and the groups. Returns the number of new counterparties. */
-function mergeChunk(bytes: Buffer | null, groups: readonly Group[]): number {
-  builder.clear();
+function mergeChunk(bytes: Buffer | null, groups: readonly Group[], refs: Refs): number {
+  builder.clear(refs.areKept);
   const waiting = new Map(groups);
   if (bytes) {
     view.open(bytes);
@@ -82,7 +105,7 @@ function mergeChunk(bytes: Buffer | null, groups: readonly Group[]): number {
       const entries = waiting.get(id);
       if (entries === undefined) builder.copy(view, index);
       else {
-        builder.add(addGroup(view.edge(index), entries));
+        builder.add(addGroup(withRefs(view.edge(index), refs), entries));
         waiting.delete(id);
       }
     }
@@ -111,12 +134,19 @@ function findHubChunk(
 }
 
 /** Returns the number of counterparties that are new to the address in this direction. */
-function mergeEdges(store: ChainStore, node: number, direction: number, groups: readonly Group[]): number {
+function mergeEdges(
+  store: ChainStore,
+  node: number,
+  direction: number,
+  changed: readonly Group[],
+  refs: Refs,
+): number {
+  const groups = refs.listed ? withListed(changed, refs.listed) : changed;
   if (groups.length === 0) return 0;
   const { edges } = store;
   const first = edges.getBinary(chunkKey(node, direction, 0)) ?? null;
   if (first === null || !isHubChunk(first)) {
-    const added = mergeChunk(first, groups);
+    const added = mergeChunk(first, groups, refs);
     const single = builder.packSingle();
     for (const { firstId, bytes } of single ? [single] : builder.packHub(0, 0))
       edges.putSync(chunkKey(node, direction, firstId), bytes);
@@ -129,7 +159,7 @@ function mergeEdges(store: ChainStore, node: number, direction: number, groups: 
     const { next } = view.open(chunk.bytes);
     let until = at + 1;
     while (until < groups.length && (next === 0 || (groups[until] as Group)[0] < next)) until++;
-    added += mergeChunk(chunk.bytes, groups.slice(at, until));
+    added += mergeChunk(chunk.bytes, groups.slice(at, until), refs);
     for (const { firstId, bytes } of builder.packHub(chunk.firstId, next))
       edges.putSync(chunkKey(node, direction, firstId), bytes);
     at = until;
@@ -142,11 +172,13 @@ export function mergeNode(store: ChainStore, node: number, entries: readonly Del
   const stored = store.nodes.getBinary(node);
   const { chain, log } = store;
   const logged = { chain, logChunk: (chunk: number) => log.getBinaryFast(chunk) };
-  const record = stored
-    ? unpackNode(stored, (ordinal) => timeOfTransfer(logged, ordinal))
-    : createNode();
+  const record = stored ? unpackNode(stored, (ordinal) => timeOfTransfer(logged, ordinal)) : createNode();
+  const before = stored && listsAll(record) ? { ...record, newest: [...record.newest] } : null;
   for (const entry of entries) addToNode(record, node, entry);
-  record.counterpartiesIn += mergeEdges(store, node, 0, groupsOf(entries, node, 0));
-  record.counterpartiesOut += mergeEdges(store, node, 1, groupsOf(entries, node, 1));
+  const areKept = !listsAll(record);
+  const listed = before && areKept ? listedEdges(logged, node, before) : null;
+  const into = { areKept: false, listed: null };
+  record.counterpartiesIn += mergeEdges(store, node, 0, groupsOf(entries, node, 0), into);
+  record.counterpartiesOut += mergeEdges(store, node, 1, groupsOf(entries, node, 1), { areKept, listed });
   store.nodes.putSync(node, packNode(record));
 }

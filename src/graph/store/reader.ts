@@ -23,11 +23,13 @@ import type {
 import { Adjacency, cappedCounterparties, readNode } from './adjacency.ts';
 import type { ChainRecords } from './chain-records.ts';
 import { type Coverage, DIRECTION_CODE, joinCoverage } from './chain-store.ts';
+import { readEntries } from './delta.ts';
 import { unpackTransaction } from './fingerprint.ts';
 import { initiationIn } from './initiation.ts';
 import type { KeyCache } from './key-cache.ts';
-import { LOG_CHUNK_TRANSFERS, type LoggedTransfer, readTransfer } from './log.ts';
-import type { FlowSum, NodeRecord } from './node-record.ts';
+import { addReference, listedEdges, listsAll } from './listed-transfers.ts';
+import { LOG_CHUNK_TRANSFERS, type LoggedTransfer, readTransfer, timeOfTransfer } from './log.ts';
+import { createNode, type FlowSum, type NodeRecord, unpackNode } from './node-record.ts';
 
 const NOBODY = 0;
 
@@ -157,6 +159,23 @@ export function createChainReader(records: ChainRecords, cache: KeyCache | null 
     return logs;
   };
 
+  /** A screening reads the transfers of its address to one counterparty after another. */
+  const listedRead = new ReadingValue<{ readonly node: number; readonly edges: Map<number, Edge> | null }>();
+
+  /** The edges of an address with the references to their newest transfers. Null if they are in the stored edges. */
+  const listedOf = (node: number): Map<number, Edge> | null => {
+    if (listedRead.value?.node === node) return listedRead.value.edges;
+    const stored = records.node(node);
+    const record = stored ? unpackNode(stored, (ordinal) => timeOfTransfer(records, ordinal)) : createNode();
+    const edges = listsAll(record) ? listedEdges(records, node, record) : null;
+    const delta = edges && records.delta(node);
+    for (const entry of delta ? readEntries(delta) : [])
+      if (entry.direction === DIRECTION_CODE.out && entry.counterparty !== 0 && entry.counterparty !== node)
+        addReference(edges as Map<number, Edge>, entry.counterparty, entry);
+    listedRead.value = { node, edges };
+    return edges;
+  };
+
   /** A screening names the state of the chain several times. */
   const coverage = new ReadingValue<TransferCoverage>();
 
@@ -249,7 +268,8 @@ export function createChainReader(records: ChainRecords, cache: KeyCache | null 
       const sender = records.idOf(from);
       const receiver = records.idOf(to);
       if (sender === null || receiver === null) return [];
-      const edge = adjacency.open(sender, DIRECTION_CODE.out).edge(receiver);
+      const listed = listedOf(sender);
+      const edge = listed ? listed.get(receiver) : adjacency.open(sender, DIRECTION_CODE.out).edge(receiver);
       const refs = (edge?.assets ?? []).flatMap((sum) => sum.newest);
       return readLogged(refs)
         .map((logged) => transferOf(records, logged))
