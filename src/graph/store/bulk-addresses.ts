@@ -135,12 +135,14 @@ class NodeGroups {
   #take(reader: RunReader, wanted: number, group: NodeGroup): void {
     const { words } = reader;
     const marks = this.#marks;
-    while (!reader.isAtEnd && words[reader.at] === wanted) {
-      const index = words[reader.at + HALF_INDEX] as number;
-      if (!((marks[index] as number) & DUPLICATE)) group.add(words, reader.at);
-      this.#read++;
-      reader.next();
-    }
+    do {
+      const { at: start, end } = reader;
+      let at = start;
+      for (; at < end && words[at] === wanted; at += HALF_WORDS)
+        if (!((marks[words[at + HALF_INDEX] as number] as number) & DUPLICATE)) group.add(words, at);
+      this.#read += (at - start) / HALF_WORDS;
+      reader.moveTo(at);
+    } while (!reader.isAtEnd && words[reader.at] === wanted);
   }
 
   #findFollowing(): void {

@@ -280,11 +280,12 @@ export class BulkLoad {
           merge.keyInto(key);
           const isSkipped = isDone();
           const positions = hasFormer && !isSkipped ? formerPositions(store, key) : [];
-          // A transaction of this load is read as a whole: those that it stored before are others of equal bits.
-          const ordinals = isSkipped
-            ? []
-            : places.find(key).filter((ordinal) => ordinal < firstOrdinal || ordinal >= end);
-          if (ordinals.length > 0) positions.push(...positionsAt(store, fingerprint, key, ordinals));
+          const found = isSkipped ? [] : places.find(key);
+          if (found.length > 0) {
+            // A transaction of this load is read as a whole: those that it stored before are others of equal bits.
+            const ordinals = found.filter((ordinal) => ordinal < firstOrdinal || ordinal >= end);
+            positions.push(...positionsAt(store, fingerprint, key, ordinals));
+          }
           const before = positions.length;
           do {
             if (!isSkipped) markPosition(merge.first, positions, marks, firstOrdinal);

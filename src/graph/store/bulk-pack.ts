@@ -51,7 +51,8 @@ export class NodeGroup {
       this.words = words;
     }
     const { words: to } = this;
-    for (let word = 0; word < HALF_WORDS; word++) to[start + word] = from[at + word] as number;
+    let place = start;
+    for (let word = at; word < at + HALF_WORDS; word++) to[place++] = from[word] as number;
     if ((from[at + HALF_TIME + 1] as number) & FLAG_LARGE) this.hasLarge = true;
     this.count++;
   }

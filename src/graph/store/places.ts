@@ -210,14 +210,18 @@ export class PlacesWriter {
   }
 
   /** As `placesOf`, with what was added since. */
-  find(key: Buffer): number[] {
+  find(key: Buffer): readonly number[] {
     const high = key.readUInt32BE(0);
     const wanted = fingerprintOf(high, key.readUInt32BE(4));
     this.#load(keyOf(this.#state, high));
-    const found: number[] = [];
-    for (let at = 0; at < this.#fingerprints.length; at++)
-      if (this.#fingerprints[at] === wanted) found.push(this.#ordinals[at] as number);
-    return found;
+    const fingerprints = this.#fingerprints;
+    let found: number[] | null = null;
+    for (let at = 0; at < fingerprints.length; at++)
+      if (fingerprints[at] === wanted) {
+        found ??= [];
+        found.push(this.#ordinals[at] as number);
+      }
+    return found ?? NO_ORDINALS;
   }
 
   /** Adds an entry. The table must not have it. */

@@ -142,7 +142,7 @@ export class RunLog {
     if (this.#file?.isRecords === true) return this.#nextRecords();
     const length = this.#lengthAt(0);
     if (!this.#has(length)) throw truncated();
-    const value = this.#take(length).subarray(VALUE_HEADER_BYTES);
+    const value = this.#take(length, VALUE_HEADER_BYTES);
     this.index += countIn(value);
     return value;
   }
@@ -169,8 +169,9 @@ export class RunLog {
     return VALUE_HEADER_BYTES + this.#buffer.readUInt16LE(this.#at + offset);
   }
 
-  #take(length: number): Buffer {
-    const bytes = this.#buffer.subarray(this.#at, this.#at + length);
+  /** Takes `length` bytes, and returns them from `start` on. */
+  #take(length: number, start = 0): Buffer {
+    const bytes = this.#buffer.subarray(this.#at + start, this.#at + length);
     this.#at += length;
     return bytes;
   }

@@ -172,9 +172,19 @@ export class RunReader {
     return this.#buffer;
   }
 
+  /** End of the records in `words`. */
+  get end(): number {
+    return this.#filled;
+  }
+
   next(): void {
-    this.at += this.#words;
-    if (this.at >= this.#filled) this.#fill();
+    this.moveTo(this.at + this.#words);
+  }
+
+  /** Moves to a later record in `words`, or to its end. */
+  moveTo(at: number): void {
+    this.at = at;
+    if (at >= this.#filled) this.#fill();
   }
 
   /** Skips the records with a first word below `from`. The records must be sorted by it. */

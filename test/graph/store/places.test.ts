@@ -70,7 +70,7 @@ describe('places', () => {
             writer.add(key, first + more);
             entry.ordinals.push(first + more);
           }
-          expect(writer.find(key).sort((a, b) => a - b)).toEqual(entry.ordinals);
+          expect([...writer.find(key)].sort((a, b) => a - b)).toEqual(entry.ordinals);
         }
       });
       const gone = [...known.values()][next() % known.size]!;
