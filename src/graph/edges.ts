@@ -26,7 +26,7 @@ export interface AssetSum {
   amount: bigint;
   firstSeenMs: number;
   lastSeenMs: number;
-  /** Newest first, at most `recentTransfersPerEdge`. Stored in one direction of an edge only, and empty in the other. */
+  /** Newest first, at most `recentTransfersPerEdge`. Stored in one direction of an edge only, if the address has more than its record lists. */
   newest: TransferRef[];
   /** Amounts by day (edge-days.ts), newest first. Stored in the same direction as `newest`. Empty if all moved on one day. */
   days: EdgeDay[];

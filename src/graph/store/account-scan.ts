@@ -7,7 +7,7 @@ import { GRAPH_LIMITS } from '../limits.ts';
 import { ByteWriter } from './bytes.ts';
 import { type ChainRecords, lostRecord } from './chain-records.ts';
 import { forEachHead } from './delta.ts';
-import { LOG_CHUNK_TRANSFERS, timeOfTransfer } from './log.ts';
+import { cursorAt, LOG_CHUNK_TRANSFERS } from './log.ts';
 import { LogCursor } from './log-chunk.ts';
 import { addTransfer, createColumns, type LogColumns } from './log-scan.ts';
 import { counterpartiesIn, forEachNewest } from './node-record.ts';
@@ -87,7 +87,7 @@ export class AccountScan {
   #timeAt(place: number): number {
     const times = this.#times;
     if ((times[place] as number) < 0)
-      times[place] = timeOfTransfer(this.#records, this.#numbers[place] as number);
+      times[place] = cursorAt(this.#records, this.#numbers[place] as number).timestampMs;
     return times[place] as number;
   }
 

@@ -9,7 +9,7 @@ import { type EdgeSums, RowCollector } from '../row-collector.ts';
 import { type ChainRecords, lostRecord } from './chain-records.ts';
 import { type DeltaEntry, readEntries } from './delta.ts';
 import { HubEdges } from './hub-edges.ts';
-import { LOG_CHUNK_TRANSFERS, timeOfTransfer } from './log.ts';
+import { cursorAt, LOG_CHUNK_TRANSFERS } from './log.ts';
 import { addToEdge, addToNode } from './merge.ts';
 import {
   counterpartiesIn,
@@ -28,7 +28,7 @@ export function readNode(records: ChainRecords, node: number): NodeRecord | null
   const stored = records.node(node);
   const timeOf = (ordinal: number): number => {
     records.prefetchLog?.(record?.newest.map((one) => Math.floor(one.ordinal / LOG_CHUNK_TRANSFERS)) ?? []);
-    return timeOfTransfer(records, ordinal);
+    return cursorAt(records, ordinal).timestampMs;
   };
   const record = stored ? unpackNode(stored, timeOf) : null;
   const delta = records.delta(node);

@@ -12,8 +12,8 @@ import type { Direction } from '../flow.ts';
  * Changes when the meaning of any bytes in the databases below changes. A version is never reused. Version 1 had chunks in the order of ids
  * only, version 2 had no priced part of flows (node-record.ts), version 3 no numbers in the log behind positions (transactions.ts), version
  * 4 chunks with twice as many bytes per edge (edges.ts), and no places (places.ts), version 5 the time of each newest transfer and all digits
- * of amounts with the sums of an address (node-record.ts), whole keys in the index of addresses
- * (address-ids.ts), and ids of four bytes in all chunks (edges.ts).
+ * of amounts with the sums of an address (node-record.ts), whole keys in the index of addresses (address-ids.ts), ids of four bytes in all
+ * chunks (edges.ts), and references in the edges of all addresses (listed-transfers.ts).
  */
 const FORMAT = { name: 'assay-transfers', version: 6 } as const;
 /** Also readable. The first writer upgrades them to the current version, so that an older program does not misread new data. */

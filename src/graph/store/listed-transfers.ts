@@ -4,8 +4,8 @@
  */
 import { addNewest, assetSumOf, type Edge } from '../edges.ts';
 import { GRAPH_LIMITS } from '../limits.ts';
-import { type ChainRecords, lostRecord } from './chain-records.ts';
-import { LOG_CHUNK_TRANSFERS, transferAt } from './log.ts';
+import type { ChainRecords } from './chain-records.ts';
+import { cursorAt, LOG_CHUNK_TRANSFERS } from './log.ts';
 import type { NodeRecord } from './node-record.ts';
 
 /** Returns true if the newest transfers of an address are all that its record counts. */
@@ -26,9 +26,7 @@ export function listedEdges(
   const edges = new Map<number, Edge>();
   records.prefetchLog?.(newest.map(({ ordinal }) => Math.floor(ordinal / LOG_CHUNK_TRANSFERS)));
   for (const { ordinal } of newest) {
-    const logged = transferAt(records, ordinal);
-    if (logged === null) throw lostRecord(records.chain, `transfer ${ordinal}`);
-    const { from, to, asset, timestampMs } = logged;
+    const { from, to, asset, timestampMs } = cursorAt(records, ordinal);
     if (from === node && to !== 0 && to !== node) addReference(edges, to, { asset, timestampMs, ordinal });
   }
   return edges;

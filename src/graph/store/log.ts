@@ -211,12 +211,17 @@ export function transferAt(records: Pick<ChainRecords, 'logChunk'>, ordinal: num
   return transferOf(cursor);
 }
 
-/** Returns the time of a transfer in milliseconds. Throws STORE_CORRUPT if no transfer has the number. */
-export function timeOfTransfer(records: Pick<ChainRecords, 'chain' | 'logChunk'>, ordinal: number): number {
+/**
+ * Reads one transfer without copying its texts.
+ *
+ * @returns a cursor that is valid until the next read of the log
+ * @throws STORE_CORRUPT if no transfer has the number
+ */
+export function cursorAt(records: Pick<ChainRecords, 'chain' | 'logChunk'>, ordinal: number): LogCursor {
   const bytes = records.logChunk(Math.floor(ordinal / LOG_CHUNK_TRANSFERS));
   if (bytes === undefined || !cursor.open(bytes).seek(ordinal % LOG_CHUNK_TRANSFERS))
     throw lostRecord(records.chain, `transfer ${ordinal}`);
-  return cursor.timestampMs;
+  return cursor;
 }
 
 /** Returns whether a transfer has the number: false for a reverted one. */

@@ -7,7 +7,7 @@ import { GRAPH_LIMITS } from '../limits.ts';
 import { type ChainStore, chunkKey } from './chain-store.ts';
 import type { DeltaEntry } from './delta.ts';
 import { listedEdges, listsAll } from './listed-transfers.ts';
-import { timeOfTransfer } from './log.ts';
+import { cursorAt } from './log.ts';
 import { createNode, flowOf, type NodeRecord, packNode, unpackNode } from './node-record.ts';
 
 const OUT = 1;
@@ -172,7 +172,9 @@ export function mergeNode(store: ChainStore, node: number, entries: readonly Del
   const stored = store.nodes.getBinary(node);
   const { chain, log } = store;
   const logged = { chain, logChunk: (chunk: number) => log.getBinaryFast(chunk) };
-  const record = stored ? unpackNode(stored, (ordinal) => timeOfTransfer(logged, ordinal)) : createNode();
+  const record = stored
+    ? unpackNode(stored, (ordinal) => cursorAt(logged, ordinal).timestampMs)
+    : createNode();
   const before = stored && listsAll(record) ? { ...record, newest: [...record.newest] } : null;
   for (const entry of entries) addToNode(record, node, entry);
   const areKept = !listsAll(record);

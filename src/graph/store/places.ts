@@ -111,7 +111,7 @@ function ordinalsIn(bytes: Buffer, key: number, wanted: number): readonly number
  * @param key key of the transaction (`transactionKey`)
  */
 export function placesOf(store: PlacesStore, state: PlacesState, key: Buffer): readonly number[] {
-  if (store.places === null || state.entries === 0) return NO_ORDINALS;
+  if (state.entries === 0 || store.places === null) return NO_ORDINALS;
   const high = key.readUInt32BE(0);
   const wanted = fingerprintOf(high, key.readUInt32BE(4));
   const bucket = keyOf(state, high);

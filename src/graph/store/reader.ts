@@ -28,7 +28,7 @@ import { unpackTransaction } from './fingerprint.ts';
 import { initiationIn } from './initiation.ts';
 import type { KeyCache } from './key-cache.ts';
 import { addReference, listedEdges, listsAll } from './listed-transfers.ts';
-import { LOG_CHUNK_TRANSFERS, type LoggedTransfer, readTransfer, timeOfTransfer } from './log.ts';
+import { cursorAt, LOG_CHUNK_TRANSFERS, type LoggedTransfer, readTransfer } from './log.ts';
 import { createNode, type FlowSum, type NodeRecord, unpackNode } from './node-record.ts';
 
 const NOBODY = 0;
@@ -166,7 +166,9 @@ export function createChainReader(records: ChainRecords, cache: KeyCache | null 
   const listedOf = (node: number): Map<number, Edge> | null => {
     if (listedRead.value?.node === node) return listedRead.value.edges;
     const stored = records.node(node);
-    const record = stored ? unpackNode(stored, (ordinal) => timeOfTransfer(records, ordinal)) : createNode();
+    const record = stored
+      ? unpackNode(stored, (ordinal) => cursorAt(records, ordinal).timestampMs)
+      : createNode();
     const edges = listsAll(record) ? listedEdges(records, node, record) : null;
     const delta = edges && records.delta(node);
     for (const entry of delta ? readEntries(delta) : [])
