@@ -61,7 +61,7 @@ export function addToDays(days: EdgeDay[], before: DatedSum, timestampMs: number
   if (days.length === 0) {
     const first = dayOf(before.firstSeenMs);
     if (before.transfers === 0 || first === day || first !== dayOf(before.lastSeenMs)) return;
-    days.push({ day: first, amount: before.amount, transfers: before.transfers });
+    days.push({ day: first, transfers: before.transfers, amount: before.amount });
   }
   let at = 0;
   while (at < days.length && (days[at] as EdgeDay).day > day) at++;
@@ -71,7 +71,7 @@ export function addToDays(days: EdgeDay[], before: DatedSum, timestampMs: number
     known.transfers++;
     return;
   }
-  days.splice(at, 0, { day, amount, transfers: 1 });
+  days.splice(at, 0, { day, transfers: 1, amount });
   if (days.length > GRAPH_LIMITS.edgeDaysKept) mergeLeast(days);
 }
 
