@@ -8,6 +8,11 @@ export const GRAPH_LIMITS = {
   deltaBytesMax: 1_536,
   /** As `deltaBytesMax`, for a hub: its merge touches a chunk for nearly every one of its 600 transfers. */
   hubDeltaBytesMax: 16 * 1024,
+  /**
+   * Halves of recent transfers that wait for their move to the deltas, two for each transfer. A new process reads all of them at its
+   * first query, in about 16 ms.
+   */
+  recentHalvesMax: 16_384,
   /** Number of counterparties from which an address uses `hubDeltaBytesMax`. */
   hubDeltaFromCounterparties: 2_000,
   /** Address ids that a writer caches, a power of two: about 80 bytes each, 40 MB; an export repeats its hubs. */

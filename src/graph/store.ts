@@ -138,6 +138,8 @@ export interface TransferStoreOptions {
   readonly readOnly: boolean;
   /** Limits for writing fresh transactions to the database. Smaller in tests. */
   readonly fresh?: FreshLimits;
+  /** The most halves of recent transfers that wait for their move to the deltas. Smaller in tests. */
+  readonly recentMax?: number;
 }
 
 interface OpenChain {
@@ -315,7 +317,7 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
     const known = open.get(chain);
     if (known) return known;
     const path = join(options.path, `${chain.toLowerCase()}.mdb`);
-    const store = openChainStore(path, chain, options.readOnly);
+    const store = openChainStore(path, chain, options.readOnly, options.recentMax);
     // Not cached: another process may create it at any moment.
     if (store === null) return null;
     const records = recordsOf(store);
@@ -344,10 +346,12 @@ export function openTransferStore(options: TransferStoreOptions): TransferStore 
         return answer;
       });
       opened.fresh.commit();
+      opened.store.recentHalves.expire();
       return outcome;
     } catch (error) {
       opened.cache.clear();
       opened.fresh.forget();
+      opened.store.recentHalves.forget();
       throw error;
     }
   };

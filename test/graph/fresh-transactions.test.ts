@@ -45,7 +45,7 @@ describe('fresh transactions', () => {
       const below = (end: number): number => next() % end;
       const path = join(folder, 'store');
       const open = (): TransferStore =>
-        openTransferStore({ path, readOnly: false, fresh: { max: 30, step: 1 + below(12) } });
+        openTransferStore({ path, readOnly: false, fresh: { max: 30, step: 1 + below(12) }, recentMax: 60 });
       const stores = [open()];
       /** The transfers that the store must hold, and the names that each block brought. */
       const known = new Map<string, Transfer>();

@@ -5,6 +5,7 @@ import { isHubChunk, NEXT_AT } from '../edges.ts';
 import { lostRecord, type StoredBlockRecord } from '../store/chain-records.ts';
 import { type ChainStore, chunkKey, packId, readState, type State } from '../store/chain-store.ts';
 import { LOG_CHUNK_TRANSFERS } from '../store/log.ts';
+import { RecentHalves } from '../store/recent-halves.ts';
 import {
   APART,
   ASSETS_PER_PAGE,
@@ -47,6 +48,7 @@ export class Snapshot {
   readonly #store: ChainStore;
   readonly #at: { readonly transaction: ReturnType<ChainStore['root']['useReadTransaction']> };
   readonly #buckets: number;
+  readonly #recent: RecentHalves;
   readonly state: State;
   /** Identifies the store, whatever it holds. Derived from its secret, which stays here. */
   readonly source: string;
@@ -57,6 +59,7 @@ export class Snapshot {
     this.#buckets = buckets;
     this.source = createHash('sha256').update('assay graph').update(store.salt).digest('hex').slice(0, 32);
     this.#at = { transaction: store.root.useReadTransaction() };
+    this.#recent = new RecentHalves(store, { at: this.#at });
     this.state = (store.meta.get('state', this.#at) as State | undefined) ?? readState(store);
     const refusal =
       this.state.transfers === 0
@@ -107,7 +110,7 @@ export class Snapshot {
     const value = packRemoteNode({
       key,
       node: nodes.get(node, this.#at),
-      delta: deltas.get(node, this.#at),
+      delta: this.#recent.current().join(node, deltas.get(node, this.#at)),
       edges,
     });
     // Last, so that a reader of it finds the records it refers to.

@@ -34,6 +34,7 @@ import { eraseTransfers, LogWriter, loggedTransfers } from './log.ts';
 import { mergeNode } from './merge.ts';
 import { counterpartiesIn } from './node-record.ts';
 import { PlacesWriter } from './places.ts';
+import { RecentBatch } from './recent-halves.ts';
 import { packPositions, readPositions } from './transactions.ts';
 
 const IN = 0;
@@ -70,19 +71,24 @@ class Halves {
     this.#ends = ends;
   }
 
-  /** Calls `take` with the entries of each address, in the order of ids and of arrival. The bytes are valid until the next call. */
-  forEach(take: (node: number, entries: Buffer) => void): void {
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Calls `take` with the entries of each address and their number, in the order of ids and of arrival. The bytes are valid until the next call. */
+  forEach(take: (node: number, entries: Buffer, count: number) => void): void {
     const keys = this.#keys.subarray(0, this.#count).sort();
     const { bytes } = this.#packed;
     const joined = new ByteWriter(4096);
     for (let at = 0; at < keys.length; ) {
       const node = Math.floor((keys[at] as number) / ARRIVALS);
       joined.length = 0;
+      const from = at;
       for (; at < keys.length && (keys[at] as number) < (node + 1) * ARRIVALS; at++) {
         const index = (keys[at] as number) - node * ARRIVALS;
         joined.copy(bytes, this.#ends[index] as number, this.#ends[index + 1] as number);
       }
-      take(node, joined.bytes.subarray(0, joined.length));
+      take(node, joined.bytes.subarray(0, joined.length), at - from);
     }
   }
 }
@@ -209,11 +215,27 @@ export class Batch {
     this.#log.flush();
     this.#ids.finish();
     this.#fresh.settle(this.firstOrdinal, this.#state.nextOrdinal);
+    this.#writeHalves();
+    this.#state.transfers += this.stored;
+    return this.#state;
+  }
+
+  /** The halves wait if there is room. Otherwise those that wait, which are older, are moved to the deltas before these are. */
+  #writeHalves(): void {
+    const { recentHalves: recent } = this.#store;
+    if (this.#halves.count === 0) return;
+    if (recent.hasRoom(this.#halves.count)) {
+      const batch = new RecentBatch();
+      this.#halves.forEach((node, entries, count) => {
+        batch.add(node, entries, count);
+      });
+      recent.add(batch);
+      return;
+    }
+    recent.move();
     this.#halves.forEach((node, more) => {
       appendDelta(this.#store, node, more, this.#state.settledHeight);
     });
-    this.#state.transfers += this.stored;
-    return this.#state;
   }
 
   #addressId(text: string): number {
@@ -315,6 +337,7 @@ export function revertTransfers(
     marks.set(name, entry);
   }
   eraseTransfers(store, first, count);
+  store.recentHalves.move();
   fresh.begin();
   const places = new PlacesWriter(store);
   for (const { key, marks: gone } of marks.values()) {

@@ -61,7 +61,7 @@ export const lostRecord = (chain: ChainId, what: string): AssayError =>
 
 /** The records of an environment as of its newest commit. */
 export function recordsOf(store: ChainStore): ChainRecords {
-  const { chain, keys, nodes, deltas, edges, log, blocks } = store;
+  const { chain, keys, nodes, deltas, recentHalves, edges, log, blocks } = store;
   const addressIdOf = addressReader(store);
   const key = Buffer.alloc(9);
   /** Every edge and transfer of an answer names its asset, and most name the same few. */
@@ -101,7 +101,7 @@ export function recordsOf(store: ChainStore): ChainRecords {
       return asset;
     },
     node: (node) => nodes.getBinaryFast(node),
-    delta: (node) => deltas.getBinaryFast(node),
+    delta: (node) => recentHalves.current().join(node, deltas.getBinaryFast(node)),
     chunk,
     chunkFor(node, direction, id) {
       const first = chunk(node, direction, 0);

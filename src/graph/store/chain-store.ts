@@ -7,13 +7,14 @@ import type { ChainId } from '../../chains/registry.ts';
 import { isFormat, wrongFormat } from '../../state/format-version.ts';
 import { type Database, hasEnvironment, openEnvironment, type RootDatabase } from '../../state/lmdb.ts';
 import type { Direction } from '../flow.ts';
+import { RecentHalves } from './recent-halves.ts';
 
 /**
  * Changes when the meaning of any bytes in the databases below changes. A version is never reused. Version 1 had chunks in the order of ids
  * only, version 2 had no priced part of flows (node-record.ts), version 3 no numbers in the log behind positions (transactions.ts), version
  * 4 chunks with twice as many bytes per edge (edges.ts), and no places (places.ts), version 5 the time of each newest transfer and all digits
  * of amounts with the sums of an address (node-record.ts), whole keys in the index of addresses (address-ids.ts), ids of four bytes in all
- * chunks (edges.ts), and references in the edges of all addresses (listed-transfers.ts).
+ * chunks (edges.ts), references in the edges of all addresses (listed-transfers.ts), and no recent halves (recent-halves.ts).
  */
 const FORMAT = { name: 'assay-transfers', version: 6 } as const;
 /** Also readable. The first writer upgrades them to the current version, so that an older program does not misread new data. */
@@ -101,6 +102,10 @@ export interface ChainStore {
   readonly edges: Database<Buffer, Uint8Array>;
   /** Dense id → transfers that are not merged into nodes and edges yet (delta.ts). */
   readonly deltas: Database<Buffer, number>;
+  /** Number of a batch → its transfers that are not in `deltas` yet (recent-halves.ts). Null as `places`. */
+  readonly recent: Database<Buffer, number> | null;
+  /** The same in memory, by address. */
+  readonly recentHalves: RecentHalves;
   /** Bits of fingerprints → numbers in the log (places.ts). Null in a store of an earlier version that is only read. */
   readonly places: Database<Buffer, number> | null;
   /** The same as earlier versions stored it: fingerprint → positions, their parties and numbers in the log (transactions.ts). */
@@ -117,11 +122,17 @@ export interface ChainStore {
  * Opens the environment of a chain at `path`. The databases are created before the format is written, so that a store with a format has all
  * of them.
  *
+ * @param recentMax - the most halves of recent transfers that wait; default: `recentHalvesMax`
  * @returns null for a read-only store that its writer has not created yet: the file, its databases or its format do not exist. Nothing
  * stays open then, and a later call finds the store.
  * @throws STORE_VERSION for an unknown format; the file is left unchanged
  */
-export function openChainStore(path: string, chain: ChainId, readOnly: boolean): ChainStore | null {
+export function openChainStore(
+  path: string,
+  chain: ChainId,
+  readOnly: boolean,
+  recentMax?: number,
+): ChainStore | null {
   if (readOnly && !hasEnvironment(path)) return null;
   const root = openEnvironment(path, { maxDbs: 16, readOnly, noSubdir: true });
   const db = <V, K extends number | string | Uint8Array>(
@@ -164,13 +175,15 @@ export function openChainStore(path: string, chain: ChainId, readOnly: boolean):
   // A reader of an earlier version's store finds them once a writer has created them.
   let places = openPlaces('places');
   let addressPlaces = openPlaces('address-places');
+  const openRecent = (): Database<Buffer, number> | undefined => db('recent', 'binary', 'uint32');
+  let recent = openRecent();
   if (isFormer && !readOnly) root.transactionSync(() => meta.putSync('format', { ...FORMAT, chain }));
   if (isFresh)
     root.transactionSync(() => {
       meta.putSync('salt', systemRandom.bytes(8));
       meta.putSync('format', { ...FORMAT, chain });
     });
-  return {
+  const store = {
     chain,
     path,
     root,
@@ -183,8 +196,14 @@ export function openChainStore(path: string, chain: ChainId, readOnly: boolean):
       addressPlaces ??= openPlaces('address-places');
       return addressPlaces ?? null;
     },
+    get recent() {
+      recent ??= openRecent();
+      return recent ?? null;
+    },
     salt: Uint8Array.from(meta.get('salt') as Uint8Array),
   };
+  // Not by spreading the store: that would replace its getters by what they return now.
+  return Object.assign(store, { recentHalves: new RecentHalves(store, { max: recentMax }) });
 }
 
 /** Reads the counters of a chain. A new store returns their initial values. */
