@@ -323,8 +323,8 @@ export function describeHttpServer(
       expect(held.isGone).toBe(false);
       expect(server.pending()).toBe(1);
       socket.destroy();
-      await until(() => server.pending() === 0);
-      expect(held.isGone).toBe(true);
+      // Threads that accept connections count in shared memory, and report that a client left by a message that may come later.
+      await until(() => server.pending() === 0 && held.isGone);
       held.reply(200, TYPE, 'nobody');
       expect(server.pending()).toBe(0);
       await until(() => server.openSockets() === 0);
@@ -339,8 +339,7 @@ export function describeHttpServer(
       // In the meantime, one server hands over the other requests; the other server does so when the first has its response.
       await sleep(50);
       socket.destroy();
-      await until(() => server.pending() === 0);
-      expect(made.map(({ isGone }) => isGone)).toEqual(made.map(() => true));
+      await until(() => server.pending() === 0 && made.every(({ isGone }) => isGone));
       for (const exchange of made) exchange.reply(200, TYPE, 'nobody');
       await until(() => server.openSockets() === 0);
       expect(server.pending()).toBe(0);
