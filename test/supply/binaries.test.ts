@@ -110,7 +110,15 @@ describe.skipIf(!hasBinary)('assay serve with a changed binary', () => {
   /** A copy of the built program, with links to all packages but uWebSockets.js, of which it has a changed copy. */
   function changedProgram(): string {
     const folder = join(root, 'program');
-    for (const name of ['package.json', 'data', 'dist/src', 'dist/workers', 'src/state/lua', 'src/nodes/lua'])
+    for (const name of [
+      'package.json',
+      'data',
+      'dist/src',
+      'dist/workers',
+      'dist/kernels',
+      'src/state/lua',
+      'src/nodes/lua',
+    ])
       cpSync(join(projectRoot, name), join(folder, name), {
         recursive: true,
         filter: (path) => path !== join(projectRoot, 'data', 'store'),
