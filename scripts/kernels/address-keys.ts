@@ -6,7 +6,8 @@ import { BECH32, BECH32M } from '../../src/chains/address/bech32.ts';
 import { BASE58CHECK_TYPE, BATCH_MEMORY, FORM } from '../../src/chains/address/key-batch.ts';
 import { UTXO_KINDS } from '../../src/chains/address/utxo.ts';
 import { checksums, decode, LANES } from './base58check.ts';
-import { eip55 } from './keccak.ts';
+import { eip55, SMALL } from './keccak.ts';
+import { everyByte, local } from './wat.ts';
 
 const HASH_BYTES = 20;
 /** Chain and kind. */
@@ -14,7 +15,6 @@ const HEAD_BYTES = 2;
 /** Shortest text of a payload with a hash of 20 bytes: that of a version byte, the hash and a checksum with the most zeros. */
 const TEXT_MIN = 25;
 
-const local = (name: string): string => `(local.get $${name})`;
 const field = (offset: number): string => `(i32.load offset=${offset} (local.get $form))`;
 /** Stores the chain of the form and a kind at the start of the key. */
 const storeHead = (kind: string): string =>
@@ -110,22 +110,18 @@ const witness = `(func $witness (param $at i32) (param $end i32) (param $form i3
     (i32.const ${UTXO_KINDS.p2wpkh}) ${local('isLong')})`)}
   (select (i32.const ${HEAD_BYTES + 32}) (i32.const ${HEAD_BYTES + HASH_BYTES}) ${local('isLong')}))`;
 
-const splat = (byte: number): string =>
-  `(v128.const i8x16 ${Array.from({ length: 16 }, () => byte).join(' ')})`;
-/** The bit that makes an ASCII letter a small one; every digit has it. */
-const SMALL = 0x20;
 /** Converts 16 hex digits from an offset of the text into 8 bytes of the key, and notes the cases of its letters. */
 const hexDigits = (from: number): string => `
   (local.set $text (v128.load offset=${from} ${local('at')}))
-  (local.set $digits (i8x16.sub ${local('text')} ${splat(0x30)}))
-  (local.set $letters (i8x16.sub (v128.or ${local('text')} ${splat(SMALL)}) ${splat(0x61)}))
-  (local.set $isDigit (i8x16.lt_u ${local('digits')} ${splat(10)}))
+  (local.set $digits (i8x16.sub ${local('text')} ${everyByte(0x30)}))
+  (local.set $letters (i8x16.sub (v128.or ${local('text')} ${everyByte(SMALL)}) ${everyByte(0x61)}))
+  (local.set $isDigit (i8x16.lt_u ${local('digits')} ${everyByte(10)}))
   (local.set $valid (v128.and ${local('valid')}
-    (v128.or ${local('isDigit')} (i8x16.lt_u ${local('letters')} ${splat(6)}))))
+    (v128.or ${local('isDigit')} (i8x16.lt_u ${local('letters')} ${everyByte(6)}))))
   (local.set $small (v128.or ${local('small')} (v128.andnot ${local('text')} ${local('isDigit')})))
   (local.set $capital (v128.or ${local('capital')} (v128.andnot (v128.not ${local('text')}) ${local('isDigit')})))
   (local.set $digits (v128.bitselect
-    ${local('digits')} (i8x16.add ${local('letters')} ${splat(10)}) ${local('isDigit')}))
+    ${local('digits')} (i8x16.add ${local('letters')} ${everyByte(10)}) ${local('isDigit')}))
   ;; The first digit of a pair is the low byte of its lane.
   (local.set $digits (v128.and
     (v128.or (i16x8.shl ${local('digits')} (i32.const 4)) (i16x8.shr_u ${local('digits')} (i32.const 8)))
@@ -135,7 +131,7 @@ const hexDigits = (from: number): string => `
 const EVM_TEXT = 42;
 /** `0x` as the first two bytes of a text. */
 const EVM_PREFIX = 0x7830;
-const hasSmallBit = (text: string): string => `(v128.any_true (v128.and ${local(text)} ${splat(SMALL)}))`;
+const hasSmallBit = (text: string): string => `(v128.any_true (v128.and ${local(text)} ${everyByte(SMALL)}))`;
 
 /** Writes the key of an EVM address, whose letters are a checksum if some are small and some are capital. Returns its length, or 0. */
 const evm = `(func $evm (param $at i32) (param $end i32) (param $form i32) (param $key i32) (result i32)
@@ -143,7 +139,7 @@ const evm = `(func $evm (param $at i32) (param $end i32) (param $form i32) (para
   (local $small v128) (local $capital v128)
   (if (i32.ne (i32.sub ${local('end')} ${local('at')}) (i32.const ${EVM_TEXT})) (then (return (i32.const 0))))
   (if (i32.ne (i32.load16_u ${local('at')}) (i32.const ${EVM_PREFIX})) (then (return (i32.const 0))))
-  (local.set $valid ${splat(255)})
+  (local.set $valid ${everyByte(255)})
   ${[2, 18, EVM_TEXT - 16].map(hexDigits).join('')}
   (if (i32.eqz (i8x16.all_true ${local('valid')})) (then (return (i32.const 0))))
   (if (i32.and ${hasSmallBit('small')} ${hasSmallBit('capital')})

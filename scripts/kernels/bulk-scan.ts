@@ -6,6 +6,7 @@
  */
 import { PLACE_NUMBERS, SCAN_MEMORY } from '../../src/screening/bulk-scan.ts';
 import { SCREENING_LIMITS } from '../../src/screening/limits.ts';
+import { everyByte } from './wat.ts';
 
 const { places, chain, source } = SCAN_MEMORY;
 const ABSENT = '(i32.const -1)';
@@ -66,14 +67,12 @@ const value = `(func $value (param $at i32) (result i32)
   ${unless(isByte(':'), '(i32.const 0)')}
   (call $skip ${next}))`;
 
-const splat = (byte: number): string =>
-  `(v128.const i8x16 ${Array.from({ length: 16 }, () => byte).join(' ')})`;
 /** The bytes that end a text: a quote, a backslash, and all but printable ASCII. Bytes from 128 on are negative. */
 const ends = [
-  `(i8x16.eq (local.get $bytes) ${splat(0x22)})`,
-  `(i8x16.eq (local.get $bytes) ${splat(0x5c)})`,
-  `(i8x16.lt_s (local.get $bytes) ${splat(0x20)})`,
-  `(i8x16.eq (local.get $bytes) ${splat(0x7f)})`,
+  `(i8x16.eq (local.get $bytes) ${everyByte(0x22)})`,
+  `(i8x16.eq (local.get $bytes) ${everyByte(0x5c)})`,
+  `(i8x16.lt_s (local.get $bytes) ${everyByte(0x20)})`,
+  `(i8x16.eq (local.get $bytes) ${everyByte(0x7f)})`,
 ].reduce((left, right) => `(v128.or ${left} ${right})`);
 
 /** Stores the place of a quoted text. Returns the offset behind it; 0 if it is not plain. */

@@ -5,6 +5,7 @@
  */
 import { KECCAK_MEMORY } from '../../src/chains/address/keccak.ts';
 import { BATCH_MEMORY } from '../../src/chains/address/key-batch.ts';
+import { everyByte, local, setLocal } from './wat.ts';
 
 const ROUNDS = 24;
 const ROW = 5;
@@ -16,17 +17,14 @@ const TEXT_LANES = HEX_DIGITS / 8;
 const LAST_LANE = 16;
 const DIGEST_LANES = 4;
 /** The bit that makes an ASCII letter a small one; every digit has it. */
-const SMALL = 0x20;
+export const SMALL = 0x20;
 /** A bit that every letter has, and no digit. */
 const LETTER = 0x40;
 
 const lanes: readonly number[] = Array.from({ length: ROW * ROW }, (_, lane) => lane);
-const get = (name: string): string => `(local.get $${name})`;
-const set = (name: string, value: string): string => `(local.set $${name} ${value})`;
 const xor = (...values: string[]): string => values.reduce((left, right) => `(i64.xor ${left} ${right})`);
 const rotated = (value: string, bits: number): string =>
   bits === 0 ? value : `(i64.rotl ${value} (i64.const ${bits}))`;
-const everyByte = (byte: number): string => `(v128.const i8x16${` ${byte}`.repeat(16)})`;
 
 /** Returns the constants of the rounds (FIPS 202, algorithm 5): bits of a shift register of eight bits. */
 function roundConstants(): bigint[] {
@@ -64,24 +62,24 @@ function moves(): { readonly to: number; readonly bits: number }[] {
 
 /** Theta, rho and pi, chi, iota: one round on the lanes `a0` to `a24`. `constants`: place of the constants of all rounds. */
 function round(constants: number): string[] {
-  const column = (x: number): string[] => Array.from({ length: ROW }, (_, y) => get(`a${x + ROW * y}`));
+  const column = (x: number): string[] => Array.from({ length: ROW }, (_, y) => local(`a${x + ROW * y}`));
   const columns = Array.from({ length: ROW }, (_, x) => x);
   const next = (lane: number, by: number): number => lane - (lane % ROW) + ((lane + by) % ROW);
   const chi = (lane: number): string =>
     xor(
-      get(`b${lane}`),
-      `(i64.and (i64.xor ${get(`b${next(lane, 1)}`)} (i64.const -1)) ${get(`b${next(lane, 2)}`)})`,
+      local(`b${lane}`),
+      `(i64.and (i64.xor ${local(`b${next(lane, 1)}`)} (i64.const -1)) ${local(`b${next(lane, 2)}`)})`,
     );
   return [
-    ...columns.map((x) => set(`c${x}`, xor(...column(x)))),
+    ...columns.map((x) => setLocal(`c${x}`, xor(...column(x)))),
     ...columns.map((x) =>
-      set(`d${x}`, xor(get(`c${(x + ROW - 1) % ROW}`), rotated(get(`c${(x + 1) % ROW}`), 1))),
+      setLocal(`d${x}`, xor(local(`c${(x + ROW - 1) % ROW}`), rotated(local(`c${(x + 1) % ROW}`), 1))),
     ),
     ...moves().map(({ to, bits }, lane) =>
-      set(`b${to}`, rotated(xor(get(`a${lane}`), get(`d${lane % ROW}`)), bits)),
+      setLocal(`b${to}`, rotated(xor(local(`a${lane}`), local(`d${lane % ROW}`)), bits)),
     ),
-    ...lanes.map((lane) => set(`a${lane}`, chi(lane))),
-    set('a0', xor(get('a0'), `(i64.load offset=${constants} ${get('round')})`)),
+    ...lanes.map((lane) => setLocal(`a${lane}`, chi(lane))),
+    setLocal('a0', xor(local('a0'), `(i64.load offset=${constants} ${local('round')})`)),
   ];
 }
 
@@ -95,8 +93,8 @@ const constantsData = (at: number): string => `(data (i32.const ${at}) "${roundC
 /** All rounds. */
 const rounds = (constants: number): string => `(loop $next
     ${round(constants).join('\n    ')}
-    (local.set $round (i32.add ${get('round')} (i32.const 8)))
-    (br_if $next (i32.lt_u ${get('round')} (i32.const ${ROUNDS * 8}))))`;
+    (local.set $round (i32.add ${local('round')} (i32.const 8)))
+    (br_if $next (i32.lt_u ${local('round')} (i32.const ${ROUNDS * 8}))))`;
 
 /** The kernel of single messages: permutes a block of its memory, and writes the first lanes back. */
 export const keccakKernel = `(module
@@ -104,23 +102,23 @@ export const keccakKernel = `(module
 ${constantsData(KECCAK_MEMORY.constants)}
 (func (export "permute")
   ${ROUND_LOCALS}
-  ${Array.from({ length: LAST_LANE + 1 }, (_, lane) => set(`a${lane}`, `(i64.load offset=${lane * 8} (i32.const 0))`)).join('\n  ')}
+  ${Array.from({ length: LAST_LANE + 1 }, (_, lane) => setLocal(`a${lane}`, `(i64.load offset=${lane * 8} (i32.const 0))`)).join('\n  ')}
   ${rounds(KECCAK_MEMORY.constants)}
-  ${Array.from({ length: DIGEST_LANES }, (_, lane) => `(i64.store offset=${lane * 8} (i32.const 0) ${get(`a${lane}`)})`).join('\n  ')}))
+  ${Array.from({ length: DIGEST_LANES }, (_, lane) => `(i64.store offset=${lane * 8} (i32.const 0) ${local(`a${lane}`)})`).join('\n  ')}))
 `;
 
 /** Compares the case of 16 characters with 8 bytes of the digest, which begin at a byte of `$hash`. */
 const caseOf = (from: number, byte: number): string => {
   const twice = Array.from({ length: 16 }, (_, lane) => byte + (lane >> 1)).join(' ');
   return `
-  (local.set $text (v128.load offset=${from} ${get('at')}))
+  (local.set $text (v128.load offset=${from} ${local('at')}))
   ;; A letter is right if it is small and its digit is below 8, or neither.
-  (local.set $right (v128.and ${get('right')} (v128.or
-    (i8x16.eq (v128.and ${get('text')} ${everyByte(LETTER)}) ${everyByte(0)})
+  (local.set $right (v128.and ${local('right')} (v128.or
+    (i8x16.eq (v128.and ${local('text')} ${everyByte(LETTER)}) ${everyByte(0)})
     (v128.xor
-      (i8x16.ne (v128.and ${get('text')} ${everyByte(SMALL)}) ${everyByte(0)})
+      (i8x16.ne (v128.and ${local('text')} ${everyByte(SMALL)}) ${everyByte(0)})
       (i8x16.ne
-        (v128.and (i8x16.shuffle ${twice} ${get('hash')} ${get('hash')})
+        (v128.and (i8x16.shuffle ${twice} ${local('hash')} ${local('hash')})
           (v128.const i8x16${' 0x80 0x08'.repeat(8)}))
         ${everyByte(0)})))))`;
 };
@@ -131,19 +129,19 @@ export const eip55 = `${constantsData(BATCH_MEMORY.keccakConstants)}
   (local $text v128) (local $hash v128) (local $right v128)
   ${ROUND_LOCALS}
   ${Array.from({ length: TEXT_LANES }, (_, lane) =>
-    set(
+    setLocal(
       `a${lane}`,
-      `(i64.or (i64.load offset=${lane * 8} ${get('at')}) (i64.const 0x${SMALL.toString(16).repeat(8)}))`,
+      `(i64.or (i64.load offset=${lane * 8} ${local('at')}) (i64.const 0x${SMALL.toString(16).repeat(8)}))`,
     ),
   ).join('\n  ')}
   ;; The padding: a bit behind the text, and the last of the block.
-  ${set(`a${TEXT_LANES}`, '(i64.const 1)')}
-  ${set(`a${LAST_LANE}`, '(i64.const 0x8000000000000000)')}
+  ${setLocal(`a${TEXT_LANES}`, '(i64.const 1)')}
+  ${setLocal(`a${LAST_LANE}`, '(i64.const 0x8000000000000000)')}
   ${rounds(BATCH_MEMORY.keccakConstants)}
   (local.set $right ${everyByte(255)})
-  (local.set $hash (i64x2.replace_lane 1 (i64x2.splat ${get('a0')}) ${get('a1')}))
+  (local.set $hash (i64x2.replace_lane 1 (i64x2.splat ${local('a0')}) ${local('a1')}))
   ${caseOf(0, 0)}
   ${caseOf(16, 8)}
-  (local.set $hash (i64x2.replace_lane 1 (i64x2.splat ${get('a1')}) ${get('a2')}))
+  (local.set $hash (i64x2.replace_lane 1 (i64x2.splat ${local('a1')}) ${local('a2')}))
   ${caseOf(HEX_DIGITS - 16, 4)}
-  (i8x16.all_true ${get('right')}))`;
+  (i8x16.all_true ${local('right')}))`;

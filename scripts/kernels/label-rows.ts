@@ -20,16 +20,14 @@ import {
   ROW_REST,
   ROWS_MEMORY,
 } from '../../src/labels/csv-rests.ts';
+import { everyByte, local } from './wat.ts';
 
-const local = (name: string): string => `(local.get $${name})`;
 const parameter = (at: number): string => `(i32.load (i32.const ${at}))`;
 const add = (left: string, right: string): string => `(i32.add ${left} ${right})`;
 const number = (value: number): string => `(i32.const ${value})`;
-const splat = (byte: number): string =>
-  `(v128.const i8x16 ${Array.from({ length: 16 }, () => byte).join(' ')})`;
 const isByte = (character: string): string => `(i32.eq ${local('byte')} ${number(character.charCodeAt(0))})`;
 const equals = (character: string): string =>
-  `(i8x16.eq ${local('bytes')} ${splat(character.charCodeAt(0))})`;
+  `(i8x16.eq ${local('bytes')} ${everyByte(character.charCodeAt(0))})`;
 const columnPlace = (column: string): string => add(local('out'), `(i32.shl ${column} ${number(2)})`);
 const storeColumn = (column: string, value: string): string =>
   `(i32.store offset=${ROW_COLUMNS * 4} ${columnPlace(column)} (i32.sub ${value} ${local('window')}))`;

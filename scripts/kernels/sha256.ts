@@ -3,6 +3,7 @@
  * is two shifts, and a round takes half as long again as in one lane; four messages take less than twice the time of one.
  */
 import { roundConstants } from './sha256-constants.ts';
+import { local, setLocal } from './wat.ts';
 
 const SCHEDULE = 16;
 const INITIAL = [
@@ -14,8 +15,6 @@ type Names = [string, string, string, string, string, string, string, string];
 const END_MARK = 0x80000000;
 const DIGEST_BITS = 256;
 
-const get = (name: string): string => `(local.get $${name})`;
-const set = (name: string, value: string): string => `(local.set $${name} ${value})`;
 const everyLane = (value: number): string => `(v128.const i32x4${` ${value | 0}`.repeat(4)})`;
 const combined = (operation: string, values: readonly string[]): string =>
   values.reduce((left, right) => `(${operation} ${left} ${right})`);
@@ -51,30 +50,30 @@ export const DIGEST_LOCALS: string = [...STATE, ...Array.from({ length: SCHEDULE
  */
 function digest(known: ReadonlyMap<number, number>): string[] {
   const numbers = new Map(known);
-  const code = STATE.map((name, index) => set(name, everyLane(INITIAL[index] as number)));
+  const code = STATE.map((name, index) => setLocal(name, everyLane(INITIAL[index] as number)));
   const names = [...STATE];
   for (const [index, constant] of roundConstants().entries()) {
     if (index >= SCHEDULE) code.push(...extended(index, numbers));
     const [, , , d, , , , h] = names as Names;
-    const [vA, vB, vC, , vE, vF, vG] = names.map(get) as Names;
+    const [vA, vB, vC, , vE, vF, vG] = names.map(local) as Names;
     const number = numbers.get(index);
     const word =
       number === undefined
-        ? sum(get(`w${index % SCHEDULE}`), everyLane(constant))
+        ? sum(local(`w${index % SCHEDULE}`), everyLane(constant))
         : everyLane(constant + number);
     const choice = xor(vG, and(vE, xor(vF, vG)));
     const majority = xor(and(vA, xor(vB, vC)), and(vB, vC));
     code.push(
-      set(h, sum(get(h), word, xor(rotated(vE, 6), rotated(vE, 11), rotated(vE, 25)), choice)),
-      set(d, sum(get(d), get(h))),
-      set(h, sum(get(h), xor(rotated(vA, 2), rotated(vA, 13), rotated(vA, 22)), majority)),
+      setLocal(h, sum(local(h), word, xor(rotated(vE, 6), rotated(vE, 11), rotated(vE, 25)), choice)),
+      setLocal(d, sum(local(d), local(h))),
+      setLocal(h, sum(local(h), xor(rotated(vA, 2), rotated(vA, 13), rotated(vA, 22)), majority)),
     );
     // Instead of moving eight values, the next round uses the names to which the values would have moved.
     names.unshift(names.pop() as string);
   }
   return [
     ...code,
-    ...STATE.map((name, word) => set(`w${word}`, sum(get(name), everyLane(INITIAL[word] as number)))),
+    ...STATE.map((name, word) => setLocal(`w${word}`, sum(local(name), everyLane(INITIAL[word] as number)))),
   ];
 }
 
@@ -92,7 +91,7 @@ function extended(index: number, numbers: Map<number, number>): string[] {
     const number = numbers.get(word);
     if (number !== undefined) constant += extension === null ? number : ofNumber(number, extension);
     else {
-      const vector = get(`w${word % SCHEDULE}`);
+      const vector = local(`w${word % SCHEDULE}`);
       vectors.push(extension === null ? vector : ofVector(vector, extension));
     }
   }
@@ -101,7 +100,7 @@ function extended(index: number, numbers: Map<number, number>): string[] {
     return [];
   }
   if ((constant | 0) !== 0) vectors.push(everyLane(constant));
-  return [set(`w${index % SCHEDULE}`, sum(...vectors))];
+  return [setLocal(`w${index % SCHEDULE}`, sum(...vectors))];
 }
 
 /**

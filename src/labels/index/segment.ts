@@ -52,8 +52,6 @@ export interface SegmentWriter {
    * `labelTemplatesMax`.
    */
   template(template: LabelTemplate): number;
-  /** Like `template`, for an object that the caller will not pass again: it is found by its text alone, and not remembered. */
-  templateOnce(template: LabelTemplate): number;
   /** Adds one label of the address with the key in `key[keyOffset, keyOffset + keyLength)`; days as in days.ts. */
   add(
     key: Uint8Array,
@@ -100,31 +98,25 @@ export function createSegmentWriter(path: string): SegmentWriter {
     filled = 0;
   };
 
-  const numberOf = (text: string): number => {
-    const known = byText.get(text);
-    if (known !== undefined) return known;
-    const id = byText.size;
-    if (id >= LABEL_LIMITS.labelTemplatesMax) {
-      throw new AssayError(
-        'INVALID_FILE',
-        `The dataset has more than ${LABEL_LIMITS.labelTemplatesMax} different labels, not counting addresses and dates.`,
-      );
-    }
-    byText.set(text, id);
-    return id;
-  };
-
   return {
     template(template) {
-      let id = byIdentity.get(template);
+      const known = byIdentity.get(template);
+      if (known !== undefined) return known;
+      const text = templateToText(template);
+      let id = byText.get(text);
       if (id === undefined) {
-        id = numberOf(templateToText(template));
-        byIdentity.set(template, id);
+        id = byText.size;
+        if (id >= LABEL_LIMITS.labelTemplatesMax) {
+          throw new AssayError(
+            'INVALID_FILE',
+            `The dataset has more than ${LABEL_LIMITS.labelTemplatesMax} different labels, not counting addresses and dates.`,
+          );
+        }
+        byText.set(text, id);
       }
+      byIdentity.set(template, id);
       return id;
     },
-
-    templateOnce: (template) => numberOf(templateToText(template)),
 
     add(key, keyOffset, keyLength, templateId, firstSeenDay, lastSeenDay) {
       writeSlot(key, keyOffset, keyLength, chunk, filled);
