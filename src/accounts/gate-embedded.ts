@@ -7,33 +7,15 @@ import { AssayError } from '../base/errors.ts';
 import type { CounterMemo } from './counter-memo.ts';
 import type { Admission, Gate, GateRequest } from './gate.ts';
 import type { AnswerSlot, Reservation, StoredAnswer } from './ledger.ts';
-import type { QuotaMeterName, RateClass } from './plans.ts';
 import { balanceId } from './pools.ts';
-import { type QuotaDecision, quotaExhausted } from './quota.ts';
-import { type RateDecision, rateLimited } from './rate-limit.ts';
+import { quotaExhausted } from './quota.ts';
+import type { EmbeddedQuotaMeter } from './quota-lmdb.ts';
+import { type EmbeddedRateLimiter, rateLimited } from './rate-limit.ts';
 
 /** The services that the gate calls synchronously. */
 export interface EmbeddedGateDeps {
-  readonly limiter: {
-    refuses(subject: string, rateClass: RateClass, monotonicMs: number): RateDecision | null;
-    check(
-      subject: string,
-      rateClass: RateClass,
-      monotonicMs: number,
-      memo?: CounterMemo | null,
-    ): RateDecision;
-    uncount(subject: string, rateClass: RateClass, countedSecond: number): void;
-  };
-  readonly quota: {
-    leased(accountId: string, meter: QuotaMeterName, units: number): Promise<boolean> | null;
-    takeLeased(
-      accountId: string,
-      meter: QuotaMeterName,
-      units: number,
-      memo?: CounterMemo | null,
-    ): QuotaDecision | null;
-    take(accountId: string, meter: QuotaMeterName, units: number): QuotaDecision;
-  };
+  readonly limiter: Pick<EmbeddedRateLimiter, 'refuses' | 'check' | 'uncount'>;
+  readonly quota: Pick<EmbeddedQuotaMeter, 'leased' | 'takeLeased' | 'take'>;
   /** Opened at the first call. */
   readonly ledger: () => {
     storedAnswer(accountId: string, slot: AnswerSlot): StoredAnswer | null;
