@@ -303,7 +303,7 @@ class Taker {
     for (const [at, column] of this.fieldNumbers.entries()) fields[column] = cells[at] as string;
     const found = this.options.resolve(fields);
     return found
-      ? [CHAIN_NUMBERS.get(found.chain) as number, this.segment.templateOnce(found.template)]
+      ? [CHAIN_NUMBERS.get(found.chain) as number, this.segment.template(found.template)]
       : [0, REFUSED];
   }
 
