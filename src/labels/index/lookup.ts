@@ -1,4 +1,4 @@
-/** What finds the records of a snapshot: the directory of their buckets, and the filter. Both depend on the slots alone, not on the labels. */
+/** Directory and filter of the records of a snapshot. Both depend on the slots alone, not on the labels. */
 import { buildFilter, type Filter, slotPlace } from './filter.ts';
 import { RECORD_WORDS } from './format.ts';
 import { SLOT_WORDS } from './slot.ts';

@@ -55,7 +55,7 @@ export async function mergeLabels(
  */
 const NUMBERED_AT_ONCE = 4_096;
 
-/** What the merge reads of a template, together in memory: number, flags and fragment, and the labels that it has. */
+/** The merge reads these words of a template, which are together in memory; the last counts its labels. */
 const FACT_WORDS = 4;
 const NUMBER = 0;
 const FACT_FLAGS = 1;
