@@ -18,6 +18,18 @@ import { type Comparison, compareRuns, formatComparison } from './compare.ts';
 import type { BenchReport } from './harness.ts';
 import { reportPage } from './page.ts';
 
+const USAGE = `Usage: npm run bench [-- name] [options]
+
+Runs one benchmark, or all of them for hours, and keeps each run under bench/results/.
+
+  --quick        small sizes, at most five minutes in total; kept under .bench/
+  --compare RUN  runs the benchmarks of a kept run again and marks the changes beyond noise
+  --repeat N     how often each runs (1 to 20)
+  --help         prints this
+
+Other options are passed to the benchmark. Names: ${Object.keys(BENCHMARKS).join(', ')}.
+`;
+
 /** Three repetitions show a spread, and the median is not the first run with its cold disk. */
 const REPEATED = 3;
 
@@ -104,6 +116,10 @@ function readRuns(path: string): BenchReport[] {
 }
 
 function main(): void {
+  if (process.argv.some((arg) => arg === '--help' || arg === '-h')) {
+    process.stdout.write(USAGE);
+    return;
+  }
   const asked = parse(process.argv.slice(2));
   if (asked.compare === null && !asked.isQuick) {
     for (const name of asked.names)
