@@ -2,7 +2,8 @@
  * The oracle at 1,000 requests a second beside every other kind of work that a server does: how long an answer waits. The server is the built
  * program. The control is a bare handler of the same bytes, paced alike beside two busy loops: what the scheduler of this machine adds by itself.
  * Clients, server and the programs beside it share the cores. Needs wrk.
- * Run: node dist/bench/paced.js [--seconds S] [--addresses N] [--edges N] [--no-save]
+ * Run: node dist/bench/paced.js [--seconds S] [--addresses N] [--edges N] [--beside TEXT] [--no-save]
+ * With `--beside`, only the loads whose names contain the text run.
  */
 import { createReadStream, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -48,8 +49,8 @@ interface Beside {
 
 type Waits = Pick<PacedClientResult, 'p50Ms' | 'p99Ms'>;
 
-/** Starts a load; the function that it returns ends it. */
-type Load = (beside: Beside) => Promise<() => Promise<void>>;
+/** Starts a load; the function that it returns ends it, and returns its requests per second if it counts them. */
+type Load = (beside: Beside) => Promise<() => Promise<number | null>>;
 
 /** A load by wrk with these bodies. */
 const posting =
@@ -65,8 +66,9 @@ const posting =
       seconds: seconds + (2 * LEAD_MS) / 1_000,
     });
     return async () => {
-      const { failed, requests } = await load;
+      const { failed, requests, perSecond } = await load;
       if (failed > 0 || requests === 0) throw new Error(`${path}: ${failed} of ${requests} requests failed.`);
+      return perSecond;
     };
   };
 
@@ -83,6 +85,7 @@ const repeating =
     return async () => {
       isEnding = true;
       await running;
+      return null;
     };
   };
 
@@ -121,7 +124,7 @@ const nameBodies = (): string[] => {
 };
 
 const LOADS: Readonly<Record<string, Load>> = {
-  'nothing else': async () => async () => {},
+  'nothing else': async () => async () => null,
   'bulk of 100 addresses': posting('/screen/bulk', 16, bulkBodies),
   'bulk jobs of a million lines': repeating(sendJob),
   '50 names a request': posting('/namescreen/bulk', 4, nameBodies),
@@ -161,7 +164,7 @@ async function measure(beside: Beside, name: string, load: Load, control: Waits)
     port: Number(new URL(server.url).port),
     ...{ perSecond: PER_SECOND, seconds, requests: oracleRequests(addresses, [server.key]) },
   });
-  await end();
+  const perSecond = await end();
   if (failed > 0) throw new Error(`Beside ${name}: ${failed} of ${sent} oracle requests failed.`);
   return [
     row(
@@ -172,6 +175,7 @@ async function measure(beside: Beside, name: string, load: Load, control: Waits)
       control.p50Ms,
     ),
     row('  p99', p99Ms, 'ms', { atMost: 5 }, control.p99Ms),
+    ...(perSecond === null ? [] : [row('  requests of the load', perSecond, '1/s')]),
     ...(sent - answered > 256 ? [row('  not answered in time', sent - answered, '')] : []),
   ];
 }
@@ -198,6 +202,8 @@ const graph = {
   seed: SEED,
 };
 const seconds = argument('--seconds', 10);
+const besideAt = process.argv.indexOf('--beside');
+const beside = besideAt < 0 ? '' : (process.argv[besideAt + 1] ?? '');
 let server: ProgramServer | null = null;
 try {
   mkdirSync(join(folder, 'store'));
@@ -220,12 +226,13 @@ try {
       for (let line = 0; line < JOB_LINES; line++) yield JSON.stringify({ address: draw().text });
     })(),
   );
-  const beside = { folder, server, addresses, seconds };
-  const control = await measureControl(beside);
+  const setting = { folder, server, addresses, seconds };
+  const control = await measureControl(setting);
   const rows: BenchRow[] = [];
   for (const [name, load] of Object.entries(LOADS)) {
+    if (!name.includes(beside)) continue;
     process.stderr.write(`beside ${name}\n`);
-    rows.push(...(await measure(beside, name, load, control)));
+    rows.push(...(await measure(setting, name, load, control)));
   }
   publish(
     report(
