@@ -179,7 +179,7 @@ async function serve(settings: BenchServerSettings): Promise<void> {
           log,
           clock: systemClock,
         }).answerBytes,
-        bulk: (body) => pool.run('bulk-labels', body),
+        bulk: (body) => pool.runShort('bulk-labels', body),
         screening: (request) => pool.run('screening', { request, facts: {} }),
         kyt: (request) => pool.run('kyt', { request, facts: {} }),
         trace: (request) => pool.run('trace', request),

@@ -332,7 +332,7 @@ export class Server {
       }),
       attestedSanctionsCheck: createAttestedSanctionsCheck(deps),
       exchangeStatus: (name, jurisdiction) => labels.exchanges().answerBytes(name, jurisdiction),
-      bulk: (body) => pool.run('bulk-labels', body),
+      bulk: (body) => pool.runShort('bulk-labels', body),
       ...graph,
       transaction: createTransactionSearch({
         clock: this.#deps.clock,

@@ -4,9 +4,11 @@ import { BufferPool, type PooledResult } from '../base/buffer-pool.ts';
 import { AssayError, type ErrorData, errorFromData, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { workerUrl } from '../base/paths.ts';
+import { TaskGroups } from './groups.ts';
 import { POOL_LIMITS } from './limits.ts';
 import type { MessageOf, NameOf, ResultOf, TaskList } from './task.ts';
 import type { Tasks } from './tasks/index.ts';
+import type { ThreadMessage } from './thread.ts';
 import type { WorkerSettings } from './worker-services.ts';
 
 export interface PoolOptions extends Omit<WorkerSettings, 'snapshotEpoch' | 'bufferPoolMemory'> {
@@ -41,6 +43,8 @@ const THREAD_ARGV = process.allowedNodeEnvironmentFlags.has(WITHOUT_REQUIRE) ? [
 const RENEWAL_MS_MIN = 250;
 const RENEWAL_MS_MAX = 10_000;
 
+type ThreadAnswer = ({ readonly ok: true } & PooledResult) | ErrorData;
+
 /** The pool of a list of tasks. */
 export interface WorkerPool<List extends TaskList = Tasks> {
   /**
@@ -51,6 +55,11 @@ export interface WorkerPool<List extends TaskList = Tasks> {
    * if the thread died
    */
   run<Name extends NameOf<List>>(name: Name, message: MessageOf<List, Name>): Promise<ResultOf<List, Name>>;
+  /** As `run`, for a task of a fraction of a millisecond: tasks that arrive together share one message to a thread (`groups.ts`). */
+  runShort<Name extends NameOf<List>>(
+    name: Name,
+    message: MessageOf<List, Name>,
+  ): Promise<ResultOf<List, Name>>;
   /** Makes every thread check for a newer snapshot before its next task. */
   refresh(): void;
   /** Number of tasks that wait or run. */
@@ -125,35 +134,44 @@ export function createPool<List extends TaskList = Tasks>(
     renewal.unref();
   }
 
-  async function runTask(name: string, message: unknown): Promise<unknown> {
+  async function send<Answer>(message: ThreadMessage | readonly ThreadMessage[]): Promise<Answer> {
     if (renewal !== undefined && piscina.threads.length === 0) throw new Error('no worker thread is running');
-    const answer = (await piscina.run({ name, message })) as
-      | ({ readonly ok: true } & PooledResult)
-      | ErrorData;
+    const answer = (await piscina.run(message)) as Answer;
     renewals = 0;
-    if (!answer.ok) throw errorFromData(answer);
-    return bufferPool.unpack(answer);
+    return answer;
+  }
+
+  const groups = new TaskGroups<ThreadMessage, ThreadAnswer>({ threads, send });
+
+  /** Limits the tasks that wait, and turns what a thread returns into a result or an error. */
+  async function runTask(
+    name: string,
+    message: unknown,
+    send: (message: ThreadMessage) => Promise<ThreadAnswer>,
+  ): Promise<never> {
+    if (closing) throw new AssayError('OVERLOADED', 'The service is stopping.', { retryAfterSeconds: 5 });
+    if (running.size >= tasksMax)
+      throw new AssayError('OVERLOADED', 'Too many requests are waiting for a worker.', {
+        retryAfterSeconds: 1,
+      });
+    const task = send({ name, message: message as never });
+    running.add(task);
+    try {
+      const answer = await task;
+      if (!answer.ok) throw errorFromData(answer);
+      return bufferPool.unpack(answer) as never;
+    } catch (error) {
+      if (error instanceof AssayError) throw error;
+      deps.log.error({ task: name, reason: messageOf(error) }, 'worker thread failed');
+      throw new AssayError('INTERNAL', 'Internal server error.', { cause: error });
+    } finally {
+      running.delete(task);
+    }
   }
 
   return {
-    async run(name, message) {
-      if (closing) throw new AssayError('OVERLOADED', 'The service is stopping.', { retryAfterSeconds: 5 });
-      if (running.size >= tasksMax)
-        throw new AssayError('OVERLOADED', 'Too many requests are waiting for a worker.', {
-          retryAfterSeconds: 1,
-        });
-      const task = runTask(name, message);
-      running.add(task);
-      try {
-        return (await task) as never;
-      } catch (error) {
-        if (error instanceof AssayError) throw error;
-        deps.log.error({ task: name, reason: messageOf(error) }, 'worker thread failed');
-        throw new AssayError('INTERNAL', 'Internal server error.', { cause: error });
-      } finally {
-        running.delete(task);
-      }
-    },
+    run: (name, message) => runTask(name, message, send),
+    runShort: (name, message) => runTask(name, message, (one) => groups.run(one)),
     refresh() {
       Atomics.add(epoch, 0, 1);
     },

@@ -1,4 +1,4 @@
-/** The wiring of one thread of the pool: runs one task per message. If a task fails, its error is returned as data. */
+/** The wiring of one thread of the pool: runs the task of a message, or a group of them. If a task fails, its error is returned as data. */
 import { BufferPool } from '../base/buffer-pool.ts';
 import { type ErrorData, errorToData, messageOf } from '../base/errors.ts';
 import { asStorageFull } from '../state/storage.ts';
@@ -15,13 +15,13 @@ export interface ThreadMessage {
 /**
  * Creates the function that a thread exports.
  *
- * @returns a function that runs one task; it returns the result with `ok: true`, or the error as data
+ * @returns a function that runs one task, or each of a group. For each it returns the result with `ok: true`, or the error as data
  */
 export function createTaskThread(
   tasks: TaskList,
   { services, refresh }: WorkerServices,
   settings: Pick<WorkerSettings, 'snapshotEpoch' | 'bufferPoolMemory'>,
-): (message: ThreadMessage) => unknown {
+): (message: ThreadMessage | readonly ThreadMessage[]) => unknown {
   const { log } = services;
   const epoch = new Int32Array(settings.snapshotEpoch);
   let seen = Atomics.load(epoch, 0);
@@ -35,14 +35,18 @@ export function createTaskThread(
   const bufferPool = new BufferPool(settings.bufferPoolMemory);
   const asReading = createTaskReadings();
 
-  return ({ name, message }) =>
-    asReading(() => {
-      try {
-        return { ok: true, ...bufferPool.pack((table[name] as (message: never) => unknown)(message)) };
-      } catch (error) {
-        const data: ErrorData = errorToData(asStorageFull(error, 'The disk'));
-        if (data.code === 'INTERNAL') log.error({ task: name, reason: messageOf(error) }, 'task failed');
-        return data;
-      }
-    });
+  function run({ name, message }: ThreadMessage): unknown {
+    try {
+      return { ok: true, ...bufferPool.pack((table[name] as (message: never) => unknown)(message)) };
+    } catch (error) {
+      const data: ErrorData = errorToData(asStorageFull(error, 'The disk'));
+      if (data.code === 'INTERNAL') log.error({ task: name, reason: messageOf(error) }, 'task failed');
+      return data;
+    }
+  }
+
+  return (message) => asReading(() => (isGroup(message) ? message.map(run) : run(message)));
 }
+
+const isGroup = (message: ThreadMessage | readonly ThreadMessage[]): message is readonly ThreadMessage[] =>
+  Array.isArray(message);

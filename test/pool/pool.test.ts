@@ -121,6 +121,22 @@ describe('the worker pool', () => {
     expect(release).toBeTypeOf('function');
   });
 
+  it('answers short tasks that arrive together, each with its own result or error', async () => {
+    const running = start();
+    const bodies = Array.from({ length: 20 }, (_, number) =>
+      number === 3 ? Buffer.from('{') : bytes({ chain: 'ETH', addresses: Array(number + 1).fill(EXCHANGE) }),
+    );
+    const ended = await Promise.allSettled(bodies.map((body) => running.runShort('bulk-labels', body)));
+    const answered = ended.map((end) => {
+      if (end.status === 'rejected') return (end.reason as { readonly code: string }).code;
+      const { results } = JSON.parse(text(end.value.json)) as Results;
+      end.value.release?.();
+      return results.every(({ labels }) => labels[0]?.name === 'Binance') ? results.length : 'wrong';
+    });
+    expect(answered).toEqual(bodies.map((_, number) => (number === 3 ? 'INVALID_JSON' : number + 1)));
+    expect(running.pending).toBe(0);
+  });
+
   it('answers a screening with the bytes of its data', async () => {
     const { json, release } = await start().run('screening', {
       request: { address: EXCHANGE, chain: 'ETH', jurisdiction: 'CH' },
