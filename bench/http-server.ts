@@ -6,6 +6,7 @@ import type { AcceptorStores } from '../src/app/acceptor-thread.ts';
 import { listStates } from '../src/app/receipt-services.ts';
 import { monotonicOriginMs, systemClock } from '../src/base/clock.ts';
 import { createLogger } from '../src/base/log.ts';
+import { collectOldObjectsLater } from '../src/base/old-objects.ts';
 import { workerUrl } from '../src/base/paths.ts';
 import { systemRandom } from '../src/base/random.ts';
 import { createInputs } from '../src/exposure/facts.ts';
@@ -63,6 +64,7 @@ const missing = (sentence: string) => (): never => {
 };
 
 async function serve(settings: BenchServerSettings): Promise<void> {
+  collectOldObjectsLater();
   const log = createLogger({ level: 'warn' });
   const parts = { clock: systemClock, random: systemRandom, log };
   const { acceptors = 0 } = settings;

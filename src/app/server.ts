@@ -6,6 +6,7 @@ import { type Clock, monotonicOriginMs } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { KeptThread } from '../base/kept-thread.ts';
 import type { Logger } from '../base/log.ts';
+import { collectOldObjectsLater } from '../base/old-objects.ts';
 import { endEach } from '../base/opened-once.ts';
 import { programFile, workerUrl } from '../base/paths.ts';
 import type { Random } from '../base/random.ts';
@@ -201,6 +202,7 @@ export class Server {
   }
 
   async #startInOrder(): Promise<Served> {
+    collectOldObjectsLater();
     await this.#checkRequirements();
     const { chunks, node } = await this.#connectNode();
     await this.#openStores();
