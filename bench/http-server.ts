@@ -16,6 +16,7 @@ import { createHttpApp } from '../src/http/http-app.ts';
 import { loadTaxonomy } from '../src/labels/categories.ts';
 import { openFreshness } from '../src/labels/freshness.ts';
 import { openSnapshotSet } from '../src/labels/index/snapshot-set.ts';
+import { POOL_LIMITS } from '../src/pool/limits.ts';
 import { createPool } from '../src/pool/pool.ts';
 import { ReceiptBatches } from '../src/receipts/batches.ts';
 import { createReceipts } from '../src/receipts/receipts.ts';
@@ -111,6 +112,7 @@ async function serve(settings: BenchServerSettings): Promise<void> {
   const pool = createPool(
     {
       threads: settings.threads,
+      niceness: POOL_LIMITS.poolNiceness,
       snapshotsFolder: settings.snapshots,
       labelsFolder: settings.state,
       transfersFolder,

@@ -28,6 +28,7 @@ import { type Refreshing, startRefreshing } from '../labels/refresh.ts';
 import { hasMonitoring, type Monitoring, type MonitoringDeps } from '../monitoring/open.ts';
 import type { StreamHub } from '../monitoring/stream.ts';
 import type { Role } from '../nodes/roles.ts';
+import { POOL_LIMITS } from '../pool/limits.ts';
 import { createLocalChunks, type LocalChunks } from '../pool/local-chunks.ts';
 import { createPool, type WorkerPool } from '../pool/pool.ts';
 import { poolUseCases } from '../pool/routing.ts';
@@ -284,7 +285,10 @@ export class Server {
 
   #startPool(): WorkerPool {
     const { accounts, workerFolders, log } = this.#deps;
-    const pool = createPool({ threads: this.#threads, ...workerFolders }, { log });
+    const pool = createPool(
+      { threads: this.#threads, niceness: POOL_LIMITS.poolNiceness, ...workerFolders },
+      { log },
+    );
     this.#pool = pool;
     accounts.derive = (request) => pool.run('scrypt', request);
     return pool;

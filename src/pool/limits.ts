@@ -3,6 +3,13 @@ export const POOL_LIMITS = {
   /** Tasks that wait for the worker pool: 256 bulk requests of 100 addresses are a quarter of a second of work and 5 MB. */
   poolTasksMax: 256,
   /**
+   * Steps of niceness of the pool's threads. If the cores are busy, the Linux scheduler gives such a thread a third of the share of the main
+   * thread, which answers the oracle and passes on what the threads have done.
+   */
+  poolNiceness: 5,
+  /** Steps of niceness of the threads that process chunks of bulk jobs: a tenth of the share of the pool's threads. */
+  chunkNiceness: 15,
+  /**
    * Timeout of a query to another node's graph: as long as the slowest trace takes; a node that dies is noticed and replaced in this time.
    */
   graphRequestMs: 15_000,

@@ -5,6 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { AssayError } from '../base/errors.ts';
 import type { ChunkRunner } from '../jobs/chunks.ts';
+import { POOL_LIMITS } from './limits.ts';
 import { createPool, type PoolDeps, type PoolOptions, type WorkerPool } from './pool.ts';
 
 export interface LocalChunksOptions
@@ -18,22 +19,17 @@ export interface LocalChunks extends ChunkRunner {
   refresh(): void;
 }
 
-/** So many steps of niceness lower, the Linux scheduler gives a thread a tenth of the share of a thread that serves requests. */
-const NICENESS = 10;
-
 /** Creates the runner of local chunks. */
 export function createLocalChunks(options: LocalChunksOptions, deps: PoolDeps): LocalChunks {
   const { threads = Math.ceil(availableParallelism() * 1.5), ...settings } = options;
+  const niceness = POOL_LIMITS.chunkNiceness;
   let pool: WorkerPool | null = null;
   let closed = false;
   return {
     slots: threads,
     async run(task) {
       if (closed) throw new AssayError('OVERLOADED', 'The service is stopping.', { retryAfterSeconds: 5 });
-      pool ??= createPool(
-        { ...settings, threads, tasksPerThread: 1, tasksMax: 2 * threads, niceness: NICENESS },
-        deps,
-      );
+      pool ??= createPool({ ...settings, threads, tasksPerThread: 1, tasksMax: 2 * threads, niceness }, deps);
       return pool.run('job-chunk', task);
     },
     refresh: () => pool?.refresh(),
