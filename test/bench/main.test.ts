@@ -21,6 +21,13 @@ test.each([
   expect(status).toBe(2);
 });
 
+test.each([[['--help']], [['names', '-h']]])('bench %j prints the usage and runs nothing', (args) => {
+  const { status, stdout } = bench(...args);
+  expect(stdout).toContain('Usage: npm run bench');
+  expect(stdout).toContain('oracle-exposure');
+  expect(status).toBe(0);
+});
+
 test('every benchmark has the script that the build makes of a source', () => {
   for (const { script } of Object.values(BENCHMARKS))
     expect(existsSync(join(projectRoot, 'bench', script.replace(/\.js$/, '.ts'))), script).toBe(true);
