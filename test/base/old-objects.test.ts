@@ -1,5 +1,5 @@
-import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
+import { spawnSync } from '../support/child-process.ts';
 
 it('uses settings that this version of V8 knows', () => {
   const module = new URL('../../dist/src/base/old-objects.js', import.meta.url).href;
