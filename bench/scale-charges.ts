@@ -1,15 +1,16 @@
 /**
  * Durable charges of two nodes through one Redis. Durable: the Redis flushes its append-only file to the disk before each reply (appendfsync
- * always). Control: what the same Redis executes of the same scripts, sent in pipelines by redis-benchmark.
+ * always). Control: the same scripts from prepared bytes, whose replies are counted and not read.
  */
 import { type ChildProcess, fork } from 'node:child_process';
+import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { ACCOUNT_LIMITS } from '../src/accounts/limits.ts';
 import { systemClock } from '../src/base/clock.ts';
+import { seededUint32 } from '../src/base/random.ts';
 import type { RedisStore } from '../src/state/redis.ts';
 import { digestOf } from '../src/state/redis-safe-scripts.ts';
-import { debianProgram } from '../test/setup/debian-package.ts';
 import { startRedis } from '../test/setup/redis.ts';
-import { execFileSync } from '../test/support/child-process.ts';
 import { type BenchRow, median, row } from './harness.ts';
 import {
   accountingOn,
@@ -43,65 +44,115 @@ async function serverSeconds(redis: RedisStore): Promise<number> {
   return of('used_cpu_user') + of('used_cpu_sys');
 }
 
-/** Replaced by redis-benchmark with a random number of twelve digits at each place. */
-const RANDOM = '__rand_int__';
+/** Stands for the digits of an account, and for those of a nonce. */
+const ACCOUNT = '__account___';
+const NONCE = '____nonce_______';
 
-/** Returns the two commands of a charge as a node sends them, of a random account and with a random nonce. */
-async function commandsOf(redis: RedisStore): Promise<string[][]> {
-  const commands: string[][] = [];
+/** One of the two scripts of a charge: its digest, and its text for one step, with the places of the digits. */
+interface Recorded {
+  readonly digest: string;
+  readonly step: Buffer;
+  readonly accounts: readonly number[];
+  readonly nonces: readonly number[];
+}
+
+/** Returns the positions of a text. */
+function placesOf(text: string, bytes: Buffer): readonly number[] {
+  const places: number[] = [];
+  for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) places.push(at);
+  return places;
+}
+
+/** Returns the two scripts of a charge as a node sends them. */
+async function scriptsOf(redis: RedisStore): Promise<readonly Recorded[]> {
+  const texts: Buffer[] = [];
+  let digest = '';
   const recording = Object.create(redis, {
     script: {
       value: (
         ...[name, lua, options]: Parameters<RedisStore['script']>
       ): ReturnType<RedisStore['script']> => {
         const script = redis.script(name, lua, options);
+        digest = digestOf(lua);
         return (keys, args) => {
-          commands.push(['EVALSHA', digestOf(lua), String(keys.length), ...keys, ...args.map(String)]);
+          texts.push(args[0] as Buffer);
           return script(keys, args);
         };
       },
     },
   }) as RedisStore;
   const ledger = accountingOn(recording).ledger();
-  const accountId = `account-${RANDOM}`;
+  const accountId = `account-${ACCOUNT}`;
   await ledger.book({ accountId, type: 'PURCHASE', amount: CREDITS, reference: null });
   const reservation = await ledger.reserve(accountId, 1);
-  await ledger.commit(reservation, {
+  const { entry } = await ledger.commit(reservation, {
     ...{ type: 'SCREENING', amount: 1, reference: REFERENCE },
     answer: () => Buffer.alloc(0),
   });
-  const [, reserve = [], commit = []] = commands;
-  const nonce = commit[commit.indexOf('commit') + 3] as string;
-  // Each place has another random number, so the charge finds no reservation: it is sent as one without.
-  commit[commit.indexOf('commit') + 4] = '0';
-  return [reserve, commit].map((command) =>
-    command.map((part) => part.replace(nonce, RANDOM.padStart(RANDOM.length + 4, '0'))),
-  );
+  const nonce = (entry?.id ?? '').slice(-NONCE.length);
+  return texts.slice(1).map((text) => {
+    const step = Buffer.from(text.toString('latin1').replaceAll(nonce, NONCE), 'latin1');
+    return { digest, step, accounts: placesOf(ACCOUNT, step), nonces: placesOf(NONCE, step) };
+  });
 }
 
-/** Charges per second of the Redis alone: the rates of both commands of a charge, one after the other. */
-async function controlRate(redis: RedisStore, port: number): Promise<number | null> {
-  const program = debianProgram('redis-server', 'bin/redis-benchmark');
-  if (program === null) return null;
-  let seconds = 0;
-  for (const command of await commandsOf(redis)) {
-    const options = [
-      '-p',
-      String(port),
-      '-c',
-      '8',
-      '-P',
-      '32',
-      '-n',
-      String(CHARGES),
-      '-r',
-      String(ACCOUNTS),
-    ];
-    const startedMs = systemClock.monotonic();
-    execFileSync(program.path, [...options, '-q', ...command], { env: { ...process.env, ...program.env } });
-    seconds += (systemClock.monotonic() - startedMs) / 1_000;
-  }
-  return CHARGES / seconds;
+/** Returns the command of a script with one step for each number. */
+function commandOf(
+  { digest, step, accounts, nonces }: Recorded,
+  numbers: readonly [number, number][],
+): Buffer {
+  const text = Buffer.concat(
+    numbers.map(([account, nonce]) => {
+      const bytes = Buffer.from(step);
+      for (const at of accounts) bytes.write(String(account).padStart(ACCOUNT.length, '0'), at);
+      for (const at of nonces) bytes.write(String(nonce).padStart(NONCE.length, '0'), at);
+      return bytes;
+    }),
+  );
+  const head = `*4\r\n$7\r\nEVALSHA\r\n$${digest.length}\r\n${digest}\r\n$1\r\n0\r\n$${text.length}\r\n`;
+  return Buffer.concat([Buffer.from(head), text, Buffer.from('\r\n')]);
+}
+
+/** Doubles in the reply of each script. */
+const REPLY_NUMBERS = [10, 5];
+
+/** Sends a script, and resolves when as many bytes have arrived as replies of doubles have. */
+function exchange(socket: Socket, command: Buffer, numbers: number): Promise<void> {
+  const steps = ACCOUNT_LIMITS.stepsPerScriptMax;
+  const length = 8 * numbers;
+  const expected = `*${steps}\r\n`.length + steps * (`$${length}\r\n`.length + length + 2);
+  return new Promise((resolve, reject) => {
+    let arrived = 0;
+    const onData = (part: Buffer): void => {
+      arrived += part.length;
+      if (arrived < expected) return;
+      socket.off('data', onData);
+      if (arrived === expected) resolve();
+      else reject(new Error(`Another reply: ${part.toString('latin1').slice(0, 200)}`));
+    };
+    socket.on('data', onData);
+    socket.write(command);
+  });
+}
+
+/** Charges per second of the Redis alone: as many in flight, and as many steps in a script, as of the nodes. */
+async function controlRate(scripts: readonly Recorded[], port: number, round: number): Promise<number> {
+  const steps = ACCOUNT_LIMITS.stepsPerScriptMax;
+  const next = seededUint32(round);
+  let left = Math.ceil(CHARGES / steps);
+  let nonce = round * 1e9;
+  const startedMs = systemClock.monotonic();
+  const line = async (): Promise<void> => {
+    const socket = connect(port, '127.0.0.1');
+    while (left-- > 0) {
+      const numbers = Array.from({ length: steps }, (): [number, number] => [next() % ACCOUNTS, nonce++]);
+      for (const [at, script] of scripts.entries())
+        await exchange(socket, commandOf(script, numbers), REPLY_NUMBERS[at] as number);
+    }
+    socket.destroy();
+  };
+  await Promise.all(Array.from({ length: (NODES * IN_FLIGHT_EACH) / steps }, line));
+  return CHARGES / ((systemClock.monotonic() - startedMs) / 1_000);
 }
 
 /** Rows of the charges of two nodes. */
@@ -120,6 +171,7 @@ export async function chargeRows(rounds: number): Promise<BenchRow[]> {
           }),
         ),
       );
+    const scripts = await scriptsOf(redis);
     const rates: number[] = [];
     const controls: number[] = [];
     const p99s: number[] = [];
@@ -141,19 +193,18 @@ export async function chargeRows(rounds: number): Promise<BenchRow[]> {
       );
       const seconds = (systemClock.monotonic() - startedMs) / 1_000;
       const busy = (await serverSeconds(redis)) - before;
-      const control = await controlRate(redis, server.port);
+      const control = await controlRate(scripts, server.port, round + 1);
       if (round === 0 && rounds > 0) continue;
       rates.push(CHARGES / seconds);
-      if (control !== null) controls.push(control);
+      controls.push(control);
       p99s.push(Math.max(...figures.map(({ p99Ms }) => p99Ms)));
       nodeMicros.push(figures.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0) / CHARGES);
       serverMicros.push((busy * 1e6) / CHARGES);
     }
-    const control = controls.length === 0 ? null : median(controls);
     return [
       row(
-        'durable charges of two nodes with a Redis; control: the same commands by redis-benchmark',
-        ...([median(rates), 'charges/s', { atLeast: 20_000 }, control] as const),
+        'durable charges of two nodes with a Redis; control: the same scripts from prepared bytes',
+        ...([median(rates), 'charges/s', { atLeast: 20_000 }, median(controls)] as const),
       ),
       row('  p99 with 256 in flight', median(p99s), 'ms'),
       row('  CPU time of the nodes for a charge', median(nodeMicros), 'µs'),

@@ -4,15 +4,15 @@ import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
 import { faultOf, type RedisStore } from '../../state/redis.ts';
 import type { LedgerEntry } from '../ledger.ts';
-import { decodeEntry, type StoredEntry, shownEntry } from '../ledger-entry.ts';
+import { decodeEntry, entryId, type StoredEntry, shownEntry } from '../ledger-entry.ts';
 import { accountOfBalance, poolOf } from '../pools.ts';
 import { type AccountOperation, accountScript } from './account-lua.ts';
 import { StepBatches } from './step-batches.ts';
+import type { Reply, StepValue } from './step-codec.ts';
 
-/** The reply of a step: numbers, texts as bytes, and lists of them. */
-export type Reply = readonly (number | Buffer | Reply)[];
+export type { Reply } from './step-codec.ts';
 
-type Argument = string | number | Uint8Array | null;
+type Argument = StepValue | null;
 
 /** Names of the keys of each balance. */
 export const BALANCE_KEYS = ['log', 'holds', 'events', 'held'] as const;
@@ -92,6 +92,14 @@ function createNonces(random: Random): () => string {
   };
 }
 
+/** Returns the keys that a step may use. */
+const keysOf = (redis: RedisStore, balance: string, names: readonly string[]): readonly string[] => [
+  ...BALANCE_KEYS.map((name) => balanceKey(redis, balance, name)),
+  ...['state', ...names]
+    .filter((name) => name !== '')
+    .map((name) => redis.key(accountOfBalance(balance), name)),
+];
+
 /** Defines the account script in Redis, and returns the functions that run its steps. */
 export function createAccountSteps({ redis, random, time }: AccountStepsDeps): AccountSteps {
   const lua = accountScript();
@@ -106,23 +114,17 @@ export function createAccountSteps({ redis, random, time }: AccountStepsDeps): A
     (batches: StepBatches): AccountSteps['run'] =>
     async (operation, balance, args, { slot, mark, rate } = {}) => {
       const accountId = accountOfBalance(balance);
-      const key = (name: string): string => redis.key(accountId, name);
-      const of = (name: BalanceKey): string => balanceKey(redis, balance, name);
-      const log = of('log');
-      const keys = [
-        ...[log, key('state'), of('holds'), of('events')],
-        slot === undefined ? log : key(`kept:${Buffer.from(slot).toString('hex')}`),
-        mark === undefined ? log : key(`mark:${mark}`),
-        rate === undefined ? log : key(`rate:${rate}`),
-        of('held'),
+      const values: StepValue[] = [operation, time === undefined ? '' : time.now(), balance];
+      for (const each of args) values.push(each ?? '');
+      const names = [
+        slot === undefined ? '' : `kept:${Buffer.from(slot).toString('hex')}`,
+        mark === undefined ? '' : `mark:${mark}`,
+        rate === undefined ? '' : `rate:${rate}`,
       ];
-      const texts = args.map((each) =>
-        each === null ? '' : typeof each === 'object' ? Buffer.from(each) : String(each),
-      );
-      const by = time === undefined ? '' : String(time.now());
+      values.push(...names, poolOf(balance), redis.key(accountId, ''));
+      const keys = isCluster ? keysOf(redis, balance, names) : [];
       try {
-        const step = { keys, args: [operation, by, balance, ...texts] };
-        return (await batches.run(isCluster ? accountId : '', step)) as Reply;
+        return await batches.run(isCluster ? accountId : '', { keys, values });
       } catch (error) {
         // An error reply of one step of a script arrives unguarded.
         const fault = faultOf(error);
@@ -178,9 +180,11 @@ export function readEntry(reply: Reply): AccountEntry {
 }
 
 /** Returns the entry's id, which is also a cursor: ids sort like the account's entries, and no two accounts share one. */
-export function accountEntryId({ stored, nonce }: AccountEntry): string {
-  return `${shownEntry(stored).id}${nonce}`;
-}
+export const accountEntryId = ({ stored, nonce }: AccountEntry): string =>
+  accountEntryIdOf(stored.sequence, nonce);
+
+/** Returns the id of the entry with a sequence, which the step with a nonce wrote. */
+export const accountEntryIdOf = (sequence: number, nonce: string): string => entryId(sequence) + nonce;
 
 /** Returns an entry in the form of the API, with its id in Redis. */
 export const shownAccountEntry = (entry: AccountEntry): LedgerEntry => ({

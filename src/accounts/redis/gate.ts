@@ -10,7 +10,7 @@ import { balanceId } from '../pools.ts';
 import { quotaExhausted } from '../quota.ts';
 import { rateLimited } from '../rate-limit.ts';
 import { OUTCOME } from './account-lua.ts';
-import { type AccountSteps, bytesAt, listAt, numberAt, type Reply } from './account-steps.ts';
+import { type AccountSteps, bytesAt, numberAt, type Reply } from './account-steps.ts';
 import type { RedisLedger } from './ledger.ts';
 import { quotaDecision } from './quota.ts';
 import type { RateWindows } from './rate-limit.ts';
@@ -46,18 +46,18 @@ export function createRedisGate(deps: RedisGateDeps): Gate {
     const { rate, accountId, pool = 'api', quota, credits } = request;
     const [outcome, serverMs] = [numberAt(reply, 0), numberAt(reply, 1)];
     const step: Step = { ...NOTHING };
-    if (rate !== null) step.rate = windows.decide({ ...rate, monotonicMs }, listAt(reply, 2), serverMs);
+    if (rate !== null) step.rate = windows.decide({ ...rate, monotonicMs }, reply.slice(2, 6), serverMs);
     if (outcome === OUTCOME.rateLimited && step.rate !== null) step.refused = rateLimited(step.rate);
     if (outcome === OUTCOME.kept)
-      step.storedAnswer = { bodyHash: bytesAt(reply, 7), body: bytesAt(reply, 8) };
+      step.storedAnswer = { bodyHash: bytesAt(reply, 10), body: bytesAt(reply, 11) };
     if (step.refused !== null || step.storedAnswer !== null || accountId === null) return step;
     if (quota !== null) {
       const ok = outcome !== OUTCOME.quotaExhausted;
-      step.quota = quotaDecision(ok, limit, numberAt(reply, 3), numberAt(reply, 4));
+      step.quota = quotaDecision(ok, limit, numberAt(reply, 6), numberAt(reply, 7));
       if (!ok) step.refused = quotaExhausted(step.quota, quota.meter, quota.units);
     }
     if (credits === null || step.refused !== null) return step;
-    const [balance, holding] = [numberAt(reply, 5), numberAt(reply, 6)];
+    const [balance, holding] = [numberAt(reply, 8), numberAt(reply, 9)];
     const payer = balanceId(accountId, pool);
     if (outcome === OUTCOME.creditsExhausted)
       step.refused = ledger().shortage(payer, credits, balance, holding, serverMs);

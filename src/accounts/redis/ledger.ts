@@ -32,6 +32,7 @@ import { OUTCOME } from './account-lua.ts';
 import {
   type AccountSteps,
   accountEntryId,
+  accountEntryIdOf,
   bytesAt,
   entryNamed,
   listAt,
@@ -71,11 +72,29 @@ function undecided(error: unknown): unknown {
   );
 }
 
+/** Returns a reference as the log has it, cut and in UTF-8. */
+const storedReference = (reference: string | null): string | null =>
+  reference === null ? null : Buffer.from(reference.slice(0, ACCOUNT_LIMITS.ledgerReferenceMax)).toString();
+
 /** Encodes a reference for a step: whether there is one, and its text. */
 const referenceArgs = (reference: string | null): readonly [string, string] =>
-  reference === null ? ['', ''] : ['1', reference.slice(0, ACCOUNT_LIMITS.ledgerReferenceMax)];
+  reference === null ? ['', ''] : ['1', storedReference(reference) ?? ''];
 
 const kindOf = (type: (typeof LEDGER_TYPES)[number]): number => LEDGER_TYPES.indexOf(type);
+
+/** Returns the entry of a charge by the reply of its commit, which has only what the node does not know; null for none. */
+function chargedEntry({ type, amount, reference }: Charge, nonce: string, reply: Reply): LedgerEntry | null {
+  const [remaining, sequence, at] = [numberAt(reply, 2), numberAt(reply, 3), numberAt(reply, 4)];
+  if (sequence === 0) return null;
+  return {
+    id: accountEntryIdOf(sequence, nonce),
+    amount: -amount,
+    balance: remaining,
+    type,
+    reference: storedReference(reference),
+    createdAt: isoTime(at),
+  };
+}
 
 /** Creates the ledger over Redis. */
 export function createRedisLedger(deps: RedisLedgerDeps): RedisLedger {
@@ -129,12 +148,12 @@ class LedgerOnRedis implements RedisLedger {
     // The same arguments as the gate, for credits only.
     const args = [null, null, null, null, null, null, amount, nonce, ACCOUNT_LIMITS.ledgerHoldMs];
     try {
-      const reply = await this.#steps.run('admit', accountId, [...args, this.#freeCredits(accountId)], {
+      const reply = await this.#steps.run('admit', accountId, [...args, this.#freeCredits(accountId), null], {
         mark: nonce,
       });
       const serverMs = numberAt(reply, 1);
       if (numberAt(reply, 0) === OUTCOME.creditsExhausted)
-        throw this.shortage(accountId, amount, numberAt(reply, 5), numberAt(reply, 6), serverMs);
+        throw this.shortage(accountId, amount, numberAt(reply, 8), numberAt(reply, 9), serverMs);
       return this.addHold(accountId, amount, nonce, serverMs);
     } catch (error) {
       if (error instanceof AssayError && error.code === 'NOT_READY')
@@ -183,12 +202,12 @@ class LedgerOnRedis implements RedisLedger {
       throw new AssayError('NOT_READY', 'The charge arrived too late and was not made. Retry the request.', {
         retryAfterSeconds: 1,
       });
-    const entry = listAt(reply, 4);
+    const isKept = outcome === OUTCOME.kept;
     return {
-      entry: entry.length === 0 ? null : shownAccountEntry(readEntry(entry)),
+      entry: isKept ? null : chargedEntry(charge, nonce, reply),
       remaining,
-      answer: outcome === OUTCOME.kept ? bytesAt(reply, 3) : joined(parts, remaining),
-      replayed: outcome === OUTCOME.kept,
+      answer: isKept ? bytesAt(reply, 3) : joined(parts, remaining),
+      replayed: isKept,
     };
   }
 

@@ -4,15 +4,16 @@
  */
 import type { Script } from '../../state/redis.ts';
 import { ACCOUNT_LIMITS } from '../limits.ts';
+import { packSteps, type Reply, type StepValue, unpackReply } from './step-codec.ts';
 
-/** One step: its keys, and its arguments from the operation. */
+/** One step: what the script reads, and the keys that a Redis Cluster must know to route it. */
 export interface BatchedStep {
   readonly keys: readonly string[];
-  readonly args: readonly (string | Buffer)[];
+  readonly values: readonly StepValue[];
 }
 
 interface WaitingStep extends BatchedStep {
-  readonly resolve: (reply: unknown) => void;
+  readonly resolve: (reply: Reply) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -32,7 +33,7 @@ export class StepBatches {
    * @param group - the steps of a group may be in one script: their keys are on one server
    * @returns the reply of the step
    */
-  run(group: string, step: BatchedStep): Promise<unknown> {
+  run(group: string, step: BatchedStep): Promise<Reply> {
     return new Promise((resolve, reject) => {
       let batch = this.#waiting.get(group);
       if (batch === undefined) {
@@ -40,7 +41,7 @@ export class StepBatches {
         this.#waiting.set(group, batch);
         if (this.#waiting.size === 1) setImmediate(() => this.#sendAll());
       }
-      batch.push({ ...step, resolve, reject });
+      batch.push({ keys: step.keys, values: step.values, resolve, reject });
       if (batch.length < ACCOUNT_LIMITS.stepsPerScriptMax) return;
       this.#waiting.delete(group);
       void this.#send(batch);
@@ -54,18 +55,18 @@ export class StepBatches {
   }
 
   async #send(batch: readonly WaitingStep[]): Promise<void> {
-    const keys: string[] = [];
-    const args: (string | number | Buffer)[] = [];
-    for (const step of batch) {
-      keys.push(...step.keys);
-      args.push(step.args.length, ...step.args);
-    }
     try {
-      const replies = (await this.#script(keys, args)) as readonly unknown[];
+      const keys = batch.flatMap((step) => step.keys);
+      const packed = packSteps(batch.map(({ values }) => values));
+      const replies = (await this.#script([...new Set(keys)], [packed])) as readonly (
+        | Reply
+        | Buffer
+        | Error
+      )[];
       for (const [at, { resolve, reject }] of batch.entries()) {
-        const reply = replies[at];
+        const reply = replies[at] ?? new Error('Redis did not reply to a step of a script.');
         if (reply instanceof Error) reject(reply);
-        else resolve(reply);
+        else resolve(unpackReply(reply));
       }
     } catch (error) {
       for (const { reject } of batch) reject(error);

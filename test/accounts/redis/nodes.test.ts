@@ -156,6 +156,50 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
     expect((await node.ledger.commit(slower, chargeOf(4))).remaining).toBe(1);
   });
 
+  it('charges by the log if an earlier release wrote entries after the copy of the head', async () => {
+    const { connection, key } = node.redis;
+    const charge = async () => node.ledger.commit(await node.ledger.reserve('a', 1), chargeOf(1));
+    const purchase = (amount: number) =>
+      node.ledger.book({ accountId: 'a', type: 'ADJUSTMENT', amount, reference: null });
+    /** Runs a step as an earlier release would: it writes entries, and leaves the copy as it was. */
+    const withOldCopy = async (step: () => Promise<unknown>): Promise<void> => {
+      const copy = await connection.hgetBuffer(key('a', 'state'), 'head');
+      expect(copy).not.toBeNull();
+      await step();
+      await connection.hset(key('a', 'state'), 'head', copy ?? '');
+    };
+    expect((await charge()).remaining).toBe(9);
+    await withOldCopy(() => purchase(90));
+    expect((await charge()).remaining).toBe(98);
+    await withOldCopy(() => purchase(100));
+    // The copy has too few credits, so the log decides.
+    node.ledger.release(await node.ledger.reserve('a', 150));
+    expect((await charge()).remaining).toBe(197);
+    await withOldCopy(() => purchase(-197));
+    // The copy has too many credits, so the charge is refused when it is committed, and the next one before.
+    const tooMany = await node.ledger.reserve('a', 5);
+    await expect(node.ledger.commit(tooMany, chargeOf(5))).rejects.toMatchObject({
+      code: 'CREDITS_EXHAUSTED',
+    });
+    await expect(node.ledger.reserve('a', 5)).rejects.toMatchObject({ code: 'CREDITS_EXHAUSTED' });
+    expect(await node.ledger.balance('a')).toMatchObject({ balance: 0, held: 0 });
+  });
+
+  it('charges by the log if the copy of the head is of another release', async () => {
+    const charge = async () => node.ledger.commit(await node.ledger.reserve('a', 1), chargeOf(1));
+    for (const copy of ['', 'x', 'x'.repeat(111), 'x'.repeat(120)]) {
+      const { remaining } = await charge();
+      await node.redis.connection.hset(node.redis.key('a', 'state'), 'head', copy);
+      expect((await charge()).remaining).toBe(remaining - 1);
+    }
+  });
+
+  it('returns the entry of a charge as the log has it', async () => {
+    const { entry } = await node.ledger.commit(await node.ledger.reserve('a', 3), chargeOf(2));
+    const { entry: next } = await node.ledger.commit(await node.ledger.reserve('a', 3), chargeOf(3));
+    expect((await node.ledger.usage('a', { limit: 2 })).history).toEqual([next, entry]);
+  });
+
   const commitArgs = (nonce: string, keep: readonly (string | number | Uint8Array | null)[] = [null]) => [
     ...[nonce, 1, 1, 0, '1', 'twice', 10, world.now],
     ...keep,

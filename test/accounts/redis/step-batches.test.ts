@@ -2,43 +2,43 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ACCOUNT_LIMITS } from '../../../src/accounts/limits.ts';
 import { StepBatches } from '../../../src/accounts/redis/step-batches.ts';
+import { packSteps } from '../../../src/accounts/redis/step-codec.ts';
 import { hasRedis, type RedisServer, startRedis } from '../../setup/redis.ts';
 import { accountsAt } from './world.ts';
 
-type Sent = readonly [keys: readonly string[], args: readonly (string | number | Buffer)[]];
+type Sent = readonly [keys: readonly string[], packed: unknown];
 
-/** Batches over a script that replies to each step with its first argument. */
+const step = (name: string) => ({ keys: [`key ${name}`], values: [name, 1] });
+
+/** Batches over a script that replies to each step with its key. */
 function echoing() {
   const sent: Sent[] = [];
-  const batches = new StepBatches(async (keys, args) => {
-    sent.push([keys, args]);
-    return keys.map((_, at) => args[2 * at + 1]);
+  const batches = new StepBatches(async (keys, [packed]) => {
+    sent.push([keys, packed]);
+    return keys.map((key) => [key]);
   });
-  return {
-    sent,
-    run: (group: string, name: string) => batches.run(group, { keys: [`key ${name}`], args: [name] }),
-  };
+  return { sent, run: (group: string, name: string) => batches.run(group, step(name)) };
 }
+
+const repliesTo = (names: readonly string[]) => names.map((name) => [`key ${name}`]);
+const packed = (...names: string[]) => packSteps(names.map((name) => step(name).values));
 
 describe('steps of one turn of the event loop', () => {
   it('are sent in their order as one script, and each gets its own reply', async () => {
     const { sent, run } = echoing();
     const replies = Promise.all(['a', 'b', 'c'].map((name) => run('', name)));
     expect(sent).toEqual([]);
-    expect(await replies).toEqual(['a', 'b', 'c']);
-    expect(sent).toEqual([
-      [
-        ['key a', 'key b', 'key c'],
-        [1, 'a', 1, 'b', 1, 'c'],
-      ],
-    ]);
+    expect(await replies).toEqual(repliesTo(['a', 'b', 'c']));
+    expect(sent).toEqual([[['key a', 'key b', 'key c'], packed('a', 'b', 'c')]]);
     await run('', 'd');
-    expect(sent[1]).toEqual([['key d'], [1, 'd']]);
+    expect(sent[1]).toEqual([['key d'], packed('d')]);
   });
 
   it('are sent as one script for each group', async () => {
     const { sent, run } = echoing();
-    expect(await Promise.all([run('x', 'a'), run('y', 'b'), run('x', 'c')])).toEqual(['a', 'b', 'c']);
+    expect(await Promise.all([run('x', 'a'), run('y', 'b'), run('x', 'c')])).toEqual(
+      repliesTo(['a', 'b', 'c']),
+    );
     expect(sent.map(([keys]) => keys)).toEqual([['key a', 'key c'], ['key b']]);
   });
 
@@ -47,7 +47,7 @@ describe('steps of one turn of the event loop', () => {
     const count = ACCOUNT_LIMITS.stepsPerScriptMax + 1;
     const replies = Promise.all(Array.from({ length: count }, (_, number) => run('', String(number))));
     expect(sent.map(([keys]) => keys.length)).toEqual([ACCOUNT_LIMITS.stepsPerScriptMax]);
-    expect(await replies).toEqual(Array.from({ length: count }, (_, number) => String(number)));
+    expect(await replies).toEqual(repliesTo(Array.from({ length: count }, (_, number) => String(number))));
     expect(sent.map(([keys]) => keys.length)).toEqual([ACCOUNT_LIMITS.stepsPerScriptMax, 1]);
   });
 
@@ -55,9 +55,7 @@ describe('steps of one turn of the event loop', () => {
     const batches = new StepBatches(async () => {
       throw new Error('connection lost');
     });
-    const outcomes = await Promise.allSettled(
-      ['a', 'b'].map((name) => batches.run('', { keys: [name], args: [] })),
-    );
+    const outcomes = await Promise.allSettled(['a', 'b'].map((name) => batches.run('', step(name))));
     for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { message: 'connection lost' } });
   });
 });

@@ -4,8 +4,8 @@ local function drop(member)
   redis.call('HINCRBY', HELD, 'held', '-' .. string.match(member, '%d+$'))
   return true
 end
-local function held()
-  local sum = tonumber(redis.call('HGET', HELD, 'held') or '0')
+-- Returns the sum without the holds that have ended, which it drops.
+local function heldOf(sum)
   if sum <= 0 then return 0 end
   local ended = redis.call('ZRANGEBYSCORE', HOLDS, '-inf', whole(now), 'LIMIT', 0, 1000)
   for _, member in ipairs(ended) do
@@ -14,3 +14,4 @@ local function held()
   end
   return sum
 end
+local function held() return heldOf(tonumber(redis.call('HGET', HELD, 'held') or '0')) end

@@ -36,5 +36,5 @@ local function window(at, limit, counts)
       if left < limit then break end
     end
   end
-  return {allowed and 1 or 0, total, freeing + 61, newest}
+  return allowed and 1 or 0, total, freeing + 61, newest
 end
