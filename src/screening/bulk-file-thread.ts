@@ -219,8 +219,8 @@ export class BlockAnswers {
   readonly #readLine: LineReader | null;
   readonly #writer = new BulkItems();
   /** For all errors of the block: the offset in the answer at which the line number belongs. */
-  /** For all errors of the block: the line in the block. */
   readonly #marks: number[] = [];
+  /** For all errors of the block: the line in the block. */
   readonly #markLines: number[] = [];
   #batchLine = 0;
   #numbered = Buffer.alloc(0);

@@ -137,7 +137,7 @@ const textStart = (bytes: Buffer, { input }: ChunkTask): number =>
 
 type Counts = Pick<ChunkDone, 'items' | 'failed'>;
 
-/** Whether the error is caused by the line and not by the machine. */
+/** Returns as much of a line as its answer repeats. */
 const shortened = (text: string): string => (text.length > 512 ? `${text.slice(0, 512)}…` : text);
 
 /** Creates the function that processes chunks. */
