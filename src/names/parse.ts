@@ -74,6 +74,7 @@ export const PARTS_MAX = 24;
 const WORD_MAX = 40;
 
 const APOSTROPHES = /['’‘ʼʻʿʾ`´ʹʺ״׳]/g;
+const HAS_APOSTROPHE = new RegExp(APOSTROPHES.source);
 const ENGLISH_GENITIVE = /(?<=\p{L}{2})['’]s(?!\p{L})/gu;
 const DOTTED_LETTERS = /(?<![\p{L}\p{N}])(?:\p{L}\.){2,}\p{L}?(?![\p{L}\p{N}])/gu;
 const SEPARATORS = /[^\p{L}\p{N}\p{M}]+/u;
@@ -144,17 +145,20 @@ const HAS_CYRILLIC = /\p{Script=Cyrillic}/u;
 const ONLY_LETTERS = /^[A-Za-z ,-]*$/;
 const PLAIN_SEPARATORS = /[ ,-]+/;
 const SMALL_THEN_CAPITAL = /[a-z]{2}[A-Z]/;
+const TWO_CAPITALS = /[A-Z]{2}/;
 
 /** One small letter between hyphens is a syllable of a word (`Chan-o-cha`), no initial. */
 const SYLLABLE_LETTER = /(?<=\p{L}{2})-(\p{Ll})-(?=\p{L}{2})/gu;
 
-const withoutMarks = (name: string): string =>
-  name
-    .replace(ENGLISH_GENITIVE, '')
-    .replace(APOSTROPHES, '')
-    .replace(DOTTED_LETTERS, (letters) => ` ${LETTERS_MARK}${letters.replaceAll('.', '')} `)
-    .replace(DOTTED_LETTER, ` ${LETTERS_MARK}$1 `)
-    .replaceAll('&', ' and ');
+/** Most names have none of these marks, which costs less to see than to look for each. */
+function withoutMarks(name: string): string {
+  let out = HAS_APOSTROPHE.test(name) ? name.replace(ENGLISH_GENITIVE, '').replace(APOSTROPHES, '') : name;
+  if (out.includes('.'))
+    out = out
+      .replace(DOTTED_LETTERS, (letters) => ` ${LETTERS_MARK}${letters.replaceAll('.', '')} `)
+      .replace(DOTTED_LETTER, ` ${LETTERS_MARK}$1 `);
+  return out.includes('&') ? out.replaceAll('&', ' and ') : out;
+}
 
 const isSmall = (unit: number): boolean => unit >= 97 && unit <= 122;
 const isCapital = (unit: number): boolean => unit >= 65 && unit <= 90;
@@ -224,7 +228,8 @@ function latinWords(name: string): Written[] {
   const isPlain = ONLY_LETTERS.test(name);
   const whole = (isPlain ? name : name.normalize('NFKC')).replace(VESSEL_PREFIX, '');
   const bare = whole.includes('-') ? whole.replace(SYLLABLE_LETTER, '$1') : whole;
-  const named = isPlain && !SMALL_THEN_CAPITAL.test(bare) ? bare : bare.replace(CAPITALS_AFTER, ' $1');
+  const mayHaveForm = isPlain ? SMALL_THEN_CAPITAL.test(bare) : TWO_CAPITALS.test(bare);
+  const named = mayHaveForm ? bare.replace(CAPITALS_AFTER, ' $1') : bare;
   const plain = isPlain || ONLY_LETTERS.test(named) ? named : withoutMarks(named);
   const comma = plain.indexOf(',');
   const hasSmall = HAS_SMALL.test(plain);

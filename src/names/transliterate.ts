@@ -48,6 +48,8 @@ const LATIN: Readonly<Record<string, string>> = {
 };
 
 const ASCII_WORD = /^[a-z0-9]+$/;
+/** Latin letters with diacritics, which no other script has. */
+const LATIN_WORD = /^[a-z0-9\u00df-\u00f6\u00f8-\u024f]+$/;
 const HAS_CYRILLIC = /\p{Script=Cyrillic}/u;
 const HAS_GREEK = /\p{Script=Greek}/u;
 const HAS_ARMENIAN = /\p{Script=Armenian}/u;
@@ -95,6 +97,7 @@ const NOT_LATIN = /[^a-z0-9]+/g;
  */
 export function transliterateWord(word: string, language: NameLanguage | null = null): readonly LatinWord[] {
   if (ASCII_WORD.test(word)) return [{ text: word, script: 'latin', origin: '' }];
+  if (LATIN_WORD.test(word)) return latin(spelledByLetter(word, language), 'latin');
   if (HAS_SYLLABLES.test(word)) return syllables(word);
   if (HAS_ABJAD.test(word)) return abjad(word);
   if (HAS_GREEK.test(word)) {
@@ -104,6 +107,11 @@ export function transliterateWord(word: string, language: NameLanguage | null = 
   }
   if (HAS_ARMENIAN.test(word)) return latin(anyAscii(word.replace(/ու/g, 'u').replace(/և/g, 'ev')), 'latin');
   if (HAS_DEVANAGARI.test(word)) return latin(devanagariPlain(word), 'latin');
+  return latin(spelledByLetter(word, language), 'latin');
+}
+
+/** Spells a word in Latin or Cyrillic letters, or in those of another alphabet, letter by letter. */
+function spelledByLetter(word: string, language: NameLanguage | null): string {
   let out = '';
   const composed = HAS_CYRILLIC.test(word) ? withoutYo(word) : word.normalize('NFD').replace(MARKS, '');
   for (const letter of composed) {
@@ -112,7 +120,7 @@ export function transliterateWord(word: string, language: NameLanguage | null = 
     else if (letter < '\u0080') out += letter;
     else out += anyAscii(letter.normalize('NFD').replace(MARKS, '')).toLowerCase();
   }
-  return latin(out, 'latin');
+  return out;
 }
 
 function latin(text: string, script: NameScript, origin = ''): readonly LatinWord[] {

@@ -95,9 +95,12 @@ const TURKIC = /[әғқңөұүһҳҷ]/;
 /** The hard sign is a vowel in Bulgarian; Russian has it only before a vowel that begins with y. */
 const BULGARIAN = /ъ(?:[бвгджзйклмнпрстфхцчшщ]|$)|^[^іїєґыэё]*ьо/m;
 
+/** The letters of the patterns and given names above. */
+const MAY_SHOW = /[đ\p{Script=Cyrillic}]/u;
+
 /** Returns the language of a lower-case name, if its letters, its end or its given name show one of those that are spelled in another way. */
 export function languageOf(name: string): NameLanguage | null {
-  if (MACEDONIAN_ONLY.test(name) || TURKIC.test(name)) return null;
+  if (!MAY_SHOW.test(name) || MACEDONIAN_ONLY.test(name) || TURKIC.test(name)) return null;
   if (SERBIAN_ONLY.test(name)) return 'serbian';
   if (BULGARIAN.test(name)) return 'bulgarian';
   if (SERBIAN_END.test(name) && !NOT_SERBIAN.test(name)) return 'serbian';

@@ -1,4 +1,5 @@
 /** The Wade–Giles spelling of pinyin, without its apostrophes. Taiwan and older texts use it (`Mao Tse-tung`, `Chiang Ching-kuo`). */
+import { letterSet } from '../sound.ts';
 
 const INITIALS_WADE: readonly (readonly [RegExp, string])[] = [
   [/^zhi$/, 'chih'],
@@ -82,13 +83,29 @@ function wadeSpellings(): ReadonlySet<string> {
   return spelled;
 }
 
+/** The letters of the spellings, and those at their ends, `a` as bit 0. */
+let letters = 0;
+let lastLetters = 0;
+
 /** Returns whether `wadeOf` may return this word for another one: false is certain. */
-export function mayBeWadeSpelling(word: string, syllables = SYLLABLES_MAX): boolean {
+export function mayBeWadeSpelling(word: string): boolean {
+  if (letters === 0) {
+    for (const spelling of wadeSpellings()) {
+      letters |= letterSet(spelling);
+      lastLetters |= letterSet(spelling.slice(-1));
+    }
+  }
+  // Most words have other letters.
+  if ((letterSet(word) & ~letters) !== 0 || (letterSet(word.slice(-1)) & ~lastLetters) !== 0) return false;
+  return hasSpellings(word, SYLLABLES_MAX);
+}
+
+/** Returns whether a word consists of at most so many spellings. */
+function hasSpellings(word: string, syllables: number): boolean {
   if (word === '') return true;
-  if (syllables === 0) return false;
+  if (syllables === 0 || word.length > syllables * WADE_LONGEST) return false;
   for (let end = 1; end <= word.length && end <= WADE_LONGEST; end++)
-    if (wadeSpellings().has(word.slice(0, end)) && mayBeWadeSpelling(word.slice(end), syllables - 1))
-      return true;
+    if (wadeSpellings().has(word.slice(0, end)) && hasSpellings(word.slice(end), syllables - 1)) return true;
   return false;
 }
 
