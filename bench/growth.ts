@@ -86,7 +86,7 @@ const PATHS: Readonly<Record<string, Path>> = {
       { row: '  processor time', name: 'processor time of the build' },
       { row: '  peak memory of its own', name: 'peak memory of the build', uses: 'memory' },
       { row: 'bytes an address, keys excluded' },
-      { row: '  a look-up', name: 'a look-up' },
+      { row: 'a look-up' },
       {
         row: 'a block of 200 transfers: its addresses are up to date after',
         name: 'a block of 200 transfers',
