@@ -16,7 +16,8 @@ import { parseChainId } from '../chains/registry.ts';
 import { leaseCurrent } from '../labels/index/folder.ts';
 import { ENVIRONMENT_FILE, snapshotFiles } from '../labels/index/format.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
-import { openSnapshot, readSnapshotMeta } from '../labels/index/snapshot.ts';
+import { openSnapshot } from '../labels/index/snapshot.ts';
+import { readSnapshotMeta } from '../labels/index/snapshot-views.ts';
 import { verifySnapshot } from '../labels/index/verify.ts';
 import {
   type ComparedWallet,

@@ -30,7 +30,7 @@ import { type BuiltLookup, buildLookup } from './lookup.ts';
 import { type Merged, mergeLabels } from './merge-labels.ts';
 import type { LabelCounts, SnapshotMeta } from './reader.ts';
 import { readSegment, type Segment, type SegmentPart, splitSegment } from './segment.ts';
-import { openTexts } from './snapshot.ts';
+import { openTexts } from './snapshot-views.ts';
 import {
   type CountedRegions,
   countRegions,

@@ -48,6 +48,8 @@ export type LabelHandle = number;
 /** Returned by `find` for an address without a label. */
 export const NOT_LABELLED: LabelHandle = -1;
 
+export const NO_LABELS: readonly Label[] = Object.freeze([]);
+
 /**
  * One immutable snapshot, memory-mapped. Calls are synchronous, allocate only their result, and never fail because a newer
  * snapshot was published. Labels are in the order of the primary-label rule: the first label belongs to the primary entity.

@@ -7,7 +7,8 @@ import type { Logger } from '../../base/log.ts';
 import type { FileLease } from '../../state/file-lease.ts';
 import { leaseCurrent, publicationMark, removeUnheld } from './folder.ts';
 import type { LabelReader, SnapshotSet } from './reader.ts';
-import { type OpenOptions, openSnapshotClosable } from './snapshot.ts';
+import { openSnapshotClosable } from './snapshot.ts';
+import type { OpenOptions } from './snapshot-views.ts';
 
 export interface SnapshotSetDeps {
   readonly log: Logger;

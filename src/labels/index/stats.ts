@@ -5,7 +5,7 @@ import { AssayError } from '../../base/errors.ts';
 import { currentSnapshot } from './folder.ts';
 import { snapshotFiles } from './format.ts';
 import type { SnapshotMeta } from './reader.ts';
-import { readSnapshotMeta } from './snapshot.ts';
+import { readSnapshotMeta } from './snapshot-views.ts';
 
 export interface IndexStats {
   readonly path: string;

@@ -12,7 +12,7 @@ import {
   TEMPLATE,
   TEMPLATE_WORDS,
 } from './format.ts';
-import { openPartitions, readSnapshotMeta, type SnapshotViews, wordsOf } from './snapshot.ts';
+import { openPartitions, readSnapshotMeta, type SnapshotViews, wordsOf } from './snapshot-views.ts';
 import { TemplateDecoder } from './template-decoder.ts';
 
 export interface VerifyReport {
