@@ -20,6 +20,8 @@ export interface TaskGroupsOptions<Message, Answer> {
   readonly threads: number;
   /** Sends a group to a thread. Resolves with the answers in the order of the messages. */
   readonly send: (messages: readonly Message[]) => Promise<readonly Answer[]>;
+  /** Called if a group fails, before its tasks are sent again. */
+  readonly onFailed: (error: unknown) => void;
 }
 
 /** The groups of a pool. */
@@ -34,9 +36,10 @@ export class TaskGroups<Message, Answer> {
   }
 
   /**
-   * Sends a task with its group.
+   * Sends a task with its group. If the group fails, because its thread died, each of its tasks is sent again, alone: only the one that is the
+   * cause fails again. Tasks must therefore have no effect but their answer.
    *
-   * @throws what `send` throws, for each task of the group
+   * @throws what `send` throws for the task alone
    */
   run(message: Message): Promise<Answer> {
     return new Promise((resolve, reject) => {
@@ -65,7 +68,12 @@ export class TaskGroups<Message, Answer> {
       const answers = await this.#options.send(group.map(({ message }) => message));
       for (const [at, { resolve }] of group.entries()) resolve(answers[at] as Answer);
     } catch (error) {
-      for (const { reject } of group) reject(error);
+      const [only] = group;
+      if (group.length === 1) only?.reject(error);
+      else {
+        this.#options.onFailed(error);
+        for (const one of group) void this.#send([one]);
+      }
     } finally {
       this.#running--;
       this.#sendWaiting();

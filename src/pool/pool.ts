@@ -55,7 +55,7 @@ export interface WorkerPool<List extends TaskList = Tasks> {
    * if the thread died
    */
   run<Name extends NameOf<List>>(name: Name, message: MessageOf<List, Name>): Promise<ResultOf<List, Name>>;
-  /** As `run`, for a task of a fraction of a millisecond: tasks that arrive together share one message to a thread (`groups.ts`). */
+  /** As `run`, for a task of a fraction of a millisecond: tasks that arrive together share one message to a thread, and are sent again if it dies (`groups.ts`). */
   runShort<Name extends NameOf<List>>(
     name: Name,
     message: MessageOf<List, Name>,
@@ -141,7 +141,14 @@ export function createPool<List extends TaskList = Tasks>(
     return answer;
   }
 
-  const groups = new TaskGroups<ThreadMessage, ThreadAnswer>({ threads, send });
+  const groups = new TaskGroups<ThreadMessage, ThreadAnswer>({
+    ...{ threads, send },
+    onFailed: (error) =>
+      deps.log.warn(
+        { reason: messageOf(error) },
+        'worker thread failed; its tasks are sent again, one by one',
+      ),
+  });
 
   /** Limits the tasks that wait, and turns what a thread returns into a result or an error. */
   async function runTask(

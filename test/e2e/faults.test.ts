@@ -80,7 +80,7 @@ describe('an uncaught error', () => {
 });
 
 describe('worker threads that exit', () => {
-  it('are replaced, and each of their requests is answered with 500 once', async () => {
+  it('are replaced; their requests are answered by the next ones, or with 500 once if sent alone', async () => {
     const { world, server } = await begin({ ASSAY_WORKERS: '2' });
     expect((await world.here(['plan', 'set', 'local', 'ENTERPRISE'])).code).toBe(0);
     const body = JSON.stringify({
@@ -114,8 +114,10 @@ describe('worker threads that exit', () => {
       failed += ofRound;
       expect(await askOnce()).toBe(200);
     }
-    expect(failed).toBeGreaterThan(0);
     expect(await server.stop()).toBe(0);
+    // Without requests that a thread was working on, the rounds show nothing.
+    const sentAgain = server.output().out.split('its tasks are sent again').length - 1;
+    expect(failed + sentAgain).toBeGreaterThan(0);
     const verified = await world.here(['ledger', 'verify']);
     expect(verified.code, verified.err).toBe(0);
   });

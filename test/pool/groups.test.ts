@@ -10,8 +10,14 @@ interface Sent {
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Groups that a test answers, with the text of each message. */
-function groupsOf(threads: number): { readonly groups: TaskGroups<number, string>; readonly sent: Sent[] } {
+function groupsOf(threads: number): {
+  readonly groups: TaskGroups<number, string>;
+  readonly sent: Sent[];
+  readonly failures: string[];
+} {
   const sent: Sent[] = [];
+  const failures: string[] = [];
+  const onFailed = (error: unknown): void => void failures.push((error as Error).message);
   const send = (messages: readonly number[]): Promise<readonly string[]> =>
     new Promise((resolve, reject) => {
       sent.push({
@@ -26,7 +32,7 @@ function groupsOf(threads: number): { readonly groups: TaskGroups<number, string
         },
       });
     });
-  return { groups: new TaskGroups({ threads, send }), sent };
+  return { groups: new TaskGroups({ threads, send, onFailed }), sent, failures };
 }
 
 const ask = (groups: TaskGroups<number, string>, from: number, to: number): Promise<string>[] =>
@@ -72,15 +78,21 @@ describe('the groups of short tasks', () => {
     await expect(Promise.all(answers)).resolves.toHaveLength(41);
   });
 
-  it('fail all tasks of a message that fails, and send the next ones', async () => {
-    const { groups, sent } = groupsOf(1);
+  it('send the tasks of a message that fails again, one by one, and fail only one that fails alone', async () => {
+    const { groups, sent, failures } = groupsOf(1);
     const answers = ask(groups, 0, 20).map((answer) => answer.catch(({ message }: Error) => message));
     await turn();
     await sent[0]?.fail();
-    for (let at = 1; at < sent.length; at++) await sent[at]?.answer();
-    await expect(Promise.all(answers)).resolves.toEqual([
-      ...Array.from({ length: 8 }, () => 'died'),
-      ...Array.from({ length: 12 }, (_, at) => String(8 + at)),
-    ]);
+    expect(failures).toEqual(['died']);
+    for (let at = 1; at < sent.length; at++) {
+      const one = sent[at] as Sent;
+      await (one.messages.join() === '3' ? one.fail() : one.answer());
+    }
+    await expect(Promise.all(answers)).resolves.toEqual(
+      Array.from({ length: 20 }, (_, at) => (at === 3 ? 'died' : String(at))),
+    );
+    expect(failures).toEqual(['died']);
+    const alone = sent.filter(({ messages }) => messages.length === 1).map(({ messages }) => messages[0]);
+    expect(alone).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 });
