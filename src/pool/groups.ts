@@ -29,7 +29,6 @@ export class TaskGroups<Message, Answer> {
   readonly #options: TaskGroupsOptions<Message, Answer>;
   #waiting: Waiting<Message, Answer>[] = [];
   #running = 0;
-  #isScheduled = false;
 
   constructor(options: TaskGroupsOptions<Message, Answer>) {
     this.#options = options;
@@ -43,14 +42,8 @@ export class TaskGroups<Message, Answer> {
    */
   run(message: Message): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ message, resolve, reject });
-      if (this.#isScheduled) return;
-      this.#isScheduled = true;
-      // After all requests that the event loop has read in this turn.
-      setImmediate(() => {
-        this.#isScheduled = false;
-        this.#sendWaiting();
-      });
+      // After all requests that the event loop has read in this turn. A task behind another one is sent with it, or after a group has ended.
+      if (this.#waiting.push({ message, resolve, reject }) === 1) setImmediate(() => this.#sendWaiting());
     });
   }
 

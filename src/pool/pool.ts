@@ -55,7 +55,10 @@ export interface WorkerPool<List extends TaskList = Tasks> {
    * if the thread died
    */
   run<Name extends NameOf<List>>(name: Name, message: MessageOf<List, Name>): Promise<ResultOf<List, Name>>;
-  /** As `run`, for a task of a fraction of a millisecond: tasks that arrive together share one message to a thread, and are sent again if it dies (`groups.ts`). */
+  /**
+   * As `run`, for a task of a fraction of a millisecond: tasks that arrive together share one message to a thread, and are sent again if it
+   * dies (`groups.ts`).
+   */
   runShort<Name extends NameOf<List>>(
     name: Name,
     message: MessageOf<List, Name>,
@@ -154,14 +157,14 @@ export function createPool<List extends TaskList = Tasks>(
   async function runTask(
     name: string,
     message: unknown,
-    send: (message: ThreadMessage) => Promise<ThreadAnswer>,
+    sendOne: (message: ThreadMessage) => Promise<ThreadAnswer>,
   ): Promise<never> {
     if (closing) throw new AssayError('OVERLOADED', 'The service is stopping.', { retryAfterSeconds: 5 });
     if (running.size >= tasksMax)
       throw new AssayError('OVERLOADED', 'Too many requests are waiting for a worker.', {
         retryAfterSeconds: 1,
       });
-    const task = send({ name, message: message as never });
+    const task = sendOne({ name, message: message as never });
     running.add(task);
     try {
       const answer = await task;
