@@ -44,7 +44,7 @@ async function serverSeconds(redis: RedisStore): Promise<number> {
   return of('used_cpu_user') + of('used_cpu_sys');
 }
 
-/** Stands for the digits of an account, and for those of a nonce. */
+/** The digits of an account, and those of a nonce, in a recorded step. */
 const ACCOUNT = '__account___';
 const NONCE = '____nonce_______';
 
@@ -116,21 +116,29 @@ function commandOf(
 /** Doubles in the reply of each script. */
 const REPLY_NUMBERS = [10, 5];
 
-/** Sends a script, and resolves when as many bytes have arrived as replies of doubles have. */
+/**
+ * Sends a script, and resolves when as many bytes have arrived as replies of doubles have.
+ *
+ * @throws if the reply is another one, such as an error, or the connection ends
+ */
 function exchange(socket: Socket, command: Buffer, numbers: number): Promise<void> {
   const steps = ACCOUNT_LIMITS.stepsPerScriptMax;
   const length = 8 * numbers;
   const expected = `*${steps}\r\n`.length + steps * (`$${length}\r\n`.length + length + 2);
   return new Promise((resolve, reject) => {
     let arrived = 0;
+    const onEnd = (): void => reject(new Error('The connection to the Redis ended before its reply.'));
     const onData = (part: Buffer): void => {
+      const isOther = arrived === 0 && part[0] !== '*'.charCodeAt(0);
       arrived += part.length;
-      if (arrived < expected) return;
+      if (arrived < expected && !isOther) return;
       socket.off('data', onData);
-      if (arrived === expected) resolve();
+      socket.off('close', onEnd);
+      if (arrived === expected && !isOther) resolve();
       else reject(new Error(`Another reply: ${part.toString('latin1').slice(0, 200)}`));
     };
     socket.on('data', onData);
+    socket.once('close', onEnd);
     socket.write(command);
   });
 }
