@@ -554,7 +554,7 @@ function familyOf(parts: readonly NamePart[], source: readonly (Written | null)[
     else others++;
   }
   for (const part of parts) if (part.kind === 'initial') others++;
-  // If every name is marked, or only initials are left, nothing is told apart.
+  // If every name is marked, or only initials are left, no name is distinguished.
   return others === 0 || names === 0 ? 0 : mask;
 }
 
@@ -778,7 +778,7 @@ function latinPart(text: string, kind: NamePartKind, vocab: Vocabulary): NamePar
   return part;
 }
 
-/** A misspelt `Abdul` is folded to the word that it stands for: it is half of many names, not a name of its own. */
+/** A misspelt `Abdul` is folded to the word that was meant: it is half of many names, not a name of its own. */
 function foldedOf(text: string, kind: NamePartKind, script: NameScript, vocab: Vocabulary): string {
   if (kind === 'number') return text;
   const folded = fold(text);

@@ -85,7 +85,7 @@ const GREEK: readonly (readonly [RegExp, string])[] = [
 ];
 /** The Arabic article, which Latin spelling separates or omits. */
 const ARABIC_ARTICLE = /^ال(?=\p{L}{3}|ح[قيی]$)/u;
-/** `Amr` has a letter w that tells it from `Umar`, and is not spoken. */
+/** `Amr` has a letter w that distinguishes it from `Umar`, and is not spoken. */
 const AMR = /^عمرو$/u;
 const MARKS = /\p{M}+/gu;
 const NOT_LATIN = /[^a-z0-9]+/g;
