@@ -2,7 +2,7 @@
  * The ledger with 100,000 accounts and 10 million entries: durable charges with 256 requests in flight, compared with the obvious design (a
  * B-tree in account order, the same group commit); GET /usage over HTTP; the check of all entries; and the start after a kill. Rounds of
  * charges and control take turns, and the medians count.
- * Run: node dist/bench/accounts.js [--entries N] [--accounts N] [--no-save]
+ * Run: node dist/bench/accounts.js [--entries N] [--accounts N] [--charges N] [--rounds N] [--no-save]
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
@@ -21,13 +21,19 @@ import { createUsageApp } from './usage-app.ts';
 export interface AccountsBenchOptions {
   readonly accounts: number;
   readonly entries: number;
+  /** Charges of a round. */
+  readonly charges: number;
+  readonly rounds: number;
 }
 
-export const ACCOUNTS_BENCH_DEFAULTS: AccountsBenchOptions = { accounts: 100_000, entries: 10_000_000 };
+export const ACCOUNTS_BENCH_DEFAULTS: AccountsBenchOptions = {
+  accounts: 100_000,
+  entries: 10_000_000,
+  charges: 100_000,
+  rounds: 5,
+};
 
 const IN_FLIGHT = 256;
-const CHARGES_A_ROUND = 100_000;
-const ROUNDS = 5;
 const LOAD_BATCH = 2_000;
 /** The history is spread over this many days. */
 const HISTORY_DAYS = 60;
@@ -202,10 +208,10 @@ export async function benchAccounts(
     const someone = (): string => accountOf(next() % options.accounts);
     const rounds: Round[] = [];
     const controls: Round[] = [];
-    for (let round = 0; round < ROUNDS; round++) {
-      controls.push(await inParallel(CHARGES_A_ROUND, IN_FLIGHT, () => control.charge(someone())));
+    for (let round = 0; round < options.rounds; round++) {
+      controls.push(await inParallel(options.charges, IN_FLIGHT, () => control.charge(someone())));
       rounds.push(
-        await inParallel(CHARGES_A_ROUND, IN_FLIGHT, async () => {
+        await inParallel(options.charges, IN_FLIGHT, async () => {
           const reservation = await ledger.reserve(someone(), 1);
           await ledger.commit(reservation, {
             type: 'SCREENING',
@@ -258,7 +264,7 @@ export async function benchAccounts(
         'filled in s': Math.round(fillSeconds),
         'days of history': Math.round((clock.now() - now) / DAY_MS) + HISTORY_DAYS,
         'in flight': IN_FLIGHT,
-        rounds: ROUNDS,
+        rounds: options.rounds,
         'bytes of a usage answer': Math.round(answerBytes / USAGE_CALLS),
       },
       [
@@ -286,6 +292,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const bench = await benchAccounts({
     accounts: argument('--accounts', ACCOUNTS_BENCH_DEFAULTS.accounts),
     entries: argument('--entries', ACCOUNTS_BENCH_DEFAULTS.entries),
+    charges: argument('--charges', ACCOUNTS_BENCH_DEFAULTS.charges),
+    rounds: argument('--rounds', ACCOUNTS_BENCH_DEFAULTS.rounds),
   });
   publish(bench);
 }

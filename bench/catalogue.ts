@@ -28,7 +28,10 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   bulk: { script: 'bulk.js', quick: ['--count', '200000', '--lines', '200000'] },
   registers: { script: 'registers.js', quick: null },
   graph: { script: 'graph.js', quick: null },
-  accounts: { script: 'accounts.js', quick: ['--accounts', '5000', '--entries', '200000'] },
+  accounts: {
+    script: 'accounts.js',
+    quick: ['--accounts', '5000', '--entries', '200000', '--charges', '20000', '--rounds', '2'],
+  },
   usage: { script: 'usage.js', quick: ['--accounts', '100', '--seconds', '2', '--rounds', '1'] },
   names: { script: 'names.js', quick: null },
   'graph-ingest': { script: 'graph-ingest.js', quick: ['--edges', '200000', '--addresses', '20000'] },
