@@ -505,6 +505,33 @@ describe('BodyIntake', () => {
     expect([empty.received, empty.events]).toEqual([[], ['whole']]);
   });
 
+  it('keeps what was offered while the caller and the receiver reuse their memory', async () => {
+    const body = Buffer.from(Array.from({ length: 5_000 }, (_, at) => `line ${at * 7}`).join(','));
+    const chunk = Buffer.alloc(600);
+    const received: string[] = [];
+    const socket = { pause() {}, resume() {}, wait() {}, cut() {}, abandon() {} };
+    const ended = new Promise<string>((end) => {
+      const write = async (piece: Uint8Array) => {
+        await turn();
+        received.push(Buffer.from(piece).toString());
+        piece.fill(0);
+      };
+      const pace = { silenceMs: 60_000, graceMs: 60_000, bytesPerSecondMin: 1 };
+      const intake = new BodyIntake({ bytesMax: body.length, pace }, { write, end }, socket);
+      void (async () => {
+        for (let at = 0, size = 1; at < body.length; at += size, size = 1 + ((size * 13) % 600)) {
+          const piece = chunk.subarray(0, body.copy(chunk, 0, at, at + size));
+          intake.offer(piece, at + size >= body.length);
+          piece.fill(0);
+          if (at % 3 === 0) await turn();
+        }
+      })();
+    });
+    expect(await ended).toBe('whole');
+    expect(received.length).toBeGreaterThan(3);
+    expect(received.join('')).toBe(body.toString());
+  });
+
   it('joins pieces that arrive during a write, and ends when the client disconnects', async () => {
     const { intake, events, received, block } = intakeOf(100);
     let finish = () => {};

@@ -6,7 +6,7 @@ import { BufferPool } from '../../src/base/buffer-pool.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
-import { systemRandom } from '../../src/base/random.ts';
+import { seededUint32, systemRandom } from '../../src/base/random.ts';
 import {
   type ChunkRecord,
   type JobRecord,
@@ -308,6 +308,28 @@ describe('the plan of a job', () => {
     take(longest);
     expect(() => take(`${longest}x`)).toThrow('line 1 is longer');
     expect(() => take(`a\n${longest}x\n`)).toThrow('line 2 is longer');
+  });
+
+  it('finds every line break, wherever it is in memory and whatever is beside it', () => {
+    const next = seededUint32(3);
+    const near = [0x0a, 0x09, 0x0b, 0x8a, 0x0a ^ 0x80, 0x00, 0xff, 0x61];
+    for (let round = 0; round < 500; round++) {
+      const bytes = Uint8Array.from({ length: next() % 40 }, () => near[next() % near.length] as number);
+      const memory = new Uint8Array(bytes.length + 8).fill(0x0a);
+      const planner = new Planner('labels', { lines: 1, bytes: 1_000 });
+      for (let at = 0; at < bytes.length; ) {
+        const size = 1 + (next() % 20);
+        const piece = bytes.subarray(at, at + size);
+        const start = next() % 8;
+        memory.set(piece, start);
+        planner.take(memory.subarray(start, start + piece.length));
+        at += size;
+      }
+      const ends = [...bytes.entries()].filter(([, byte]) => byte === 0x0a).map(([at]) => at + 1);
+      if ((ends.at(-1) ?? 0) < bytes.length) ends.push(bytes.length);
+      const plan = planner.finish();
+      expect(parts(plan).map(([, end]) => end)).toEqual(ends);
+    }
   });
 
   it('accepts up to the maximum number of lines', () => {

@@ -30,10 +30,9 @@ export const UPLOAD_PACE: UploadPace = {
 
 type Ending = Parameters<BodyReceiver['end']>[0];
 
-const joined = (pieces: readonly Uint8Array[], length: number): Uint8Array => {
-  const [only] = pieces;
-  return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces, length);
-};
+/** Size of a buffer that has been too small once: what the bindings read from a socket at once. */
+const BUFFER_BYTES = 512 * 1024;
+const NO_BYTES = Buffer.alloc(0);
 
 /** The intake waits for the client, or for the receiver to take a piece, or nothing is passed on any more. */
 type Phase = 'waiting' | 'writing' | 'over';
@@ -50,8 +49,13 @@ export class BodyIntake {
   /** Known before the last pieces have been written; null while more data may come. */
   #ending: Ending | null = null;
   #isPaused = false;
-  #pieces: Uint8Array[] = [];
-  #piecesBytes = 0;
+  /**
+   * Bytes that wait for the receiver, and the buffer that it has taken or will. Two buffers for each body: with one for each piece, the garbage
+   * collector would run several times for each upload, for tens of milliseconds.
+   */
+  #waiting = NO_BYTES;
+  #waitingBytes = 0;
+  #spare = NO_BYTES;
   #receivedBytes = 0;
   /** Checks since the last data. */
   #silentChecks = 0;
@@ -72,23 +76,32 @@ export class BodyIntake {
     this.#checks.unref();
   }
 
-  /** Offers the next piece. The intake owns its memory from then on. The last piece may be empty. */
+  /** Offers the next piece, which is copied. The last piece may be empty. */
   offer(bytes: Uint8Array, isLast: boolean): void {
     if (this.#phase === 'over' || this.#ending !== null) return;
     this.#silentChecks = 0;
     this.#receivedBytes += bytes.length;
     if (this.#receivedBytes > this.#bytesMax) {
-      this.#pieces = [];
+      this.#waitingBytes = 0;
       this.#ending = 'too large';
       this.#socket.abandon();
     } else {
-      if (bytes.length > 0) {
-        this.#pieces.push(bytes);
-        this.#piecesBytes += bytes.length;
-      }
+      this.#keep(bytes);
       if (isLast) this.#ending = 'whole';
     }
     if (this.#phase === 'waiting') this.#advance();
+  }
+
+  #keep(bytes: Uint8Array): void {
+    const end = this.#waitingBytes + bytes.length;
+    if (end > this.#waiting.length) {
+      // A small body is one piece.
+      const larger = Buffer.allocUnsafeSlow(this.#waiting === NO_BYTES ? end : Math.max(end, BUFFER_BYTES));
+      larger.set(this.#waiting.subarray(0, this.#waitingBytes));
+      this.#waiting = larger;
+    }
+    this.#waiting.set(bytes, this.#waitingBytes);
+    this.#waitingBytes = end;
   }
 
   /** The client disconnected. */
@@ -107,7 +120,7 @@ export class BodyIntake {
 
   /** Passes on what has come: pieces first, then the end. */
   #advance(): void {
-    if (this.#pieces.length === 0) {
+    if (this.#waitingBytes === 0) {
       if (this.#ending !== null) this.#end(this.#ending);
       return;
     }
@@ -124,10 +137,10 @@ export class BodyIntake {
 
   /** Passes the pieces to the receiver until none is left. */
   async #writePieces(): Promise<void> {
-    while (this.#pieces.length > 0 && this.#phase === 'writing' && this.#ending !== 'gone') {
-      const bytes = joined(this.#pieces, this.#piecesBytes);
-      this.#pieces = [];
-      this.#piecesBytes = 0;
+    while (this.#waitingBytes > 0 && this.#phase === 'writing' && this.#ending !== 'gone') {
+      const bytes = this.#waiting.subarray(0, this.#waitingBytes);
+      [this.#waiting, this.#spare] = [this.#spare, this.#waiting];
+      this.#waitingBytes = 0;
       await this.#receiver.write(bytes);
     }
     if (this.#phase !== 'writing') return;
@@ -166,7 +179,9 @@ export class BodyIntake {
 
   #close(): void {
     this.#phase = 'over';
-    this.#pieces = [];
+    this.#waiting = NO_BYTES;
+    this.#spare = NO_BYTES;
+    this.#waitingBytes = 0;
     clearInterval(this.#checks);
   }
 }

@@ -343,10 +343,11 @@ class UwsExchange implements ForwardableExchange {
     large.intake = intake;
     res.onData((chunk, isLast) => {
       if (large.isUnread) this.#skip(large, isLast);
+      else if (!isLast) intake.offer(new Uint8Array(chunk), false);
       else {
+        // uWebSockets.js reuses the memory of a chunk after this callback returns.
         const piece = new Uint8Array(chunk.slice(0));
-        if (isLast) this.#afterBody(() => intake.offer(piece, true));
-        else intake.offer(piece, false);
+        this.#afterBody(() => intake.offer(piece, true));
       }
     });
   }

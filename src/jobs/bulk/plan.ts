@@ -30,6 +30,12 @@ export const LINES_MAX: Readonly<Record<JobKind, number>> = {
 };
 
 const NEWLINE = 0x0a;
+const WORD_BYTES = 4;
+const NO_WORDS = new Int32Array(0);
+/** A word of four line breaks; the lowest and the highest bit of each byte. */
+const NEWLINES = 0x0a0a0a0a;
+const LOW_BITS = 0x01010101;
+const HIGH_BITS = 0x80808080;
 const DOUBLES_START = 2_048;
 
 /** Finds line ends in the arriving bytes, and decides after which of them to cut. */
@@ -59,14 +65,27 @@ export class Planner {
    * @throws INVALID_REQUEST if a line is too long, or if there are too many lines
    */
   take(bytes: Uint8Array): void {
-    const { length } = bytes;
-    const base = this.#offset;
-    for (let at = 0; at < length; at++) {
-      if (bytes[at] !== NEWLINE) continue;
-      this.#endLine(base + at + 1);
+    const { length, buffer, byteOffset } = bytes;
+    const first = Math.min(length, -byteOffset & (WORD_BYTES - 1));
+    const count = Math.floor((length - first) / WORD_BYTES);
+    const words = count === 0 ? NO_WORDS : new Int32Array(buffer, byteOffset + first, count);
+    this.#endLines(bytes, 0, first);
+    // The upload is read by the thread that answers the oracle: four bytes at a time take it a quarter of the time.
+    for (let word = 0; word < count; word++) {
+      const differs = (words[word] as number) ^ NEWLINES;
+      // Not 0 if a byte of the word is a line break (https://graphics.stanford.edu/~seander/bithacks.html#ZeroInWord).
+      if (((differs - LOW_BITS) & ~differs & HIGH_BITS) === 0) continue;
+      const at = first + word * WORD_BYTES;
+      this.#endLines(bytes, at, at + WORD_BYTES);
     }
-    this.#offset = base + length;
+    this.#endLines(bytes, first + count * WORD_BYTES, length);
+    this.#offset += length;
     if (this.#offset - this.#lineStart > JOB_LIMITS.jobLineBytesMax) throw this.#tooLong();
+  }
+
+  /** Ends the lines that have their line break between two positions of the bytes that follow the offset. */
+  #endLines(bytes: Uint8Array, from: number, to: number): void {
+    for (let at = from; at < to; at++) if (bytes[at] === NEWLINE) this.#endLine(this.#offset + at + 1);
   }
 
   #tooLong(): AssayError {
