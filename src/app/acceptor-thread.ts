@@ -38,6 +38,7 @@ export const hotRoutesOf =
     // Before the stores are opened: a snapshot that is published meanwhile is then noticed.
     let seen = Atomics.load(epoch, 0);
     const stores = openOracleStores(settings, { log });
+    stores.exposures.openAll();
     const keys = openKeyStore(
       { path: join(accountsFolder, 'keys.mdb') },
       { clock, random: systemRandom, log },

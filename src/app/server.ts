@@ -211,8 +211,9 @@ export class Server {
     const serving: Serving = { pool, chunks, node, graph: node.routed(this.#graphOfThisNode(pool)) };
     await this.#createAuthorized();
     const app = this.#createHttp(serving);
-    // Loaded before the first request, so that reading a large register does not delay one.
+    // Read before the first request, so that reading a large register or exposure index does not delay one.
     await this.#deps.labels.exchanges().refreshImported();
+    if (this.#answers) this.#deps.screening.exposureReader().openAll();
     await this.#startReplication(serving);
     await this.#openLogPublishing();
     const { url, backend } = await app.listen();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { ChainId } from '../chains/registry.ts';
+import { CHAINS, type ChainId } from '../chains/registry.ts';
 import type { TransferStore } from '../graph/store.ts';
 import type { TransferCoverage } from '../graph/transfers.ts';
 import { leaseCurrent, publicationMark, removeUnheld } from '../labels/index/folder.ts';
@@ -181,6 +181,8 @@ export function followCurrent(
   let mark: string | null = null;
   let opened: Opened | null = null;
   let isRefused = false;
+  /** Whether an index that is found now was published since the first look. */
+  let isLater = false;
   return {
     get opened() {
       return opened;
@@ -190,8 +192,11 @@ export function followCurrent(
     },
     look() {
       const found = publicationMark(root);
-      if (found === mark) return false;
-      const isChecked = check === 'each' || mark === null;
+      if (found === mark) {
+        isLater = true;
+        return false;
+      }
+      const isChecked = check === 'each' || !isLater;
       opened = null;
       try {
         if (found !== null) opened = openCurrent(root, log, { check: isChecked })?.opened ?? null;
@@ -203,6 +208,7 @@ export function followCurrent(
       }
       if (isRefused) log.info({ root }, 'exposure index opened again');
       isRefused = false;
+      isLater = true;
       mark = found;
       return true;
     },
@@ -220,12 +226,12 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
 
   function look(chain: ChainId, served: ServedChain, nowMs: number): void {
     served.lookedAtMs = nowMs;
+    if (served.current.look()) served.currentMs = 0;
     const position = deps.position(chain);
     if (position === null || position.transfers === 0) {
       served.status = NO_GRAPH;
       return;
     }
-    if (served.current.look()) served.currentMs = 0;
     const { opened } = served.current;
     const graphAsOf = deps.coverage(chain).asOf;
     if (opened === null || opened.index.meta.position.store !== position.store) {
@@ -293,6 +299,10 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
   }
 
   return {
+    openAll() {
+      for (const { id } of CHAINS) servedOf(id, clock.now());
+    },
+
     find(chain, key, length, nowMs = clock.now()) {
       const { opened, state, changed, isBehind, status } = servedOf(chain, nowMs);
       statusFound = status;

@@ -81,6 +81,7 @@ export function unreadExposures(stored: (chain: ChainId) => number): ExposureRea
   const noGraph: ExposureStatus = { ...notRead, state: 'NO_GRAPH' };
   let status = noGraph;
   return {
+    openAll: () => {},
     find(chain) {
       status = stored(chain) > 0 ? notRead : noGraph;
       return status === notRead ? EXPOSURE.NOT_READ : EXPOSURE.NO_GRAPH;
@@ -93,6 +94,11 @@ export function unreadExposures(stored: (chain: ChainId) => number): ExposureRea
 
 /** One thread's view of the exposure indexes. Not reentrant: details refer to the last address that was found. */
 export interface ExposureReader {
+  /**
+   * Opens the indexes of all chains, as the first look-up of a chain does: the first index that a thread opens is read whole. A thread that
+   * answers requests calls it before the first of them, which would otherwise wait.
+   */
+  openAll(): void;
   /**
    * Looks up the address with the key `key[0, length)`.
    *

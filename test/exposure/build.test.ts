@@ -13,6 +13,7 @@ import { createBulk } from '../../src/screening/bulk.ts';
 import { createOracle, createOracleWriter } from '../../src/screening/oracle.ts';
 import { spoofingOf } from '../../src/screening/spoofable.ts';
 import { parseSubject } from '../../src/screening/subject.ts';
+import { removeSums } from '../../src/state/page-sums.ts';
 import {
   addressOf,
   createExposureWorld,
@@ -363,21 +364,48 @@ describe('an exposure index', () => {
     expect(ask('ETH', addressOf(1), quota).exposureAsOf).not.toBeNull();
   });
 
-  it('is not used if it is damaged, because a wrong entry could read as clean', async () => {
-    const built = await open(randomTransfers(2, 3_000, 3_000), randomLabels(2, 3_000, 0.3));
-    await built.build();
-    const current = currentSnapshot(exposureFolderOf(built.indexes, 'ETH')) as string;
-    expect(openMappedIndex(current).index.isIntact()).toBe(true);
-    const path = join(current, 'index.mdb');
-    const bytes = readFileSync(path);
-    // The values of thousands of addresses fill the middle of the file.
-    const middle = bytes.length >> 1;
-    bytes[middle] = (bytes[middle] as number) ^ 1;
-    writeFileSync(path, bytes);
-    const ask = createOracle({ ...built.deps, exposures: built.exposures });
-    const { verdict, reasons } = ask('ETH', addressOf(1), quota);
-    expect(reasons.map(({ code }) => code)).toContain('GRAPH_NOT_READ');
-    expect(verdict).not.toBe('safe');
+  describe('a damaged index', () => {
+    const currentIndex = ({ indexes }: ExposureWorld): string =>
+      currentSnapshot(exposureFolderOf(indexes, 'ETH')) as string;
+    /** Damages a value of the published index, so that only the checksums of the values show it: the pages have none. */
+    const damage = (built: ExposureWorld): void => {
+      const path = join(currentIndex(built), 'index.mdb');
+      const bytes = readFileSync(path);
+      // The values of thousands of addresses fill the middle of the file.
+      const middle = bytes.length >> 1;
+      bytes[middle] = (bytes[middle] as number) ^ 1;
+      writeFileSync(path, bytes);
+      removeSums(path);
+    };
+    const codesOf = (built: ExposureWorld): string[] =>
+      createOracle({ ...built.deps, exposures: built.exposures })('ETH', addressOf(1), quota).reasons.map(
+        ({ code }) => code,
+      );
+
+    it('is not used, because a wrong entry could read as clean', async () => {
+      const built = await open(randomTransfers(2, 3_000, 3_000), randomLabels(2, 3_000, 0.3));
+      await built.build();
+      expect(openMappedIndex(currentIndex(built)).index.isIntact()).toBe(true);
+      damage(built);
+      built.exposures.openAll();
+      expect(codesOf(built)).toContain('GRAPH_NOT_READ');
+      const { verdict } = createOracle({ ...built.deps, exposures: built.exposures })(
+        'ETH',
+        addressOf(1),
+        quota,
+      );
+      expect(verdict).not.toBe('safe');
+    });
+
+    it('is read whole by the first look only: one built later is not, which would delay requests', async () => {
+      const built = await open(randomTransfers(2, 3_000, 3_000), randomLabels(2, 3_000, 0.3));
+      built.exposures.openAll();
+      await built.build();
+      damage(built);
+      expect(openMappedIndex(currentIndex(built)).index.isIntact()).toBe(false);
+      built.clock.at += 1_000;
+      expect(codesOf(built)).not.toContain('GRAPH_NOT_READ');
+    });
   });
 
   it('is not used for another transfer store, even a similar one', async () => {

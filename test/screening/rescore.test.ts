@@ -99,6 +99,7 @@ describe.each(['fresh', 'stale'])('evidence, scored again on %s lists', (lists) 
     notes: [{ code: 'SUSPECTED_OWNER', category: 'SANCTIONED_ENTITY', message: 'Dealt with one.' }],
   };
   const exposures = (verdict: ExposureVerdict): ExposureReader => ({
+    openAll: () => {},
     find: () => (verdict === NO_EXPOSURE ? EXPOSURE.CLEAN : EXPOSURE.EXPOSED),
     status: () => ({
       state: 'READY',
