@@ -9,6 +9,7 @@ import { STATE_LIMITS } from './limits.ts';
 import { DamagedPages, fullBytes, openPageFile, walkPages } from './lmdb-pages.ts';
 import {
   isAsRecorded,
+  type RecordedState,
   readRecordedState,
   recordPageSums,
   removeSums,
@@ -105,9 +106,15 @@ function isInUse(path: string): boolean {
 }
 
 /**
- * Checks a file before it is mapped. The size is always checked. The pages are compared with their checksums if the file is small, if a
- * process wrote to it after it was closed, or if it was not closed in order; but not if it is in use, because the process that has it open
- * has done so.
+ * Returns true if the file was last written after this process started: an index that was built while the server runs, which is opened by
+ * the thread that answers requests. What the check is for, damage between two runs, cannot be in it.
+ */
+const isOfThisRun = ({ mtimeNs }: RecordedState): boolean => Number(mtimeNs) / 1e6 > performance.timeOrigin;
+
+/**
+ * Checks a file before it is mapped. The size is always checked. The pages are compared with their checksums if the file is small and older
+ * than this process, if a process wrote to it after it was closed, or if it was not closed in order; but not if it is in use, because the
+ * process that has it open has done so.
  * @throws STORE_CORRUPT with one sentence.
  */
 export function requireSound(path: string): void {
@@ -134,7 +141,8 @@ export function requireSound(path: string): void {
         `it has ${bytes} bytes, and had ${recorded.bytes} when it was closed: it was truncated`,
       );
     const isClosed = recorded !== null && isAsRecorded(path, recorded);
-    if (isClosed && (bytes > STATE_LIMITS.checkedAtOpenBytesMax || !isMainThread)) return;
+    if (isClosed && (bytes > STATE_LIMITS.checkedAtOpenBytesMax || !isMainThread || isOfThisRun(recorded)))
+      return;
     if (!isClosed && isInUse(path)) return;
     verify(path);
   });

@@ -1,11 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { seededUint32 } from '../../src/base/random.ts';
 import { type Database, openEnvironment } from '../../src/state/lmdb.ts';
 import { openPageFile, walkPages } from '../../src/state/lmdb-pages.ts';
-import { requireSound, verifyFile } from '../../src/state/sound-file.ts';
+import { recordFileSums, requireSound, verifyFile } from '../../src/state/sound-file.ts';
 
 const folders: string[] = [];
 afterEach(() => {
@@ -65,6 +66,30 @@ async function churn(path: string, seed: number): Promise<void> {
     }
   }
 }
+
+describe('a small store with a damaged value', () => {
+  it.each([
+    ['1 hour ago', true],
+    ['1 second', false],
+  ])('last written %s, is compared with its checksums at its open: %s', async (when, isCompared) => {
+    const path = newFile();
+    const root = openEnvironment(path, { noSubdir: true, encoding: 'binary' });
+    root.putSync('key', Buffer.alloc(50_000, 1));
+    await root.close();
+    execFileSync('touch', ['-d', when, path]);
+    rmSync(`${path}-sums`);
+    recordFileSums(path);
+    const older = `${path}.older`;
+    execFileSync('cp', ['--preserve=timestamps', path, older]);
+    const bytes = readFileSync(path);
+    bytes[bytes.lastIndexOf(1)] = 2;
+    writeFileSync(path, bytes);
+    execFileSync('touch', ['-r', older, path]);
+    if (isCompared) expect(() => requireSound(path)).toThrow('does not match its checksum');
+    else expect(() => requireSound(path)).not.toThrow();
+    expect(() => verifyFile(path)).toThrow('does not match its checksum');
+  });
+});
 
 describe('a store that is sound', () => {
   it('is taken for sound if a value became shorter in the transaction that wrote it', async () => {
