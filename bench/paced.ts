@@ -138,9 +138,10 @@ const LOADS: Readonly<Record<string, Load>> = {
     writePowerLawCsv(file, { addresses: 20_000, edges: 200_000, seed: 1_000 + round });
     return runProgram(folder, ['ingest', 'ndjson', file, '--chain', 'BSC', '--no-attribute']);
   }),
-  'imports of labels, each a new index': repeating(({ folder }, round) =>
-    runProgram(folder, ['index', 'synth', '--count', String(LABELS), '--seed', String(100 + round)]),
-  ),
+  'imports of labels, each a new index': repeating(async ({ folder }, round) => {
+    await runProgram(folder, ['index', 'synth', '--count', String(LABELS), '--seed', String(100 + round)]);
+    await runProgram(folder, ['index', 'build']);
+  }),
 };
 
 /** Waits until the exposure of all addresses is computed. */
