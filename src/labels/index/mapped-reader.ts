@@ -26,6 +26,7 @@ import { filterHash, placeHash, SLOT_BYTES, SLOT_WORDS, wordAt, writeSlot } from
 import { type SnapshotViews, wordsOf } from './snapshot-views.ts';
 import type { TemplateDecoder } from './template-decoder.ts';
 import { BETWEEN_DAYS } from './template-table.ts';
+import { isUnified, withReceiver, withReceivers } from './unified.ts';
 
 const BETWEEN = Buffer.from(BETWEEN_DAYS);
 const NULL = Buffer.from('null');
@@ -105,7 +106,7 @@ export class MappedReader implements LabelReader, SearchedPart, ReadPart {
     if (length < 2) return NOT_LABELLED;
     const { slot } = this;
     writeSlot(keys, offset, length, slot, 0);
-    return this.findSlot(
+    const found = this.findSlot(
       slot[0] as number,
       slot[1] as number,
       slot[2] as number,
@@ -113,6 +114,7 @@ export class MappedReader implements LabelReader, SearchedPart, ReadPart {
       slot[4] as number,
       slot[5] as number,
     );
+    return isUnified(keys, offset, length) ? withReceiver(this, found, keys, offset) : found;
   }
 
   findMany(
@@ -123,6 +125,7 @@ export class MappedReader implements LabelReader, SearchedPart, ReadPart {
     handles: Float64Array,
   ): void {
     findInParts(this.parts, keys, offsets, lengths, count, handles);
+    withReceivers(this, keys, offsets, lengths, count, handles);
   }
 
   readLabelsAhead(handles: Float64Array, count: number): void {

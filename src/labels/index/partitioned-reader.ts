@@ -8,6 +8,7 @@ import { readJsonAhead, readLabelsAhead } from './read-ahead.ts';
 import { type LabelHandle, type LabelReader, NO_LABELS, NOT_LABELLED, type SnapshotMeta } from './reader.ts';
 import { placeHash, SLOT_WORDS, writeSlot } from './slot.ts';
 import type { TemplateDecoder } from './template-decoder.ts';
+import { isUnified, withReceiver, withReceivers } from './unified.ts';
 
 /** The partitions of a snapshot as one: the lowest bits of the place hash, and of a handle, are the number of the partition. */
 export class PartitionedReader implements LabelReader {
@@ -36,8 +37,9 @@ export class PartitionedReader implements LabelReader {
     const f = slot[5] as number;
     const place = placeHash(a, b, c, d, e, f);
     const partition = place & this.mask;
-    const found = (this.readers[partition] as MappedReader).findPlaced(place, a, b, c, d, e, f);
-    return found < 0 ? NOT_LABELLED : found * (this.mask + 1) + partition;
+    const inside = (this.readers[partition] as MappedReader).findPlaced(place, a, b, c, d, e, f);
+    const found = inside < 0 ? NOT_LABELLED : inside * (this.mask + 1) + partition;
+    return isUnified(keys, offset, length) ? withReceiver(this, found, keys, offset) : found;
   }
 
   findMany(
@@ -48,6 +50,7 @@ export class PartitionedReader implements LabelReader {
     handles: Float64Array,
   ): void {
     findInParts(this.readers, keys, offsets, lengths, count, handles);
+    withReceivers(this, keys, offsets, lengths, count, handles);
   }
 
   readLabelsAhead(handles: Float64Array, count: number): void {

@@ -56,7 +56,10 @@ export const NO_LABELS: readonly Label[] = Object.freeze([]);
  */
 export interface LabelReader {
   readonly meta: SnapshotMeta;
-  /** Looks up a key by its bytes in a shared buffer; this is the hot path. */
+  /**
+   * Looks up a key by its bytes in a shared buffer; this is the hot path. A unified address of Zcash has the labels of its transparent
+   * receiver (unified.ts).
+   */
   find(keys: Uint8Array, offset: number, length: number): LabelHandle;
   /**
    * Looks up many keys: the same handles as `find` gives one by one, in less time, because the waits for memory overlap. It pays from about
