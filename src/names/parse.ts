@@ -78,6 +78,12 @@ const HAS_APOSTROPHE = new RegExp(APOSTROPHES.source);
 const ENGLISH_GENITIVE = /(?<=\p{L}{2})['’]s(?!\p{L})/gu;
 const DOTTED_LETTERS = /(?<![\p{L}\p{N}])(?:\p{L}\.){2,}\p{L}?(?![\p{L}\p{N}])/gu;
 const SEPARATORS = /[^\p{L}\p{N}\p{M}]+/u;
+/**
+ * Characters that nobody sees, which normalisation keeps: a name with some between its letters is the same name. The zero-width non-joiner
+ * divides words of the Arabic script, and the zero-width space those of scripts that write words without spaces.
+ */
+const INVISIBLE =
+  /(?![\u200b\u200c])\p{Default_Ignorable_Code_Point}|(?<!\p{Script=Arabic}\p{M}*)\u200c|(?<![\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]\p{M}*)\u200b/gu;
 const ORDINAL = /^(\d{1,4})(?:st|nd|rd|th)$/;
 const MIXED = /^[a-z]+\d+[a-z]+$|^\d[a-z]{3,}$/;
 const LEET: Readonly<Record<string, string>> = { 0: 'o', 1: 'i', 3: 'e', 4: 'a', 5: 's', 7: 't' };
@@ -226,7 +232,7 @@ function addPlain(raw: string, isFamily: boolean, isCapitals: boolean, word: num
 
 function latinWords(name: string): Written[] {
   const isPlain = ONLY_LETTERS.test(name);
-  const whole = (isPlain ? name : name.normalize('NFKC')).replace(VESSEL_PREFIX, '');
+  const whole = (isPlain ? name : name.normalize('NFKC').replace(INVISIBLE, '')).replace(VESSEL_PREFIX, '');
   const bare = whole.includes('-') ? whole.replace(SYLLABLE_LETTER, '$1') : whole;
   const mayHaveForm = isPlain ? SMALL_THEN_CAPITAL.test(bare) : TWO_CAPITALS.test(bare);
   const named = mayHaveForm ? bare.replace(CAPITALS_AFTER, ' $1') : bare;

@@ -45,6 +45,26 @@ describe('scripts', () => {
     expect(confidence(a, b)).toBeGreaterThanOrEqual(0.7);
   });
 
+  it.each([
+    ['a soft hyphen', 'Vla\u00addimir Pu\u00adtin', 'Vladimir Putin'],
+    ['word joiners between all letters', [...'Vladimir Putin'].join('\u2060'), 'Vladimir Putin'],
+    ['zero-width spaces', 'Vl\u200bad\u200bim\u200bir P\u200bu\u200bt\u200bi\u200bn', 'Vladimir Putin'],
+    ['zero-width joiners and a byte order mark', '\ufeffVl\u200dadimir Put\u200cin', 'Vladimir Putin'],
+    ['marks of direction', 'Vladi\u200emir \u202ePutin\u202c', 'Vladimir Putin'],
+    ['tags and variation selectors', 'Vla\u{e0041}dimir Pu\ufe0ftin', 'Vladimir Putin'],
+    ['fillers of Hangul', 'Vladi\u3164mir Pu\uffa0tin', 'Vladimir Putin'],
+    ['Cyrillic letters', 'Вла\u200bдимир Пу\u200cтин', 'Владимир Путин'],
+    ['Arabic letters', 'فلا\u200bديمير بو\u2060تين', 'فلاديمير بوتين'],
+  ])('ignore characters that nobody sees: %s', (_, hidden, name) => {
+    expect(words(hidden)).toEqual(words(name));
+    expect(confidence(hidden, name)).toBe(1);
+  });
+
+  it('keep the zero-width characters that divide words', () => {
+    expect(words('علی\u200cرضا')).toEqual(words('علی رضا'));
+    expect(words('นิพนธ์\u200bจันทร์')).toEqual(words('นิพนธ์ จันทร์'));
+  });
+
   it('reads only a Korean surname with two syllables by the sound of Korean', () => {
     expect(words('Ким Иван Петрович')).toEqual(['kim', 'ivan', 'petrovich']);
     expect(words('Ли Чен')).toEqual(['li', 'chen']);
