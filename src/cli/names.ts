@@ -4,6 +4,7 @@ import { AssayError } from '../base/errors.ts';
 import type { NameListRow } from '../names/lists.ts';
 import type { NameQuery } from '../names/name.ts';
 import { type NamesAnswer, requireName, type TopMatch } from '../names/screen-names.ts';
+import { readCountryCode } from '../sources/countries.ts';
 import { type IdentifiersByKind, identifierRule, normaliseIdentifiers } from '../sources/identifiers.ts';
 import { answer, type Terminal, table } from './context.ts';
 import type { Services } from './services.ts';
@@ -38,9 +39,12 @@ function queryFrom(name: string, options: ScreenOptions): NameQuery {
       `--birth-date: '${birthDate}' is not a date like 1972-05-09 or 1972.`,
     );
   }
-  const wrong = country?.find((code) => !/^[A-Za-z]{2}$/.test(code));
+  const wrong = country?.find((code) => readCountryCode(code) === null);
   if (wrong !== undefined) {
-    throw new AssayError('INVALID_REQUEST', `--country: '${wrong}' is not a two-letter country code.`);
+    throw new AssayError(
+      'INVALID_REQUEST',
+      `--country: '${wrong}' is not a country code of ISO 3166-1 alpha-2, such as CH.`,
+    );
   }
   const known = SCHEMATA.find((one) => one.toLowerCase() === schema?.toLowerCase());
   if (schema !== undefined && known === undefined) {
@@ -52,7 +56,7 @@ function queryFrom(name: string, options: ScreenOptions): NameQuery {
   return {
     name,
     ...(birthDate === undefined ? {} : { birthDate }),
-    ...(country === undefined ? {} : { countries: country.map((code) => code.toUpperCase()) }),
+    ...(country === undefined ? {} : { countries: country.map((code) => readCountryCode(code) ?? code) }),
     ...(known === undefined ? {} : { schema: known }),
     ...identifiersFrom(options),
   };

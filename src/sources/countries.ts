@@ -152,6 +152,16 @@ export function readCountry(text: string): string | null {
   return PUBLISHERS_SPELLINGS[foldCountry(printed)] ?? codesByName().get(printed.toLowerCase()) ?? printed;
 }
 
+/**
+ * Returns the ISO code of a code of two letters, in any case. `UK`, which people write and ISO 3166-1 does not have, is `GB`.
+ *
+ * @returns null if no country has the code
+ */
+export function readCountryCode(text: string): string | null {
+  const code = readCountry(text.toUpperCase());
+  return code !== null && /^[A-Z]{2}$/.test(code) && names().isValid(code) ? code : null;
+}
+
 /** Returns the ISO code of two letters of a code of three letters (ISO 3166-1 alpha-3); any other text is returned as it is. */
 export const fromThreeLetters = (text: string): string =>
   /^[A-Z]{3}$/.test(text) ? (names().alpha3ToAlpha2(text) ?? text) : text;

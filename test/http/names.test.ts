@@ -94,6 +94,14 @@ describe.each(['uws', 'node'] as const)('name screening on %s', (backend) => {
     }
   });
 
+  it('reads UK as the code of the United Kingdom, which lists write as GB', async () => {
+    const accountId = `countries-${backend}`;
+    const own = await world.key({ accountId });
+    const names = [{ name: 'Ann Listed', countries: ['uk', 'GB', 'fr'] }];
+    expect((await ask('POST', '/namescreen/bulk', { names }, own)).status).toBe(200);
+    expect(screened).toMatchObject([{ countries: ['GB', 'GB', 'FR'] }]);
+  });
+
   it.each([
     ['empty', '', 'names[1].name'],
     ['blank', '  ', 'names[1].name'],
@@ -123,6 +131,7 @@ describe.each(['uws', 'node'] as const)('name screening on %s', (backend) => {
       [{ names: [{ ...one, birthDate: 'yesterday' }] }, 'names[0].birthDate'],
       [{ names: [{ ...one, birthDate: '1970-13' }] }, 'names[0].birthDate'],
       [{ names: [{ ...one, countries: ['Germany'] }] }, 'names[0].countries'],
+      [{ names: [{ ...one, countries: ['DE', 'XX'] }] }, "names[0].countries[1]: 'XX' is not a country code"],
       [{ names: [{ ...one, schema: 'Ghost' }] }, 'names[0].schema'],
     ] as const) {
       const answer = await ask('POST', '/namescreen/bulk', body);

@@ -3,6 +3,7 @@ import { AssayError } from '../../../base/errors.ts';
 import type { ClearedMatch } from '../../../names/cleared.ts';
 import type { NameQuery } from '../../../names/name.ts';
 import { requireName } from '../../../names/screen-names.ts';
+import { readCountryCode } from '../../../sources/countries.ts';
 import { identifierRule, normaliseIdentifiers } from '../../../sources/identifiers.ts';
 
 /** Checks that a partial date exists: `1972-13` has the form of a date but is not one. */
@@ -14,6 +15,17 @@ function requireDate(text: string | null, field: string): string | null {
   throw new AssayError(
     'INVALID_REQUEST',
     `${field}: must be an ISO date, or a part of one such as 1972-05.`,
+    { field },
+  );
+}
+
+/** Checks that a country has the code: any other code would agree with no listed party, and lower the confidence of each. */
+function requireCountry(text: string, field: string): string {
+  const code = readCountryCode(text);
+  if (code !== null) return code;
+  throw new AssayError(
+    'INVALID_REQUEST',
+    `${field}: '${text}' is not a country code of ISO 3166-1 alpha-2, such as CH.`,
     { field },
   );
 }
@@ -44,7 +56,9 @@ export function nameQuery(query: NameQuery, prefix: string): NameQuery {
   return {
     name,
     ...(birthDate === undefined ? {} : { birthDate: requireDate(birthDate, `${prefix}birthDate`) }),
-    ...(countries === undefined ? {} : { countries: countries.map((country) => country.toUpperCase()) }),
+    ...(countries === undefined
+      ? {}
+      : { countries: countries.map((code, at) => requireCountry(code, `${prefix}countries[${at}]`)) }),
     ...(schema === undefined ? {} : { schema }),
     ...(identifiers === undefined ? {} : { identifiers: requireIdentifiers(identifiers, prefix) }),
   };
