@@ -369,6 +369,11 @@ class Webhooks(unittest.TestCase):
             with self.assertRaises(assay.WebhookVerificationError):
                 assay.unwrap_webhook(body, headers, self.secret, now=now)
 
+    def test_a_secret_without_a_key_is_refused_because_anybody_can_sign_with_it(self):
+        for secret in ("whsec_", "", [self.secret, "whsec_"]):
+            with self.assertRaisesRegex(assay.AssayError, "^secret: "):
+                assay.unwrap_webhook(self.body, self.headers("whsec_"), secret, now=1000)
+
 
 class Streams(unittest.TestCase):
     def test_events_are_parsed_and_a_cut_one_is_dropped(self):
