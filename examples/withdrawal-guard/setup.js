@@ -14,7 +14,7 @@ export const guard = createWithdrawalGuard({
     apiKey: required('ASSAY_API_KEY'),
     timeoutMs: wholeNumber('TIMEOUT_MS', 2_000, 1, 60_000),
   }),
-  chains: (process.env.CHAINS ?? 'BTC,ETH,TRX').split(','),
+  chains: (process.env.CHAINS ?? 'BTC,ETH,TRON').split(','),
   failOpen: onOff('FAIL_OPEN', 'off'),
   holdNotAssessed: onOff('HOLD_NOT_ASSESSED', 'off'),
   async hold(withdrawal, { verdict, reasons }) {

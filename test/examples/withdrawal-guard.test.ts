@@ -1,9 +1,11 @@
 /** The withdrawal guard on Express and on Fastify, before a real front end of Assay. */
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { projectRoot } from '../../src/base/paths.ts';
+import { CHAINS } from '../../src/chains/registry.ts';
 import { EXCHANGE, SANCTIONED, UNKNOWN } from '../http/world.ts';
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts';
 import { installedPackages } from '../setup/installed-packages.ts';
@@ -35,6 +37,13 @@ async function withdraw(service: RunningExample, body: unknown): Promise<Reply> 
 }
 
 const to = (address: unknown, chain: unknown = 'ETH') => ({ chain, address, amount: '1.5' });
+
+it('pays out on chains of Assay by default, as its page says', () => {
+  const folder = join(projectRoot, 'examples', 'withdrawal-guard');
+  const chains = /CHAINS \?\? '([\w,]+)'/.exec(readFileSync(join(folder, 'setup.js'), 'utf8'))?.[1] ?? '';
+  expect(CHAINS.map(({ id }): string => id)).toEqual(expect.arrayContaining(chains.split(',')));
+  expect(readFileSync(join(folder, 'README.md'), 'utf8')).toContain(`| \`CHAINS\` | \`${chains}\` |`);
+});
 
 describe.skipIf(packages === null).each(['express', 'fastify'])('the withdrawal guard on %s', (framework) => {
   let world: OracleWorld;
