@@ -79,8 +79,8 @@ const ENGLISH_GENITIVE = /(?<=\p{L}{2})['’]s(?!\p{L})/gu;
 const DOTTED_LETTERS = /(?<![\p{L}\p{N}])(?:\p{L}\.){2,}\p{L}?(?![\p{L}\p{N}])/gu;
 const SEPARATORS = /[^\p{L}\p{N}\p{M}]+/u;
 /**
- * Characters that nobody sees, which normalisation keeps: a name with some between its letters is the same name. The zero-width non-joiner
- * divides words of the Arabic script, and the zero-width space those of scripts that write words without spaces.
+ * Invisible characters, which normalisation keeps: a name with some between its letters is the same name. The zero-width non-joiner divides
+ * words of the Arabic script, and the zero-width space those of scripts that write words without spaces.
  */
 const INVISIBLE =
   /(?![\u200b\u200c])\p{Default_Ignorable_Code_Point}|(?<!\p{Script=Arabic}\p{M}*)\u200c|(?<![\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]\p{M}*)\u200b/gu;

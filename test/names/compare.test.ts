@@ -55,7 +55,7 @@ describe('scripts', () => {
     ['fillers of Hangul', 'Vladi\u3164mir Pu\uffa0tin', 'Vladimir Putin'],
     ['Cyrillic letters', 'Вла\u200bдимир Пу\u200cтин', 'Владимир Путин'],
     ['Arabic letters', 'فلا\u200bديمير بو\u2060تين', 'فلاديمير بوتين'],
-  ])('ignore characters that nobody sees: %s', (_, hidden, name) => {
+  ])('ignore invisible characters: %s', (_, hidden, name) => {
     expect(words(hidden)).toEqual(words(name));
     expect(confidence(hidden, name)).toBe(1);
   });
