@@ -102,7 +102,7 @@ export function createHeadWriter(
       return evmHeadInto(key, chain, out, offset);
     }
     const length = writeAddressKeyFromText(chain, addressText, key, 0);
-    if (length > 0 && isCanonicalAsGiven(chain, addressText.charCodeAt(0))) {
+    if (length > 0 && isCanonicalAsGiven(chain, addressText.charCodeAt(0), addressText.charCodeAt(1))) {
       lookup.handle = reader.find(key, 0, length);
       lookup.key = key;
       lookup.keyLength = length;

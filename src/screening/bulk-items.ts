@@ -176,7 +176,8 @@ export class BulkItems {
     const { isEvm, labels } = this.#turnTo(chain);
     let at = put(OPEN, this.#outView, this.length);
     if (isEvm) at = this.#putEvm(item.start, at);
-    else if (isCanonicalAsGiven(chain, bytes[item.start] as number)) at = this.#putText(item, at);
+    else if (isCanonicalAsGiven(chain, bytes[item.start] as number, bytes[item.start + 1] as number))
+      at = this.#putText(item, at);
     else {
       at += this.out.write(
         shownAddress(parseAddress(chain, bytes.toString('latin1', item.start, item.end))),

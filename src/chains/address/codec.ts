@@ -13,6 +13,11 @@ export interface AddressCodec {
    * key. Default none: valid texts are formatted again.
    */
   readonly canonicalFirst?: string;
+  /**
+   * First two characters of texts that are formatted again in spite of `canonicalFirst`: bech32 in upper case may begin as base58check
+   * does. Default none.
+   */
+  readonly notCanonical?: string;
   /** The texts that bulk look-ups read in batches. Default none. */
   readonly batch?: BatchForm;
 }

@@ -29,7 +29,13 @@ export const utxo = family({
   chains: UTXO_CHAINS,
   codec: {
     BTC: { write: writeBtcKey, format: formatBtc, canonicalFirst: '13b', batch: btcBatch },
-    LTC: { write: writeLtcKey, format: formatLtc, canonicalFirst: 'LMl', batch: ltcBatch },
+    LTC: {
+      write: writeLtcKey,
+      format: formatLtc,
+      canonicalFirst: 'LMl',
+      notCanonical: 'LT',
+      batch: ltcBatch,
+    },
     DOGE: { write: writeDogeKey, format: formatDoge, canonicalFirst: 'DA9', batch: dogeBatch },
     DASH: { write: writeDashKey, format: formatDash, canonicalFirst: 'X7', batch: dashBatch },
     ZEC: { write: writeZecKey, format: formatZec, batch: zecBatch },
