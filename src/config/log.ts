@@ -46,7 +46,7 @@ export const logSettings = {
     '',
     (text, variable) => {
       if (text === '') return null;
-      return text.startsWith('s3:') ? optionalBucket(text, variable) : { folder: folder(text) };
+      return text.startsWith('s3:') ? optionalBucket(text, variable) : { folder: folder(text, variable) };
     },
     'Folder, or object store (`s3://bucket/prefix`, with the ASSAY_S3_ settings), to which the transparency log is published as static files. Empty: the log is served by this program alone.',
   ),

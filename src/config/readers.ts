@@ -278,7 +278,12 @@ export const ranges = (text: string, variable: string): readonly string[] => {
   return parts;
 };
 
-export const folder = (text: string): string => (isAbsolute(text) ? text : resolve(text));
+/** An empty path would be the working directory: a server would start there without its data. */
+export const folder = (text: string, variable: string): string => {
+  if (text.trim() === '') throw wrong(variable, text, 'the path of a folder');
+  return isAbsolute(text) ? text : resolve(text);
+};
 
 /** The same, or null if the text is empty. */
-export const optionalFolder = (text: string): string | null => (text === '' ? null : folder(text));
+export const optionalFolder = (text: string, variable: string): string | null =>
+  text === '' ? null : folder(text, variable);
