@@ -1,10 +1,12 @@
 /** Creates the services of labels, names and registers. Each is opened at its first use. */
 
 import type { Clock } from '../base/clock.ts';
+import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { OpenedOnce } from '../base/opened-once.ts';
 import { systemJitter } from '../base/random.ts';
 import type { Config } from '../config/config.ts';
+import { SETTINGS } from '../config/settings.ts';
 import { buildLabelIndex, ensureShipped } from '../labels/build-index.ts';
 import { labelsFolderOf, snapshotsFolderOf } from '../labels/folders.ts';
 import { type ListFreshness, openFreshness } from '../labels/freshness.ts';
@@ -12,7 +14,7 @@ import type { ImportDeps } from '../labels/import-report.ts';
 import { currentSnapshot } from '../labels/index/folder.ts';
 import type { SnapshotSet } from '../labels/index/reader.ts';
 import { openSnapshotSet } from '../labels/index/snapshot-set.ts';
-import { loadRulebook } from '../labels/map.ts';
+import { loadRulebook, type Rulebook } from '../labels/map.ts';
 import { openRunLog } from '../labels/runs.ts';
 import { openLabelStore } from '../labels/store.ts';
 import {
@@ -45,6 +47,16 @@ export interface LabelServicesDeps extends Pick<OpenedOnce, 'once'> {
 
 export type LabelServices = ReturnType<typeof createLabelServices>;
 
+/** Reads the file of own links now: an unreadable one must fail at startup, not at the first build. */
+function requireOwnLinks(rules: Rulebook): void {
+  try {
+    rules.parties();
+  } catch (cause) {
+    const { variable } = SETTINGS.entityParties;
+    throw new AssayError('INVALID_CONFIG', `${variable}: ${messageOf(cause)}`, { field: variable, cause });
+  }
+}
+
 /**
  * Creates the services of labels, names and registers.
  *
@@ -61,8 +73,7 @@ export function createLabelServices(config: Config, { once, clock, log }: LabelS
   const { labels: store, registers } =
     pullsFrom === null ? built : readOnlyStores(built.labels, built.registers);
   const rules = loadRulebook({ ownEntityParties: config.entityParties });
-  // An unreadable file of own links must fail at startup, not at the first build.
-  if (config.entityParties !== null) rules.parties();
+  if (config.entityParties !== null) requireOwnLinks(rules);
   const freshnessReader = once(
     () => openFreshness({ labelsFolder: labelsFolderOf(dataDir) }),
     () => {},
