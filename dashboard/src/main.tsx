@@ -4,7 +4,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { whenSessionEnds } from './api/client.ts';
-import { forgetSession, queries } from './api/session.ts';
+import { forgetSession, queries, whenPersonChanges } from './api/session.ts';
 import { firstMessages, I18nProvider } from './i18n/index.tsx';
 import { router } from './router.tsx';
 import { handleKey } from './shell/shortcuts.ts';
@@ -24,6 +24,9 @@ whenSessionEnds(() => {
   // The route of the page finds no session, and leads to the login and back.
   void router.invalidate();
 });
+
+// What this page shows and has in memory belongs to somebody else. The next one clears the tab.
+whenPersonChanges(() => location.reload());
 
 const place = document.getElementById('root');
 if (place === null) throw new Error('The document has no element for the dashboard.');

@@ -435,6 +435,32 @@ describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
     await page.locator('.verdict').waitFor();
   });
 
+  it('shows no page of a person after another tab has logged somebody else in', async () => {
+    const other = 'other@example.org';
+    await fetch(`${url}/api/v1/auth/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: url },
+      body: JSON.stringify({ email: other, password: `${PASSWORD} 2` }),
+    });
+    const emailIn = async (tab: Page): Promise<string> =>
+      (await tab.getByRole('button', { name: 'Account' }).getAttribute('title')) ?? '';
+    await page.goto(`${url}/usage`);
+    expect(await emailIn(page)).toBe(EMAIL);
+
+    // The cookie of the browser is that of somebody else now, without a logout.
+    const second = await newPage(context);
+    await second.goto(`${url}/login`);
+    await second.getByLabel('Email address').fill(other);
+    await second.getByLabel('Password').fill(`${PASSWORD} 2`);
+    await second.keyboard.press('Enter');
+    await expect.poll(() => emailIn(page), { timeout: PATIENCE_MS }).toBe(other);
+
+    await second.getByRole('button', { name: 'Account' }).click();
+    await second.getByRole('menuitem', { name: 'Log out' }).click();
+    await page.waitForURL(/\/login\?next=%2Fusage/);
+    await second.close();
+  });
+
   it('loads at most 300 kB first', async () => {
     const { files, document } = JSON.parse(
       readFileSync(join(builtDashboard, 'manifest.json'), 'utf8'),

@@ -40,12 +40,41 @@ function store(session: Session | null): void {
 
 function storedSession(): StoredSession | null {
   const text = readTab(STORED);
-  if (text === null) return null;
-  const stored = JSON.parse(text) as StoredSession;
-  return Date.parse(stored.session.expiresAt) > Date.now() ? stored : null;
+  return text === null ? null : (JSON.parse(text) as StoredSession);
 }
 
-const stored = storedSession();
+/** Where all tabs of the browser find the id of the person who is logged in, since they share a cookie. Empty after a logout. */
+const PERSON = 'assay.person';
+
+function notePerson({ person }: Session): void {
+  if (localStorage.getItem(PERSON) !== person.id) localStorage.setItem(PERSON, person.id);
+}
+
+/** Whether another tab has logged out, or logged somebody else in, since this tab read its session. */
+function isOfAnother(stored: StoredSession | null): boolean {
+  const person = localStorage.getItem(PERSON);
+  return stored !== null && person !== null && stored.session.person.id !== person;
+}
+
+/** Returns the session of this tab; null if it has ended. Clears the tab if it is that of another person. */
+function ownSession(): StoredSession | null {
+  const stored = storedSession();
+  if (isOfAnother(stored)) clearTab();
+  else if (stored !== null && Date.parse(stored.session.expiresAt) > Date.now()) return stored;
+  return null;
+}
+
+/**
+ * Calls a listener when another tab logs out, or logs somebody else in: with the cookie of the browser, this tab would act as another person
+ * than it shows.
+ */
+export function whenPersonChanges(listener: () => void): void {
+  addEventListener('storage', ({ key }) => {
+    if (key === PERSON && isOfAnother(storedSession())) listener();
+  });
+}
+
+const stored = ownSession();
 
 /** The session; null if nobody is logged in. */
 export const sessionQuery = queryOptions({
@@ -54,6 +83,7 @@ export const sessionQuery = queryOptions({
     try {
       const session = await call('get', '/auth/session', { signal });
       store(session);
+      notePerson(session);
       return session;
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 401) throw error;
@@ -68,7 +98,14 @@ export const sessionQuery = queryOptions({
 /** Begins to use a session: a first one, or a new one of the same person. A login calls `forgetSession` before. */
 export function beginSession(session: Session): void {
   store(session);
+  notePerson(session);
   queries.setQueryData(sessionQuery.queryKey, session);
+}
+
+/** Forgets the session after a logout, in all tabs. After its time is over, other tabs keep what was typed in until the next login. */
+export function endSession(): void {
+  forgetSession();
+  localStorage.setItem(PERSON, '');
 }
 
 /** Forgets everything that was read or typed in with a session. */

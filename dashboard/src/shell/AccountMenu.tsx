@@ -6,7 +6,7 @@ import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { call } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
-import { forgetSession, sessionQuery } from '../api/session.ts';
+import { endSession, sessionQuery } from '../api/session.ts';
 import { useI18n } from '../i18n/index.tsx';
 import { PATHS } from '../paths.ts';
 import { IconButton } from '../ui/Button.tsx';
@@ -25,7 +25,7 @@ export function AccountMenu(): ReactNode {
         if (!(error instanceof ApiError) || error.status !== 401) throw error;
       }),
     onSuccess: () => {
-      forgetSession();
+      endSession();
       void navigate({ to: PATHS.login });
     },
   });
