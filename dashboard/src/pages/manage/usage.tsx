@@ -112,9 +112,9 @@ function Plan({ plan }: { readonly plan: PlanData }): ReactNode {
                 ? t('usage.unlimited', { used })
                 : t('usage.left', { left: Math.max(0, limit - used), limit })}
               {limit === null ? null : <Measure label={word('quota', meter)} value={used} max={limit} />}
-              <span className="muted hint">
+              <div className="muted hint">
                 {t('usage.resets')} <Time iso={resetAt} />
-              </span>
+              </div>
             </dd>
           </div>
         ))}
