@@ -5,7 +5,7 @@ import en from '../src/i18n/en.json';
 import { createFormats } from '../src/i18n/formats.ts';
 import fr from '../src/i18n/fr.json';
 import { type Language, type Messages, translator } from '../src/i18n/messages.ts';
-import { shownLevel, verdictSentence } from '../src/pages/screening/verdict.ts';
+import { isOutdated, shownLevel, verdictSentence } from '../src/pages/screening/verdict.ts';
 
 const i18nOf = (language: Language, messages: Messages) =>
   ({
@@ -102,4 +102,22 @@ describe('the verdict', () => {
     const data = screening({ riskLevel: 'HIGH', scoreBreakdown: [MIXER] });
     expect(verdictSentence(data, i18nOf(language, messages)).replace(/\u202f|\u00a0/g, ' ')).toBe(sentence);
   });
+});
+
+it.each([
+  ['the labels are the same, and the lists are current', {}, 'v1', false, false],
+  ['the labels were replaced', {}, 'v2', false, true],
+  ['a list is out of date since', {}, 'v1', true, true],
+  ['a list was out of date already', { reasons: [STALE] }, 'v1', true, false],
+  [
+    'a list is out of date since, and the answer is about an earlier day',
+    { asOf: '2026-11-01' },
+    'v1',
+    true,
+    false,
+  ],
+])('says that an answer is outdated: %s', (_, parts, dataVersion, stale, expected) => {
+  const data = screening({ asOf: null, dataVersion: 'v1', ...parts });
+  const ready = { snapshot: { dataVersion }, lists: [{ stale: false }, { stale }] } as never;
+  expect(isOutdated(data, ready)).toBe(expected);
 });

@@ -182,6 +182,19 @@ describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
     const first = await credits();
     await page.reload();
     expect(await credits()).toBe(first);
+    const outdated = page.getByText('Labels or lists have changed since this answer');
+    expect(await outdated.count()).toBe(0);
+
+    await page.route('**/api/v1/ready', async (route) => {
+      const response = await route.fetch();
+      const body = (await response.json()) as { data: { snapshot: { dataVersion: string } } };
+      body.data.snapshot.dataVersion = 'another';
+      await route.fulfill({ response, json: body });
+    });
+    await page.reload();
+    await outdated.waitFor();
+    expect(await axe()).toEqual([]);
+    await page.unroute('**/api/v1/ready');
   });
 
   it('keeps answers, shows one as it was given, and compares two', async () => {

@@ -1,8 +1,7 @@
 /** `/`: the search box, and how current the data is on which every verdict rests. */
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo } from 'react';
-import { call, type DataOf } from '../api/client.ts';
-import { ApiError } from '../api/errors.ts';
+import { type Ready, readyQuery } from '../api/ready.ts';
 import { useI18n } from '../i18n/index.tsx';
 import { SearchForm } from '../search/SearchForm.tsx';
 import { ChainMark } from '../ui/Address.tsx';
@@ -11,22 +10,8 @@ import { Page, Section } from '../ui/Page.tsx';
 import { Empty, Failure, Loading } from '../ui/states.tsx';
 import { Time } from '../ui/values.tsx';
 
-export type Ready = DataOf<'/ready', 'get'>;
 type ListRow = Ready['lists'][number];
 type ListState = 'missing' | 'stale' | 'current';
-
-/** Reads the state of the data. A server that is not ready says what is missing beside its error. */
-export async function readStatus(signal: AbortSignal): Promise<Ready> {
-  try {
-    return await call('get', '/ready', { signal });
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 503 && error.data !== null) return error.data as Ready;
-    throw error;
-  }
-}
-
-/** The status changes with every check of a list, a few times a day. */
-const STATUS_MS = 300_000;
 
 const stateOf = ({ publishedAt, stale }: ListRow): ListState =>
   publishedAt === null ? 'missing' : stale ? 'stale' : 'current';
@@ -34,11 +19,7 @@ const stateOf = ({ publishedAt, stale }: ListRow): ListState =>
 /** The page. */
 export function HomePage(): ReactNode {
   const { t } = useI18n();
-  const status = useQuery({
-    queryKey: ['ready'],
-    queryFn: ({ signal }) => readStatus(signal),
-    refetchInterval: STATUS_MS,
-  });
+  const status = useQuery(readyQuery);
   return (
     <Page title={t('home.title')} heading={t('home.heading')}>
       <SearchForm />

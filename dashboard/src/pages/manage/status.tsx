@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo } from 'react';
 import { call } from '../../api/client.ts';
+import { type Ready, readyQuery } from '../../api/ready.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { ChainMark } from '../../ui/Address.tsx';
 import { Button } from '../../ui/Button.tsx';
@@ -11,7 +12,7 @@ import { Page, Section } from '../../ui/Page.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { NotKnown, Time } from '../../ui/values.tsx';
 import { isOpen } from '../bulk/upload.ts';
-import { DataStatus, type Ready, readStatus } from '../home.tsx';
+import { DataStatus } from '../home.tsx';
 import './parts.tsx';
 
 /** A person who watches a start or a repair sees a change after half a minute. */
@@ -26,8 +27,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 export function StatusPage(): ReactNode {
   const { t } = useI18n();
   const status = useQuery({
-    queryKey: ['ready'],
-    queryFn: ({ signal }) => readStatus(signal),
+    ...readyQuery,
     refetchInterval: POLL_MS,
     staleTime: POLL_MS / 2,
   });

@@ -1,11 +1,13 @@
 /** The verdict: level, score, one sentence, and what qualifies it. */
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { readyQuery } from '../../api/ready.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { plainText } from '../../ui/plain-text.ts';
 import { RiskBadge } from '../../ui/RiskBadge.tsx';
 import { Name, ServerText, Time } from '../../ui/values.tsx';
 import type { Screening } from './ask.ts';
-import { shownLevel, verdictSentence } from './verdict.ts';
+import { isOutdated, shownLevel, verdictSentence } from './verdict.ts';
 
 /** Reasons that say what the verdict does not know. They never add points. */
 const QUALIFYING: ReadonlySet<string> = new Set([
@@ -15,6 +17,19 @@ const QUALIFYING: ReadonlySet<string> = new Set([
   'WALK_CUT',
   'NOT_ASSESSED',
 ]);
+
+/** Says that the data has changed since the answer, which a tab shows again for a day. */
+export function Outdated({ data }: { readonly data: Screening }): ReactNode {
+  const { t } = useI18n();
+  // A state from before the answer would differ from it too.
+  const { data: ready, isFetchedAfterMount } = useQuery({ ...readyQuery, refetchOnMount: 'always' });
+  if (ready === undefined || !isFetchedAfterMount || !isOutdated(data, ready)) return null;
+  return (
+    <p className="warning-line" role="status">
+      {t('screening.outdated')}
+    </p>
+  );
+}
 
 /** Shows the verdict. */
 export function Verdict({ data }: { readonly data: Screening }): ReactNode {

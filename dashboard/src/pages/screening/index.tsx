@@ -13,6 +13,7 @@ import { Actions } from './Actions.tsx';
 import { type Options, optionsIn, renewScreening, screeningQuery } from './ask.ts';
 import { OptionsForm } from './Options.tsx';
 import { Report } from './Report.tsx';
+import { Outdated } from './Verdict.tsx';
 
 /** The page. */
 export function ScreeningPage(): ReactNode {
@@ -60,6 +61,7 @@ export function ScreeningPage(): ReactNode {
           </Link>
         </p>
       )}
+      {data === undefined ? null : <Outdated key={data.screenedAt} data={data} />}
       {data === undefined ? null : <Report data={data} />}
       {remaining === undefined ? null : (
         <p className="muted only-screen">{t('screening.credits', { count: remaining })}</p>

@@ -1,4 +1,5 @@
 /** The verdict in one sentence, from the facts of the answer only. */
+import type { Ready } from '../../api/ready.ts';
 import type { I18n } from '../../i18n/index.tsx';
 import type { Screening } from './ask.ts';
 
@@ -50,4 +51,10 @@ export function verdictSentence(data: Screening, i18n: I18n): string {
   const level = t('verdict.level', { level: data.riskLevel, word: word('risk', data.riskLevel) });
   if (factor !== null) return `${level} ${because(factor, i18n)}`;
   return `${level} ${t(data.coverage.graph.status === 'NONE' ? 'verdict.labelsOnly' : 'verdict.nothingFound')}`;
+}
+
+/** Whether the answer rests on labels that were replaced since, or on lists that are out of date now: it is kept for a day. */
+export function isOutdated(data: Screening, { snapshot, lists }: Pick<Ready, 'snapshot' | 'lists'>): boolean {
+  if (snapshot !== null && snapshot.dataVersion !== data.dataVersion) return true;
+  return data.asOf === null && !isIncomplete(data) && lists.some(({ stale }) => stale);
 }
