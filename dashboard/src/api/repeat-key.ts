@@ -1,5 +1,5 @@
 /** Idempotency keys of charged requests: a reload of the page, or another attempt, is the same request. */
-import { readTab, writeTab } from './tab-storage.ts';
+import { readTab, removeTab, writeTab } from './tab-storage.ts';
 
 /** Random bytes of a key. */
 const KEY_BYTES = 16;
@@ -29,6 +29,9 @@ export function renewKey(page: string, body: object): string {
   writeTab(placeOf(page, body), `${Date.now()} ${key}`);
   return key;
 }
+
+/** Forgets the key of a request that was answered, if the next one is a new question: made by a press, and by no reload. */
+export const forgetKey = (page: string, body: object): void => removeTab(placeOf(page, body));
 
 /**
  * Returns the Idempotency-Key of a request: the same for the same request in this tab, so that the server answers a reload or another

@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { call } from '../api/client.ts';
-import { keyFor } from '../api/repeat-key.ts';
+import { forgetKey, keyFor } from '../api/repeat-key.ts';
 import { useI18n } from '../i18n/index.tsx';
 import { keepNames, NAME_CHARS_MAX } from '../pages/names/ask.ts';
 import { PATHS } from '../paths.ts';
@@ -46,10 +46,12 @@ function ResolveName({ name }: { readonly name: string }): ReactNode {
   const { t } = useI18n();
   const navigate = useNavigate();
   const resolve = useMutation({
-    mutationFn: () => {
+    mutationFn: async () => {
       const body = { address: name, chain: 'ETH' };
-      // If a response is lost, the next press is not charged again.
-      return call('post', '/kyt', { body: body as never, idempotencyKey: keyFor('kyt', body) });
+      // If a response is lost, the next press is not charged again. After an answer, it resolves the name again.
+      const answer = await call('post', '/kyt', { body: body as never, idempotencyKey: keyFor('kyt', body) });
+      forgetKey('kyt', body);
+      return answer;
     },
     onSuccess: (data) => {
       const address = (data as { resolved?: Readonly<Record<string, string>> }).resolved?.[name];

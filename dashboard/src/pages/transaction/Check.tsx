@@ -2,7 +2,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useMemo, useState } from 'react';
 import { call, type Schemas } from '../../api/client.ts';
-import { keyFor } from '../../api/repeat-key.ts';
+import { forgetKey, keyFor } from '../../api/repeat-key.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { Choice } from '../../ui/Field.tsx';
@@ -19,12 +19,17 @@ export function Check({ transaction }: { readonly transaction: Transaction }): R
   const pairs = useMemo(() => pairsOf(transaction), [transaction]);
   const [chosen, setChosen] = useState('0');
   const check = useMutation({
-    mutationFn: () => {
+    mutationFn: async () => {
       const pair = pairs[Number(chosen)];
       if (pair === undefined) throw new Error('no pair');
       const body = { ...pair, chain: transaction.chain };
-      // If a response is lost, the next press is not charged again.
-      return call('post', '/kyt', { body: body as never, idempotencyKey: keyFor('kyt', body) });
+      // If a response is lost, the next press is not charged again. After an answer, it asks for a new decision.
+      const decision = await call('post', '/kyt', {
+        body: body as never,
+        idempotencyKey: keyFor('kyt', body),
+      });
+      forgetKey('kyt', body);
+      return decision;
     },
   });
   if (pairs.length === 0) return null;
