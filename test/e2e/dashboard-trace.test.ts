@@ -216,6 +216,18 @@ describe.runIf(chromiumProgram !== null)('traces, names and exchanges in a brows
     expect(text).toContain('Example Casino');
   });
 
+  it('says when it was traced, and traces again on a press, with the notes', async () => {
+    const tracedAt = page.getByText(/^Traced at 20\d\d-/);
+    await tracedAt.waitFor();
+    const answer = page.waitForResponse((response) => response.url().endsWith('/api/v1/trace'));
+    await page.getByRole('button', { name: 'Trace again (5 credits)' }).click();
+    const response = await answer;
+    expect([response.status(), response.headers()['idempotency-replayed']]).toEqual([200, undefined]);
+    await page.locator('.trace-canvas[data-frames]').waitFor();
+    await tracedAt.waitFor();
+    expect((await savedTrace()).nodes.some(({ note }) => note === '=asked the customer')).toBe(true);
+  });
+
   it('finds paths to another address, and keeps filters in the URL', async () => {
     await newPerson();
     const sent: string[] = [];

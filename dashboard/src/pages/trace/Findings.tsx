@@ -20,11 +20,12 @@ export function Findings({ answer }: { readonly answer: TraceAnswer }): ReactNod
 }
 
 function Limits({ answer }: { readonly answer: TraceAnswer }): ReactNode {
-  const { t } = useI18n();
-  const { assessed, edges, coverage, stoppedAt } = answer;
+  const { t, time } = useI18n();
+  const { assessed, edges, coverage, stoppedAt, tracedAt } = answer;
   const isCut = stoppedAt.some(({ reason }) => reason === 'BUDGET');
   return (
     <>
+      <p className="muted">{t('trace.at', { time: time(tracedAt) })}</p>
       {!assessed || edges.length === 0 ? <p className="warning-line">{t('trace.notKnown')}</p> : null}
       {assessed && coverage.graph.status !== 'COMPLETE' ? (
         <p className="warning-line">{t('trace.notComplete')}</p>

@@ -1,6 +1,6 @@
 /** The request of a trace, and what its answer adds to a picture. A reload does not charge again. */
 import { call, type Schemas } from '../../api/client.ts';
-import { hasKey, keyFor } from '../../api/repeat-key.ts';
+import { hasKey, keyFor, renewKey } from '../../api/repeat-key.ts';
 import type { Search } from '../../ui/url-state.ts';
 import { isKeepable, type NewLink } from '../case/open.ts';
 import { edgeId, type Growth } from './picture.ts';
@@ -20,6 +20,10 @@ const isOneOf = <T extends string>(values: readonly T[], text: string | undefine
   values.some((value) => value === text);
 
 export type TraceOptions = Omit<TraceBody, 'address' | 'chain'>;
+
+/** Returns what a trace costs. */
+export const creditsOf = ({ targetAddress }: TraceOptions): number =>
+  targetAddress === undefined ? CREDITS.graph : CREDITS.path;
 
 /** Reads the options of the URL. Invalid options are left out, and the default applies. */
 export function optionsIn(search: Search): TraceOptions {
@@ -59,6 +63,11 @@ const bodyOf = (chain: string, address: string, options: TraceOptions): TraceBod
 /** Notes that the person asks for a trace with a target. */
 export function wantTrace(chain: string, address: string, options: TraceOptions): void {
   keyFor('trace', bodyOf(chain, address, options));
+}
+
+/** Makes the next request of the trace a new, charged one. */
+export function renewTrace(chain: string, address: string, options: TraceOptions): void {
+  renewKey('trace', bodyOf(chain, address, options));
 }
 
 /** Whether opening the page may ask: a link of somebody else must not spend the credits of a trace with a target without a press. */

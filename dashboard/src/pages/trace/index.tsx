@@ -2,6 +2,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { queries } from '../../api/session.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { PATHS } from '../../paths.ts';
 import { useShortcut } from '../../shell/shortcuts.ts';
@@ -15,10 +16,12 @@ import {
   askTrace,
   CREDITS,
   caseLinkOf,
+  creditsOf,
   filterIn,
   growthOf,
   isWanted,
   optionsIn,
+  renewTrace,
   type TraceAnswer,
   type TraceOptions,
   wantTrace,
@@ -64,8 +67,13 @@ export function TracePage(): ReactNode {
     wantTrace(chain, address, options);
     setPresses((count) => count + 1);
   };
+  const queryKey = ['trace', chain, address, options] as const;
+  const again = (): void => {
+    renewTrace(chain, address, options);
+    void queries.resetQueries({ queryKey, exact: true });
+  };
   const answer = useQuery({
-    queryKey: ['trace', chain, address, options],
+    queryKey,
     queryFn: ({ signal }) => askTrace(chain, address, options, signal),
     // It has been paid for, and says itself how old it is.
     staleTime: Number.POSITIVE_INFINITY,
@@ -77,7 +85,10 @@ export function TracePage(): ReactNode {
       heading={<Address address={answer.data?.address ?? address} chain={chain} isFull />}
       actions={
         isFile || !mayAsk || answer.data === undefined ? undefined : (
-          <CaseActions answer={answer.data} options={options} />
+          <>
+            <Button onClick={again}>{t('trace.again', { credits: creditsOf(options) })}</Button>
+            <CaseActions answer={answer.data} options={options} />
+          </>
         )
       }
     >
