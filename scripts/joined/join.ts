@@ -18,6 +18,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { build, type Plugin } from 'esbuild';
 import { joinNative } from './native.ts';
 
@@ -79,6 +80,11 @@ const ALONE = { lookup: MAIN, 'bulk-file': 'workers/bulk-file' } as const;
 
 /** Setting of the loader: the folder whose compiled code is kept. */
 export const KEEP = 'JOINED_KEEP_COMPILED';
+
+/** Code that a server keeps. Its threads do so beside its start, which does not wait for them. */
+const KEPT_BY_THREADS = ['workers-exposure.compiled', 'workers-pool.compiled'] as const;
+/** How long the server is left running for that. */
+const THREADS_MS = 60_000;
 
 /** A start takes a second, and minutes on a machine that is busy with more important work. */
 const START_MS_MAX = 300_000;
@@ -269,10 +275,22 @@ export async function joinProgram(root: string, options: JoinOptions = {}): Prom
   markMade(root, 'joined', state);
 }
 
+/** Waits until the threads of a server have kept their code in a folder, or have not for long: the next start shows why. */
+async function hasKept(out: string | undefined): Promise<void> {
+  const beganMs = performance.now();
+  while (
+    out !== undefined &&
+    !KEPT_BY_THREADS.every((name) => existsSync(join(out, name))) &&
+    performance.now() - beganMs < THREADS_MS
+  )
+    await sleep(50);
+}
+
 /**
- * Starts a server over an empty data folder, and stops it when it answers.
+ * Starts a server over an empty data folder, and stops it when it answers and its threads have kept their code.
  *
  * @param main - the joined program
+ * @param variables - more environment variables of the server; with `KEEP`, its threads keep their code
  * @param work - called with the data folder and the environment of the server, after that has ended
  */
 export async function startOnce(
@@ -295,7 +313,9 @@ export async function startOnce(
     let isStopped = false;
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       answers += text;
-      if (!isStopped && answers.includes('Assay answers on')) isStopped = child.kill();
+      if (isStopped || !answers.includes('Assay answers on')) return;
+      isStopped = true;
+      void hasKept(variables[KEEP]).then(() => child.kill());
     });
     const end = setTimeout(() => child.kill('SIGKILL'), START_MS_MAX);
     await new Promise((resolve) => child.on('close', resolve));

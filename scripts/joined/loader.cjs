@@ -10,10 +10,21 @@ const { Script } = require('node:vm');
 /** The file with the whole program. */
 const PROGRAM = 'program.cjs';
 
-/** Files of compiled code to begin with, the best first: a thread that did not run at the first start begins with that of the program. */
+/**
+ * Sets what servers set (src/base/old-objects.ts), or what V8 begins with. V8 uses kept code only under the settings under which it was kept.
+ * Servers and all threads are compiled under those of servers, so that each of them uses what another one kept; commands, which may have
+ * threads, under those of V8.
+ */
+const setAs = (isServer) => {
+  const { setFlagsFromString } = require('node:v8');
+  setFlagsFromString(`--incremental-marking-soft-trigger=${isServer ? 60 : 0}`);
+  setFlagsFromString(`--incremental-marking-hard-trigger=${isServer ? 85 : 0}`);
+};
+
+/** Files of compiled code to begin with, the best first: a thread that did not run at the first start begins with that of servers. */
 const compiledOf = (entry, file) => {
   if (file !== PROGRAM) return [file.replace(/\.cjs$/, '')];
-  if (entry !== 'src/main') return [entry.replaceAll('/', '-'), 'main'];
+  if (entry !== 'src/main') return [entry.replaceAll('/', '-'), 'serve'];
   return process.argv[2] === 'serve' ? ['serve', 'main'] : ['main'];
 };
 
@@ -26,6 +37,8 @@ module.exports = (entry, own) => {
   const file = own ?? (isLookup ? 'lookup.cjs' : PROGRAM);
   const filename = join(__dirname, file);
   const kinds = compiledOf(entry, file).map((kind) => join(__dirname, `${kind}.compiled`));
+  const isServer = entry.startsWith('workers/') || process.argv[2] === 'serve';
+  if (isServer) setAs(true);
   const known = kinds.find((path) => existsSync(path));
   // All of its characters take one byte (`join.ts`).
   const script = new Script(readFileSync(filename, 'latin1'), {
@@ -40,6 +53,7 @@ module.exports = (entry, own) => {
   const { isMainThread } = require('node:worker_threads');
   const [compiled] = kinds;
   const keep = () => {
+    setAs(isServer);
     writeFileSync(`${compiled}.new`, script.createCachedData());
     renameSync(`${compiled}.new`, compiled);
   };

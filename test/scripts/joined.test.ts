@@ -1,9 +1,24 @@
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { projectRoot } from '../../src/base/paths.ts';
+import { spawnSync } from '../support/child-process.ts';
 
 const inJoined = (name: string): string => join(projectRoot, 'dist', 'joined', name);
+
+/** Code that runs before the loader: names the thread that compiles, and whether V8 refused the kept code, and ends it. */
+const NAMING = `
+  const vm = require('node:vm');
+  const { isMainThread } = require('node:worker_threads');
+  vm.Script = class extends vm.Script {
+    constructor(source, options) {
+      super(source, options);
+      const kept = options.cachedData === undefined ? 'none' : this.cachedDataRejected ? 'refused' : 'used';
+      process._rawDebug((isMainThread ? 'main ' : 'thread ') + kept);
+      process.exit();
+    }
+  };`;
 
 describe('the joined program', () => {
   it('starts the threads of bulk files from a file of their own', () => {
@@ -16,4 +31,36 @@ describe('the joined program', () => {
   it('has the modules of that file in one scope, not in functions that load them', () => {
     expect(readFileSync(inJoined('bulk-file.cjs'), 'utf8')).not.toContain('__esm(');
   });
+
+  describe.skipIf(process.env.ASSAY_TEST_COMPILED === 'no')(
+    'starts with compiled code that V8 accepts',
+    () => {
+      let folder: string;
+      beforeAll(() => {
+        folder = mkdtempSync(join(tmpdir(), 'assay-joined-test-'));
+        writeFileSync(join(folder, 'naming.cjs'), NAMING);
+      });
+      afterAll(() => rmSync(folder, { recursive: true }));
+      const compiling = (...args: readonly string[]): string =>
+        spawnSync(process.execPath, ['--require', join(folder, 'naming.cjs'), ...args], {
+          encoding: 'utf8',
+        }).stderr.trim();
+
+      it.each([['serve'], ['keys', 'list'], ['lookup', 'ETH', '0x']])('in a process: %s', (...args) => {
+        expect(compiling(inJoined('main.cjs'), ...args)).toBe('main used');
+      });
+
+      it.each(['pool', 'exposure', 'bulk-file', 'acceptor'])('in a thread: %s', (name) => {
+        const path = JSON.stringify(inJoined(`workers/${name}.cjs`));
+        expect(compiling('--eval', `new (require('node:worker_threads').Worker)(${path})`)).toBe(
+          'thread used',
+        );
+      });
+
+      it('in each kind of thread that runs at a first start', () => {
+        for (const name of ['pool', 'exposure'])
+          expect(existsSync(inJoined(`workers-${name}.compiled`))).toBe(true);
+      });
+    },
+  );
 });
