@@ -1,7 +1,7 @@
 /** Builds a published snapshot of the datasets and lists in the label store that count now, if something has changed. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { AssayError } from '../base/errors.ts';
 import { packagesFiles } from '../sources/packages/read.ts';
 import { seedFiles } from '../sources/seed/read.ts';
@@ -44,6 +44,7 @@ export interface BuildIndexReport {
 /** The inputs of the last snapshot. */
 interface BuiltFile {
   readonly revision: string;
+  /** Its path when it was built. A copied or restored data folder has another path and the same name. */
   readonly snapshot: string;
 }
 
@@ -100,10 +101,12 @@ function isBuilt(store: LabelStore, snapshotsFolder: string, revision: string): 
   const current = currentSnapshot(snapshotsFolder);
   if (current === null || !existsSync(join(current, ENVIRONMENT_FILE)) || !existsSync(builtPath(store)))
     return false;
-  const wanted: BuiltFile = { revision, snapshot: current };
   try {
-    // The comparison is textual: any other content means a different build.
-    return JSON.stringify(readJson(builtPath(store))) === JSON.stringify(wanted);
+    const built = readJson(builtPath(store)) as Partial<Record<keyof BuiltFile, unknown>> | null;
+    const snapshot = built?.snapshot;
+    return (
+      built?.revision === revision && typeof snapshot === 'string' && basename(snapshot) === basename(current)
+    );
   } catch (error) {
     // A new build repairs an unreadable file.
     if (error instanceof AssayError) return false;

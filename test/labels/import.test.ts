@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { projectRoot } from '../../src/base/paths.ts';
 import { buildLabelIndex, ensureShipped } from '../../src/labels/build-index.ts';
 import { freshnessOf, readListChecks } from '../../src/labels/freshness.ts';
+import { importFiles } from '../../src/labels/import.ts';
 import { currentSnapshot } from '../../src/labels/index/folder.ts';
 import { openLabelStore } from '../../src/labels/store.ts';
 import { makeWorld, NOW, type World } from './world.ts';
@@ -110,6 +111,24 @@ describe('importing own labels', () => {
     await buildLabelIndex({ snapshotsFolder }, deps);
     rmSync(join(currentSnapshot(snapshotsFolder)!, 'labels.mdb'));
     expect(await buildLabelIndex({ snapshotsFolder }, deps)).toMatchObject({ built: true });
+  });
+
+  it('builds nothing again in a copied data folder, until its labels change', async () => {
+    await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
+    await buildLabelIndex({ snapshotsFolder: world.snapshotsFolder }, world.deps);
+    const copy = join(world.folder, 'copy');
+    cpSync(world.snapshotsFolder, join(copy, 'snapshots'), { recursive: true });
+    cpSync(world.deps.store.folder, join(copy, 'labels'), { recursive: true });
+    const options = { snapshotsFolder: join(copy, 'snapshots') };
+    const deps = { ...world.deps, store: openLabelStore({ dataDir: copy }) };
+    expect(await buildLabelIndex(options, deps)).toMatchObject({ built: false });
+    // Another snapshot of the same labels is not the one that was built.
+    world.now += 60_000;
+    await buildLabelIndex({ ...options, force: true }, { ...deps, store: world.deps.store });
+    expect(await buildLabelIndex(options, deps)).toMatchObject({ built: true });
+    const other = world.file('other.csv', `${HEADER}${BINANCE},ETH,Binance,EXCHANGE,1,,\n`);
+    await importFiles({ source: 'own', files: [other] }, deps);
+    expect(await buildLabelIndex(options, deps)).toMatchObject({ built: true });
   });
 
   it('labels an account on every EVM chain, and a contract on its own', async () => {
