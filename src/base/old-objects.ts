@@ -10,7 +10,7 @@ const AT_ONCE_PERCENT = 85;
  * Makes V8 mark old objects when most of their room is filled, in this thread and in all threads that start later. Without the two settings, it
  * begins after each collection of young objects if less room is left than young objects have. A heap of 30 MB with the 32 MB of
  * `--max-semi-space-size` is then collected whole three times a second under load: a tenth of the main thread's time, in pauses of 8 to 20 ms.
- * The limit of the heap does not change, so it does not grow larger.
+ * The limit of the heap does not change, so it does not grow larger. The loader of the joined program has the same values (scripts/joined).
  */
 export function collectOldObjectsLater(): void {
   setFlagsFromString(`--incremental-marking-soft-trigger=${BEGIN_PERCENT}`);
