@@ -7,6 +7,7 @@ import { addressKeysKernel } from './address-keys.ts';
 import { bulkScanKernel } from './bulk-scan.ts';
 import { keccakKernel } from './keccak.ts';
 import { labelRowsKernel } from './label-rows.ts';
+import { transferRowsKernel } from './transfer-rows.ts';
 
 const wabt = await loadWabt();
 mkdirSync(builtKernels, { recursive: true });
@@ -15,6 +16,7 @@ for (const [name, text] of Object.entries({
   'bulk-scan': bulkScanKernel,
   keccak: keccakKernel,
   'label-rows': labelRowsKernel,
+  'transfer-rows': transferRowsKernel,
 })) {
   const parsed = wabt.parseWat(`${name}.wat`, text, { simd: true });
   parsed.validate();

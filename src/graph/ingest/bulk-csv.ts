@@ -112,6 +112,7 @@ async function readInto(options: BulkCsvOptions, header: Header, from: LoadPlace
     names: header.names,
     place: from.offset === 0 ? { ...from, offset: header.bytes, line: 2 } : from,
     runTransfers,
+    secret: load.secret,
     memories,
     free: free.memory,
   };

@@ -26,18 +26,19 @@ import {
   UNKNOWN_INITIATION,
 } from '../store/initiation.ts';
 import { BulkTransfer, type FilledRun, RunFiller } from '../store/run-columns.ts';
+import { centsOf, digits, HEX, isText, readAmount } from './cells.ts';
 import type { TransferRowReader } from './ethereum-etl.ts';
 import { INGEST_LIMITS } from './limits.ts';
 import { ndjsonReader } from './ndjson.ts';
 import { createRowValues, type ReplacedValue, type RowValues, type ValuedAmount } from './row-values.ts';
 import type { RowFields } from './rows.ts';
-import { AddressTexts, faultOf, REJECT_TEXT_CHARS, timeOf } from './transfer-fields.ts';
+import { AddressTexts, faultOf, latestTimeMs, REJECT_TEXT_CHARS, timeOf } from './transfer-fields.ts';
+import { EVM_KEY_BYTES, KERNEL_ROWS, TransferRows } from './transfer-rows.ts';
 
 const LINE_FEED = 10;
 const RETURN = 13;
 const QUOTE = 34;
 const COMMA = 44;
-const POINT = 46;
 const ZERO = 48;
 const COLON = 58;
 
@@ -77,6 +78,8 @@ export interface BulkRowsJob {
   /** Position at which to start. */
   readonly place: LoadPlace;
   readonly runTransfers: number;
+  /** Secret of the fingerprints. */
+  readonly secret: Uint8Array;
   /** Columns to be filled in turn. */
   readonly memories: readonly SharedArrayBuffer[];
   /** Memory of `Slots`: the columns that may be filled. */
@@ -120,7 +123,7 @@ export function runBulkRows(job: BulkRowsJob): void {
 function readFile(job: BulkRowsJob, post: (message: BulkRowsMessage) => void): void {
   const { path } = job;
   const free = new Slots(job.free);
-  const run = new RunFiller(job.memories, job.runTransfers);
+  const run = new RunFiller(job.memories, job.runTransfers, job.secret);
   let rejects: RejectedRow[] = [];
   let replaced: ReplacedValue[] = [];
   const hand = (place: LoadPlace, isLast: boolean): void => {
@@ -142,11 +145,12 @@ function readFile(job: BulkRowsJob, post: (message: BulkRowsMessage) => void): v
       },
     },
     job.names,
+    job.secret,
   );
   let { place } = job;
   const file = openSync(path, 'r');
   try {
-    const window = Buffer.allocUnsafe(WINDOW_BYTES);
+    const { window } = rows;
     while (!free.isStopped) {
       post({ type: 'rows', place, rejects, replaced });
       rejects = [];
@@ -156,7 +160,7 @@ function readFile(job: BulkRowsJob, post: (message: BulkRowsMessage) => void): v
         hand(place, true);
         return;
       }
-      place = rows.take(window, endOfRows(window, filled, path, place), place);
+      place = rows.take(endOfRows(window, filled, path, place), place);
     }
   } finally {
     closeSync(file);
@@ -196,6 +200,17 @@ interface BulkRowsOptions {
   readonly onFull: (place: LoadPlace) => void;
 }
 
+interface LearnedAsset {
+  readonly asset: string;
+  /** As for `RunFiller.assetNumber`. */
+  readonly decimals: number | null;
+  /** In the run that is being filled. 0 if it is not in the run yet. */
+  number: number;
+}
+
+/** Texts of assets that are remembered: about 150 bytes each. */
+const LEARNED_ASSETS_MAX = 50_000;
+
 /** Reads the rows of windows into the runs of a load. */
 class BulkRows {
   readonly #options: BulkRowsOptions;
@@ -222,8 +237,15 @@ class BulkRows {
   #limit = Number.POSITIVE_INFINITY;
   /** Rows of the file with a replaced value. */
   #replaced = 0;
+  /** Reads plain rows. Null if the chain or the processor has no kernel for them. */
+  readonly #plain: TransferRows | null;
+  /** Assets by the text of their cell, as the reader of plain rows numbers them. */
+  readonly #learned = new Map<string, number>();
+  readonly #learnedAssets: LearnedAsset[] = [];
+  /** Memory for a window of the file. */
+  readonly window: Buffer;
 
-  constructor(options: BulkRowsOptions, names: readonly string[]) {
+  constructor(options: BulkRowsOptions, names: readonly string[], secret: Uint8Array) {
     this.#options = options;
     this.#names = names;
     // For unusual rows.
@@ -241,34 +263,112 @@ class BulkRows {
       this.#hexLengths[this.#places.from] = EVM_ADDRESS_CHARS;
       this.#hexLengths[this.#places.to] = EVM_ADDRESS_CHARS;
     }
+    const optional = OPTIONAL_COLUMNS.map((column) => this.#places[column]).filter((place) => place >= 0);
+    const layout = { chain: options.chain, names, empties: [...this.#others, ...optional] };
+    this.#plain = TransferRows.of(layout, secret, WINDOW_BYTES);
+    this.window = this.#plain?.window ?? Buffer.allocUnsafe(WINDOW_BYTES);
   }
 
   /** Reads the rows of `window[0, end)`. Returns the place after them. */
-  take(window: Buffer, end: number, place: LoadPlace): LoadPlace {
+  take(end: number, place: LoadPlace): LoadPlace {
+    const { window } = this;
     const { run } = this.#options;
     let { line, rows, rejected } = place;
     this.#replaced = place.replaced ?? 0;
+    const timeMaxMs = latestTimeMs();
     let at = 0;
     while (at < end) {
-      run.beginRow();
-      let rowEnd = this.#split(window, at);
-      if (rowEnd > at && this.#read(window, line)) {
-        rows++;
-        run.add(this.#transfer);
-      } else {
-        rowEnd = window.indexOf(LINE_FEED, at);
-        const textEnd = rowEnd > at && window[rowEnd - 1] === RETURN ? rowEnd - 1 : rowEnd;
-        if (textEnd > at) {
-          rows++;
-          if (!this.#readSlowly(window.toString('utf8', at, textEnd), line)) rejected++;
-        }
+      const room = Math.min(run.room, KERNEL_ROWS);
+      const plain = this.#plain?.read(at, end, { rowsMax: room, seed: run.seed, timeMaxMs }) ?? 0;
+      if (plain > 0) {
+        rejected += this.#addPlain(at, plain, line);
+        at = (this.#plain as TransferRows).rowEnds[plain - 1] as number;
+        rows += plain;
+        line += plain;
       }
-      at = rowEnd + 1;
-      line++;
-      if (run.isFull)
-        this.#options.onFull({ offset: place.offset + at, line, rows, rejected, replaced: this.#replaced });
+      if (plain < room && at < end) {
+        run.beginRow();
+        let rowEnd = this.#split(window, at);
+        if (rowEnd > at && this.#read(window, line)) {
+          rows++;
+          run.add(this.#transfer);
+          this.#learn();
+        } else {
+          rowEnd = window.indexOf(LINE_FEED, at);
+          const textEnd = rowEnd > at && window[rowEnd - 1] === RETURN ? rowEnd - 1 : rowEnd;
+          if (textEnd > at) {
+            rows++;
+            if (!this.#readSlowly(window.toString('utf8', at, textEnd), line)) rejected++;
+          }
+        }
+        at = rowEnd + 1;
+        line++;
+      }
+      if (!run.isFull) continue;
+      this.#options.onFull({ offset: place.offset + at, line, rows, rejected, replaced: this.#replaced });
+      // Assets have other numbers in the next run.
+      for (const learned of this.#learnedAssets) learned.number = 0;
     }
     return { offset: place.offset + end, line, rows, rejected, replaced: this.#replaced };
+  }
+
+  /** Adds the rows that were read as plain ones, from an offset of the window on. Returns how many of them were rejected. */
+  #addPlain(start: number, count: number, line: number): number {
+    const { run } = this.#options;
+    const plain = this.#plain as TransferRows;
+    let rejected = 0;
+    let from = 0;
+    for (let row = 0; row < count; row++) {
+      if (this.#checkPlain(plain, row, line + row)) continue;
+      run.addAll(plain, from, row, EVM_KEY_BYTES);
+      from = row + 1;
+      const at = row === 0 ? start : (plain.rowEnds[row - 1] as number);
+      const text = this.window.toString('utf8', at, (plain.rowEnds[row] as number) - 1).replace(/\r$/, '');
+      run.beginRow();
+      if (!this.#readSlowly(text, line + row)) rejected++;
+    }
+    run.addAll(plain, from, count, EVM_KEY_BYTES);
+    return rejected;
+  }
+
+  /** Sets the asset and the value of a plain row as the run stores them. Returns false if the row is unusual. */
+  #checkPlain(plain: TransferRows, row: number, line: number): boolean {
+    const asset = this.#learnedAssets[plain.assets[row] as number] as LearnedAsset;
+    if (asset.number === 0) asset.number = this.#options.run.assetNumber(asset.asset, asset.decimals);
+    plain.assets[row] = asset.number;
+    const cents = plain.cents[row] as number;
+    const { amounts } = plain;
+    const transfer = this.#transfer;
+    transfer.amountLow = amounts[row * 3] as number;
+    transfer.amountMiddle = amounts[row * 3 + 1] as number;
+    transfer.amountHigh = amounts[row * 3 + 2] as number;
+    transfer.timestampMs = plain.times[row] as number;
+    transfer.cents = cents;
+    if (!this.#checkAmount(asset.asset, line)) return false;
+    plain.cents[row] = transfer.cents;
+    return true;
+  }
+
+  /** Teaches the reader of plain rows the asset and the time of the row that was read last. */
+  #learn(): void {
+    const plain = this.#plain;
+    if (plain === null) return;
+    const starts = this.#starts;
+    const ends = this.#ends;
+    const { asset: assetAt, timestamp: timeAt } = this.#places;
+    plain.learnTime(starts[timeAt] as number, ends[timeAt] as number, this.#transfer.timestampMs);
+    const start = starts[assetAt] as number;
+    const end = ends[assetAt] as number;
+    const text = this.window.toString('latin1', start, end);
+    let number = this.#learned.get(text);
+    if (number === undefined) {
+      if (this.#learned.size === LEARNED_ASSETS_MAX) return;
+      const asset = this.#readAsset(this.window, start, end) as string;
+      const decimals = asset === this.#chain.symbol ? this.#chain.decimals : null;
+      number = this.#learnedAssets.push({ asset, decimals, number: 0 }) - 1;
+      this.#learned.set(text, number);
+    }
+    plain.learnAsset(start, end, number);
   }
 
   /** Reads the cells of the last `#split`. Returns false for an unusual row. */
@@ -595,94 +695,4 @@ function quotedCells(text: string): string[] {
   } catch (error) {
     throw new AssayError('INVALID_REQUEST', `The row is not CSV: ${messageOf(error)}`, { cause: error });
   }
-}
-
-/** Value of a hex digit. 16 or more for any other byte. */
-const HEX = new Uint8Array(256).fill(255);
-for (let digit = 0; digit < 10; digit++) HEX[ZERO + digit] = digit;
-for (let letter = 0; letter < 6; letter++) {
-  HEX[65 + letter] = 10 + letter;
-  HEX[97 + letter] = 10 + letter;
-}
-
-/** Parses a whole number of at most 15 digits. Returns -1 for anything else. */
-function digits(bytes: Uint8Array, start: number, end: number): number {
-  if (end === start || end - start > 15) return -1;
-  let value = 0;
-  for (let at = start; at < end; at++) {
-    const digit = (bytes[at] as number) - ZERO;
-    if (digit < 0 || digit > 9) return -1;
-    value = value * 10 + digit;
-  }
-  return value;
-}
-
-function isText(bytes: Uint8Array, start: number, end: number, text: string): boolean {
-  if (text.length !== end - start) return false;
-  for (let index = text.length - 1; index >= 0; index--)
-    if (bytes[start + index] !== text.charCodeAt(index)) return false;
-  return true;
-}
-
-const POWERS = Array.from({ length: 10 }, (_, power) => 10 ** power);
-
-/** Parses at most 28 digits, which fit three words. Returns false for anything else. */
-function readAmount(bytes: Uint8Array, start: number, end: number, into: BulkTransfer): boolean {
-  if (end === start || end - start > 28) return false;
-  if (end - start <= 15) {
-    const amount = digits(bytes, start, end);
-    if (amount < 0) return false;
-    into.amountLow = amount >>> 0;
-    into.amountMiddle = Math.floor(amount / 2 ** 32);
-    into.amountHigh = 0;
-    into.large = null;
-    return true;
-  }
-  let low = 0;
-  let middle = 0;
-  let high = 0;
-  for (let at = start; at < end; ) {
-    const stop = Math.min(end, at + 9);
-    const part = digits(bytes, at, stop);
-    if (part < 0) return false;
-    const factor = POWERS[stop - at] as number;
-    // The words are multiplied in halves: a product of 16 and 30 bits is exact.
-    let carry = part;
-    let sum = (low & 0xffff) * factor + carry;
-    carry = Math.floor(sum / 65536);
-    const low0 = sum & 0xffff;
-    sum = (low >>> 16) * factor + carry;
-    carry = Math.floor(sum / 65536);
-    low = (sum & 0xffff) * 65536 + low0;
-    sum = (middle & 0xffff) * factor + carry;
-    carry = Math.floor(sum / 65536);
-    const middle0 = sum & 0xffff;
-    sum = (middle >>> 16) * factor + carry;
-    carry = Math.floor(sum / 65536);
-    middle = (sum & 0xffff) * 65536 + middle0;
-    high = high * factor + carry;
-    at = stop;
-  }
-  into.amountLow = low;
-  into.amountMiddle = middle;
-  into.amountHigh = high;
-  into.large = null;
-  return true;
-}
-
-const USD_MAX_CENTS = 1e14;
-
-/** Returns cents for a decimal with at most two places. Returns -1 for anything else, which the slow reader rounds. */
-function centsOf(bytes: Uint8Array, start: number, end: number): number {
-  let point = start;
-  while (point < end && bytes[point] !== POINT) point++;
-  const whole = digits(bytes, start, point);
-  if (whole < 0) return -1;
-  const places = end - point - 1;
-  if (point === end) return whole * 100 <= USD_MAX_CENTS ? whole * 100 : -1;
-  if (places < 1 || places > 2) return -1;
-  const fraction = digits(bytes, point + 1, end);
-  if (fraction < 0) return -1;
-  const cents = whole * 100 + (places === 1 ? fraction * 10 : fraction);
-  return cents <= USD_MAX_CENTS ? cents : -1;
 }

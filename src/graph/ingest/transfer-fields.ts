@@ -69,6 +69,9 @@ export function hashOf(fields: RowFields, name: string): string {
  */
 const TIME_AHEAD_MAX_MS = 24 * 3_600_000;
 
+/** Returns the latest time that a row may have at this moment. */
+export const latestTimeMs = (): number => systemClock.now() + TIME_AHEAD_MAX_MS;
+
 /**
  * Returns milliseconds since the epoch from seconds, or from ISO 8601 or `YYYY-MM-DD hh:mm:ss UTC` text. Null if the field is absent.
  *
@@ -81,8 +84,7 @@ export function timeOf(fields: RowFields, name: string, unit: 'seconds' | 'milli
   const ms = isNumber ? Number(value) * (unit === 'seconds' ? 1000 : 1) : textTime(String(value));
   if (!Number.isSafeInteger(ms) || ms < 0)
     throw new RowFault(`${name} is ${shown(value)}, not a time since 1970.`);
-  if (ms > systemClock.now() + TIME_AHEAD_MAX_MS)
-    throw new RowFault(`${name} is ${shown(value)}, which is in the future.`);
+  if (ms > latestTimeMs()) throw new RowFault(`${name} is ${shown(value)}, which is in the future.`);
   return ms;
 }
 

@@ -143,6 +143,11 @@ export class BulkLoad {
     mkdirSync(this.#folder, PRIVATE_FOLDER);
   }
 
+  /** Secret of the fingerprints. */
+  get secret(): Uint8Array {
+    return this.#store.salt;
+  }
+
   /** Where to continue reading. Null if the file was read to its end, and only `finish` remains. */
   get place(): LoadPlace | null {
     return this.#state.pass === 'read' ? this.#state.place : null;

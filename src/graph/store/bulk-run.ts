@@ -58,17 +58,12 @@ const NOTHING: FilledRun = {
 interface RunMemory {
   readonly halves: Uint32Array;
   readonly marks: Uint32Array;
-  /** Fingerprints of the transactions. */
-  readonly highs: Uint32Array;
-  readonly lows: Uint32Array;
   readonly orders: { readonly order: Uint32Array; readonly spare: Uint32Array };
 }
 
 const createMemory = (capacity: number): RunMemory => ({
   halves: new Uint32Array(capacity * 2 * HALF_WORDS),
   marks: new Uint32Array(capacity * MARK_WORDS),
-  highs: new Uint32Array(capacity),
-  lows: new Uint32Array(capacity),
   orders: { order: new Uint32Array(capacity * 2), spare: new Uint32Array(capacity * 2) },
 });
 
@@ -261,17 +256,11 @@ export class BulkRun {
 
   /** Places the marks in buckets by the bits from `shift` on. Returns the ends of the buckets. */
   #placeMarks(words: Uint32Array, shift: number, firstIndex: number): Uint32Array {
-    const { highs, lows } = this.#memory as RunMemory;
     const fingerprint = this.#fingerprint;
     const { positionTexts, count } = this.#filled;
-    const { transactions: bytes, transactionEnds: ends, positions, from, to } = this.#columns;
+    const { transactions: bytes, transactionEnds: ends, positions, from, to, highs, lows } = this.#columns;
     const places = new Uint32Array(2 ** (32 - shift));
-    for (let at = 0; at < count; at++) {
-      fingerprint.hash(bytes, at === 0 ? 0 : (ends[at] as number), ends[at + 1] as number);
-      highs[at] = fingerprint.high;
-      lows[at] = fingerprint.low;
-      tally(places, fingerprint.high >>> shift);
-    }
+    for (let at = 0; at < count; at++) tally(places, (highs[at] as number) >>> shift);
     toStarts(places);
     for (let at = 0; at < count; at++) {
       const high = highs[at] as number;

@@ -38,8 +38,8 @@ export class KeyTable {
   #waiting = 0;
   /** Keeps the reads that bring slots into the cache. */
   #touched = 0;
-  /** Differs for each table, so that an attacker cannot prepare addresses that collide. */
-  readonly #seed = Buffer.from(systemRandom.bytes(4)).readInt32LE(0);
+  /** Of the hashes. Differs for each table, so that an attacker cannot prepare addresses that collide. */
+  readonly seed = Buffer.from(systemRandom.bytes(4)).readInt32LE(0);
   /** The greatest assigned number. The first is 1. */
   count = 0;
 
@@ -71,7 +71,7 @@ export class KeyTable {
     }
     this.#starts[place + 1] = to;
     this.#lengths[place] = end - start;
-    this.#hashes[place] = hashOf(this.#seed ^ (end - start), batch, first, to - first);
+    this.#hashes[place] = hashOf(this.seed ^ (end - start), batch, first, to - first);
     return place;
   }
 
@@ -106,11 +106,70 @@ export class KeyTable {
     for (; slots[slot * SLOT_WORDS] !== 0; slot = (slot + 1) & mask)
       if (this.#isWanted(slot * SLOT_WORDS, start, length, words, hash))
         return slots[slot * SLOT_WORDS] as number;
+    return this.#put(slot, this.#words, start, length, hash);
+  }
+
+  /** Numbers a new key, which gets a free slot. */
+  #put(slot: number, from: Uint32Array, start: number, length: number, hash: number): number {
+    const words = (length + 3) >> 2;
     const number = ++this.count;
-    this.#putSlot(slot * SLOT_WORDS, number, start, length, words, hash);
-    this.#noteFresh(number, start, length, words);
-    if (this.count * 4 >= (mask + 1) * 3) this.#grow();
+    this.#putSlot(slot * SLOT_WORDS, number, from, start, length, words, hash);
+    this.#noteFresh(number, from, start, length, words);
+    if (this.count * 4 * SLOT_WORDS >= this.#slots.length * 3) this.#grow();
     return number;
+  }
+
+  /**
+   * Numbers keys of one length that were hashed elsewhere, in their order. The batch of `add` must be settled.
+   *
+   * @param keys - `INLINE_WORDS` words each, padded with zeros
+   * @param length - bytes of each key: 21 to 24
+   * @param hashes - of the keys, as `hashOf` with the seed of this table
+   * @param present - 0 for a place without a key, which gets the number 0
+   * @param numbers - receives the numbers
+   */
+  numberAll(
+    { keys, hashes, present }: { keys: Uint32Array; hashes: Uint32Array; present: Uint8Array },
+    { from, to, length }: { from: number; to: number; length: number },
+    numbers: Uint32Array,
+  ): void {
+    let slots = this.#slots;
+    let mask = slots.length / SLOT_WORDS - 1;
+    let touched = 0;
+    for (let place = from; place < to; place++)
+      touched ^= slots[((hashes[place] as number) & mask) * SLOT_WORDS] as number;
+    this.#touched ^= touched;
+    for (let place = from; place < to; place++) {
+      if (present[place] === 0) {
+        numbers[place] = 0;
+        continue;
+      }
+      const hash = hashes[place] as number;
+      const key = place * INLINE_WORDS;
+      let slot = hash & mask;
+      let number = 0;
+      for (let at = slot * SLOT_WORDS; slots[at] !== 0; at = slot * SLOT_WORDS) {
+        if (
+          slots[at + 1] === length &&
+          slots[at + 2] === keys[key] &&
+          slots[at + 3] === keys[key + 1] &&
+          slots[at + 4] === keys[key + 2] &&
+          slots[at + 5] === keys[key + 3] &&
+          slots[at + 6] === keys[key + 4] &&
+          slots[at + 7] === keys[key + 5]
+        ) {
+          number = slots[at] as number;
+          break;
+        }
+        slot = (slot + 1) & mask;
+      }
+      if (number === 0) {
+        number = this.#put(slot, keys, key, length, hash);
+        slots = this.#slots;
+        mask = slots.length / SLOT_WORDS - 1;
+      }
+      numbers[place] = number;
+    }
   }
 
   /** Returns the keys that were numbered since the last call, in the format of `keysIn`. */
@@ -136,9 +195,16 @@ export class KeyTable {
     return same === words;
   }
 
-  #putSlot(at: number, number: number, start: number, length: number, words: number, hash: number): void {
+  #putSlot(
+    at: number,
+    number: number,
+    batch: Uint32Array,
+    start: number,
+    length: number,
+    words: number,
+    hash: number,
+  ): void {
     const slots = this.#slots;
-    const batch = this.#words;
     slots[at] = number;
     slots[at + 1] = length;
     if (words <= INLINE_WORDS) {
@@ -153,15 +219,14 @@ export class KeyTable {
     this.#longFilled += words;
   }
 
-  #noteFresh(number: number, start: number, length: number, words: number): void {
+  #noteFresh(number: number, from: Uint32Array, start: number, length: number, words: number): void {
     const at = this.#freshFilled;
     const needed = HEAD_WORDS + words;
     if (at + needed > this.#fresh.length) this.#fresh = enlarged(this.#fresh, needed);
     const fresh = this.#fresh;
     fresh[at] = number;
     fresh[at + 1] = length;
-    for (let word = 0; word < words; word++)
-      fresh[at + HEAD_WORDS + word] = this.#words[start + word] as number;
+    for (let word = 0; word < words; word++) fresh[at + HEAD_WORDS + word] = from[start + word] as number;
     this.#freshFilled = at + needed;
   }
 
@@ -175,7 +240,7 @@ export class KeyTable {
       const words = (length + 3) >> 2;
       const hash =
         words <= INLINE_WORDS
-          ? hashOf(this.#seed ^ length, before, at + HEAD_WORDS, words)
+          ? hashOf(this.seed ^ length, before, at + HEAD_WORDS, words)
           : (before[at + HEAD_WORDS] as number);
       let slot = hash & mask;
       while (slots[slot * SLOT_WORDS] !== 0) slot = (slot + 1) & mask;

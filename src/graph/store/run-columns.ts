@@ -4,6 +4,8 @@
  */
 
 import { GRAPH_LIMITS } from '../limits.ts';
+import { Fingerprinter } from './fingerprint.ts';
+import { UNKNOWN_INITIATION } from './initiation.ts';
 import { KeyTable } from './key-table.ts';
 
 /** Bytes of a packed transaction id of the common form, used to size the memory. */
@@ -13,7 +15,7 @@ const TRANSACTION_BYTES_MAX = 1 + GRAPH_LIMITS.txHashTextMax;
 const ROW_ADDRESSES_MAX = 4;
 /** Columns of 8 and of 4 bytes. */
 const WIDE_COLUMNS = 4;
-const NARROW_COLUMNS = 7;
+const NARROW_COLUMNS = 9;
 
 /** One input transfer. The object is reused for all rows. */
 export class BulkTransfer {
@@ -66,6 +68,9 @@ export class RunColumns {
   readonly amounts: Uint32Array;
   /** End of each transaction id in `transactions`. The first id starts at 0. */
   readonly transactionEnds: Uint32Array;
+  /** Fingerprints of the transactions (`Fingerprinter`). */
+  readonly highs: Uint32Array;
+  readonly lows: Uint32Array;
   readonly transactions: Uint8Array;
   readonly initiations: Uint8Array;
 
@@ -89,6 +94,8 @@ export class RunColumns {
     this.to = narrow(capacity);
     this.asset = narrow(capacity);
     this.amounts = narrow(capacity * 3);
+    this.highs = narrow(capacity);
+    this.lows = narrow(capacity);
     this.transactionEnds = narrow(capacity + 1);
     this.initiations = new Uint8Array(memory, at, capacity);
     this.transactions = new Uint8Array(memory, at + capacity);
@@ -112,6 +119,24 @@ export interface FilledRun {
   readonly large: ReadonlyMap<number, bigint>;
 }
 
+/** Transfers as columns, each with a transaction id of the common form and the keys of both sides, all of one length. */
+export interface TransferColumns {
+  readonly times: Float64Array;
+  readonly blocks: Float64Array;
+  readonly cents: Float64Array;
+  readonly positions: Float64Array;
+  readonly amounts: Uint32Array;
+  readonly highs: Uint32Array;
+  readonly lows: Uint32Array;
+  readonly transactions: Uint8Array;
+  /** Numbers of `assetNumber`. */
+  readonly assets: Uint32Array;
+  /** Sender and receiver of each transfer, as for `KeyTable.numberAll`. */
+  readonly keys: Uint32Array;
+  readonly hashes: Uint32Array;
+  readonly present: Uint8Array;
+}
+
 /** Fills one run after another. */
 export class RunFiller {
   readonly #slots: readonly RunColumns[];
@@ -126,10 +151,16 @@ export class RunFiller {
   #bytes = 0;
   /** Transfers of the run whose addresses have been looked up. */
   #settled = 0;
+  readonly #fingerprint: Fingerprinter;
+  #numbers = new Uint32Array(0);
   count = 0;
 
-  /** `memories`: the memory of the columns that are filled in turn, each for `capacity` transfers. */
-  constructor(memories: readonly SharedArrayBuffer[], capacity: number) {
+  /**
+   * @param memories - memory of the columns that are filled in turn, each for `capacity` transfers
+   * @param secret - of the fingerprints
+   */
+  constructor(memories: readonly SharedArrayBuffer[], capacity: number, secret: Uint8Array) {
+    this.#fingerprint = new Fingerprinter(secret);
     this.#slots = memories.map((memory) => new RunColumns(memory, capacity));
     this.#capacity = capacity;
     this.#columns = this.#slots[0] as RunColumns;
@@ -197,6 +228,58 @@ export class RunFiller {
       transactions[start + byte] = transaction[byte] as number;
     this.#bytes = start + transactionLength;
     columns.transactionEnds[at + 1] = this.#bytes;
+    this.#fingerprint.hash(transaction, 0, transactionLength);
+    columns.highs[at] = this.#fingerprint.high;
+    columns.lows[at] = this.#fingerprint.low;
+  }
+
+  /** Of the hashes of the next keys for `addAll`. */
+  get seed(): number {
+    return this.#keys.seed;
+  }
+
+  /** The most transfers with ids of the common form that the run has room for: with these it is full. */
+  get room(): number {
+    const bytes = this.#columns.transactions.length - TRANSACTION_BYTES_MAX - this.#bytes;
+    return Math.min(this.#capacity - this.count, Math.floor(bytes / TRANSACTION_BYTES) + 1);
+  }
+
+  /**
+   * Adds the transfers from `from` to `to - 1`. The run must have room for them.
+   *
+   * @param keyLength - bytes of each key
+   */
+  addAll(added: TransferColumns, from: number, to: number, keyLength: number): void {
+    if (to === from) return;
+    this.#settle();
+    if (this.#numbers.length < added.hashes.length) this.#numbers = new Uint32Array(added.hashes.length);
+    const numbers = this.#numbers;
+    this.#keys.numberAll(added, { from: from * 2, to: to * 2, length: keyLength }, numbers);
+    const { count } = this;
+    const columns = this.#columns;
+    let bytes = this.#bytes;
+    for (let place = from, at = count; place < to; place++, at++) {
+      columns.from[at] = numbers[place * 2] as number;
+      columns.to[at] = numbers[place * 2 + 1] as number;
+      bytes += TRANSACTION_BYTES;
+      columns.transactionEnds[at + 1] = bytes;
+    }
+    columns.asset.set(added.assets.subarray(from, to), count);
+    columns.times.set(added.times.subarray(from, to), count);
+    columns.blocks.set(added.blocks.subarray(from, to), count);
+    columns.cents.set(added.cents.subarray(from, to), count);
+    columns.positions.set(added.positions.subarray(from, to), count);
+    columns.amounts.set(added.amounts.subarray(from * 3, to * 3), count * 3);
+    columns.highs.set(added.highs.subarray(from, to), count);
+    columns.lows.set(added.lows.subarray(from, to), count);
+    columns.initiations.fill(UNKNOWN_INITIATION, count, count + to - from);
+    columns.transactions.set(
+      added.transactions.subarray(from * TRANSACTION_BYTES, to * TRANSACTION_BYTES),
+      this.#bytes,
+    );
+    this.#bytes = bytes;
+    this.count += to - from;
+    this.#settled = this.count;
   }
 
   /** Returns the filled run, and starts the next one in the next columns. */
