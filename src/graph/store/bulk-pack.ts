@@ -3,12 +3,13 @@
  * that a thread other than the writer can do it.
  */
 import { ChunkBuilder, type SingleTransfer } from '../edge-builder.ts';
-import { addNewest, type Edge, type TransferRef } from '../edges.ts';
+import type { Edge, TransferRef } from '../edges.ts';
 import { GRAPH_LIMITS } from '../limits.ts';
 import type { DeltaEntry } from './delta.ts';
 import { addToEdge } from './merge.ts';
 import { createNode, flowOf, packNode } from './node-record.ts';
 import {
+  copyRecord,
   FLAG_LARGE,
   FLAG_PRICED,
   HALF_AMOUNT,
@@ -50,9 +51,7 @@ export class NodeGroup {
       words.set(this.words);
       this.words = words;
     }
-    const { words: to } = this;
-    let place = start;
-    for (let word = at; word < at + HALF_WORDS; word++) to[place++] = from[word] as number;
+    copyRecord(from, at, this.words, start, HALF_WORDS);
     if ((from[at + HALF_TIME + 1] as number) & FLAG_LARGE) this.hasLarge = true;
     this.count++;
   }
@@ -160,6 +159,48 @@ class OpenAmount {
   }
 }
 
+const NEWEST_MAX = GRAPH_LIMITS.recentTransfersPerAddress;
+
+/** The newest transfers of an address, as `addNewest` orders them, in columns: most addresses pass all of their transfers. */
+class Newest {
+  readonly #times = new Float64Array(NEWEST_MAX);
+  readonly #ordinals = new Float64Array(NEWEST_MAX);
+  #count = 0;
+
+  clear(): void {
+    this.#count = 0;
+  }
+
+  add(timestampMs: number, ordinal: number): void {
+    const times = this.#times;
+    const ordinals = this.#ordinals;
+    let at = this.#count;
+    while (
+      at > 0 &&
+      (timestampMs > (times[at - 1] as number) ||
+        (timestampMs === times[at - 1] && ordinal > (ordinals[at - 1] as number)))
+    ) {
+      at--;
+      if (at + 1 === NEWEST_MAX) continue;
+      times[at + 1] = times[at] as number;
+      ordinals[at + 1] = ordinals[at] as number;
+    }
+    if (at === NEWEST_MAX) return;
+    times[at] = timestampMs;
+    ordinals[at] = ordinal;
+    if (this.#count < NEWEST_MAX) this.#count++;
+  }
+
+  list(): TransferRef[] {
+    const list: TransferRef[] = [];
+    for (let at = 0; at < this.#count; at++)
+      list.push({ timestampMs: this.#times[at] as number, ordinal: this.#ordinals[at] as number });
+    return list;
+  }
+}
+
+const newest = new Newest();
+
 /** Sums of one flow while they are added up. */
 interface OpenFlow {
   readonly asset: number;
@@ -195,12 +236,11 @@ export function packGroup(
 ): void {
   const { firstOrdinal } = context;
   const record = createNode();
-  const { newest } = record;
+  newest.clear();
   const flows: OpenFlow[] = [];
   let last: OpenFlow | null = null;
   let firstSeenMs = Number.POSITIVE_INFINITY;
   let lastSeenMs = 0;
-  let oldestKeptMs = -1;
   // Newest first: most of the older ones are then rejected at once from the list of newest transfers.
   for (let half = count - 1; half >= 0; half--) {
     const at = half * HALF_WORDS;
@@ -208,12 +248,7 @@ export function packGroup(
     if (timestampMs < firstSeenMs) firstSeenMs = timestampMs;
     if (timestampMs > lastSeenMs) lastSeenMs = timestampMs;
     if (isNewTransaction(context, words, at)) record.transactions++;
-    if (timestampMs >= oldestKeptMs) {
-      const ordinal = firstOrdinal + (words[at + HALF_INDEX] as number);
-      addNewest(newest, { timestampMs, ordinal }, GRAPH_LIMITS.recentTransfersPerAddress);
-      if (newest.length === GRAPH_LIMITS.recentTransfersPerAddress)
-        oldestKeptMs = (newest[newest.length - 1] as TransferRef).timestampMs;
-    }
+    newest.add(timestampMs, firstOrdinal + (words[at + HALF_INDEX] as number));
     if (words[at + HALF_COUNTERPARTY] === node) {
       record.selfTransfers++;
       continue;
@@ -228,6 +263,7 @@ export function packGroup(
     else if (!isZero(words, at)) last.unpriced++;
     (cents >= 0 ? last.priced : last.unpricedAmount).add(context, words, at);
   }
+  record.newest = newest.list();
   record.firstSeenMs = firstSeenMs;
   record.lastSeenMs = lastSeenMs;
   for (const open of flows) {
