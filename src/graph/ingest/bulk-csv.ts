@@ -132,7 +132,7 @@ async function readInto(options: BulkCsvOptions, header: Header, from: LoadPlace
         continue;
       }
       const { place, filled, isLast } = message;
-      load.checkpoint(place, filled, slots[filled.slot] as RunColumns);
+      await load.checkpoint(place, filled, slots[filled.slot] as RunColumns);
       if (isLast) return;
       free.give(1);
     }
@@ -142,6 +142,6 @@ async function readInto(options: BulkCsvOptions, header: Header, from: LoadPlace
     );
   } finally {
     free.stop();
-    await whenEnded(worker);
+    await Promise.all([whenEnded(worker), load.endRuns()]);
   }
 }

@@ -158,12 +158,14 @@ export class BulkLoad {
     return sameSource(this.#state.source, source);
   }
 
-  /** Writes a run and stores `place`: an interrupted load resumes from here. */
-  checkpoint(place: LoadPlace, filled: FilledRun, columns: RunColumns): void {
+  /** Writes a run and stores `place`: an interrupted load resumes from here. `endRuns` must be called after the last run. */
+  async checkpoint(place: LoadPlace, filled: FilledRun, columns: RunColumns): Promise<void> {
     const state = this.#state;
     const { count } = filled;
     const coverage =
-      count > 0 ? this.#run.spill(this.#folder, state.runs, state.transfers, filled, columns) : NO_COVERAGE;
+      count > 0
+        ? await this.#run.spill(this.#folder, state.runs, state.transfers, filled, columns)
+        : NO_COVERAGE;
     this.#save({
       ...state,
       place,
@@ -171,6 +173,11 @@ export class BulkLoad {
       transfers: state.transfers + count,
       coverage: joinCoverage(state.coverage, coverage),
     });
+  }
+
+  /** Ends the thread of `checkpoint`. Called when no more runs follow. */
+  endRuns(): Promise<void> {
+    return this.#run.stop();
   }
 
   /** Merges the runs into the store. Throws the signal's reason between two transactions; a later run continues from there. */

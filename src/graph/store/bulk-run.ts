@@ -6,6 +6,7 @@ import { AssayError } from '../../base/errors.ts';
 import { FLUSHED_LATER } from '../../state/lmdb.ts';
 import { ADDRESS_HASH_BYTES, AddressIds, addressHash } from './address-ids.ts';
 import { assetId } from './batch.ts';
+import { HalvesThread } from './bulk-halves.ts';
 import {
   type ChainStore,
   type Coverage,
@@ -19,28 +20,17 @@ import { keysIn } from './key-table.ts';
 import { columnMemory, type FilledRun, RunColumns } from './run-columns.ts';
 import { writeRunLog } from './run-log.ts';
 import {
-  FLAG_LARGE,
-  FLAG_PRICED,
-  HALF_AMOUNT,
-  HALF_ASSET,
-  HALF_CENTS,
-  HALF_COUNTERPARTY,
-  HALF_INDEX,
-  HALF_NODE,
-  HALF_TIME,
-  HALF_WORDS,
+  bucketBits,
   MARK_WORDS,
   orderInBuckets,
   radixOrder,
   runFile,
+  tally,
+  toStarts,
   writeRun,
 } from './runs.ts';
 
 const TWO_32 = 2 ** 32;
-/** Buckets of a run that are distributed at once: their open lines of memory fit into the second cache of a processor. */
-const BUCKET_BITS_MAX = 11;
-/** A bucket then fits into the first cache. */
-const BUCKET_RECORDS = 512;
 /** Ids are assigned in ascending order, so that each is greater than all stored ones. */
 const APPEND = { append: true };
 
@@ -56,13 +46,11 @@ const NOTHING: FilledRun = {
 
 /** Buffers for sorting a run, reused for the next one. */
 interface RunMemory {
-  readonly halves: Uint32Array;
   readonly marks: Uint32Array;
   readonly orders: { readonly order: Uint32Array; readonly spare: Uint32Array };
 }
 
 const createMemory = (capacity: number): RunMemory => ({
-  halves: new Uint32Array(capacity * 2 * HALF_WORDS),
   marks: new Uint32Array(capacity * MARK_WORDS),
   orders: { order: new Uint32Array(capacity * 2), spare: new Uint32Array(capacity * 2) },
 });
@@ -75,6 +63,7 @@ export class BulkRun {
   /** The store's id for each address number of this load. */
   #ids = new Uint32Array(1024);
   #memory: RunMemory | null = null;
+  #halves: HalvesThread | null = null;
   #filled: FilledRun = NOTHING;
   #columns = new RunColumns(columnMemory(0), 0);
 
@@ -87,13 +76,19 @@ export class BulkRun {
 
   /**
    * Writes the columns as run number `run` into `folder`, durably. `firstIndex` is the number of its first transfer. Returns the coverage
-   * of the run.
+   * of the run. `stop` must be called at the end.
    */
-  spill(folder: string, run: number, firstIndex: number, filled: FilledRun, columns: RunColumns): Coverage {
+  async spill(
+    folder: string,
+    run: number,
+    firstIndex: number,
+    filled: FilledRun,
+    columns: RunColumns,
+  ): Promise<Coverage> {
     this.#filled = filled;
     this.#columns = columns;
     this.#memory ??= createMemory(this.#capacity);
-    const { halves, marks, orders } = this.#memory;
+    const { marks, orders } = this.#memory;
     const assets = this.#store.root.transactionSync(() => this.#giveIds(), FLUSHED_LATER);
     const { count } = filled;
     const { from, to, asset, blocks, times } = columns;
@@ -113,26 +108,35 @@ export class BulkRun {
       lastBlock = Math.max(lastBlock, blocks[at] as number);
       newestMs = Math.max(newestMs, times[at] as number);
     }
-    // Bucketed by the highest bits of the sort key: sorting then stays within nearby memory.
-    const halfShift = Math.max(0, 32 - Math.clz32(greatest * 2 + 1) - bucketBits(count * 2));
+    this.#halves ??= new HalvesThread();
+    const written = this.#halves.write({
+      path: runFile(folder, run, 'halves'),
+      memory: columns.memory,
+      capacity: columns.capacity,
+      count,
+      firstIndex,
+      greatest,
+      large: new Set(filled.large.keys()),
+    });
+    // If this thread fails first, the failure of the other one is not reported.
+    written.catch(() => {});
     const markShift = 32 - bucketBits(count);
-    const halfEnds = this.#placeHalves(halves, halfShift, firstIndex);
     const markEnds = this.#placeMarks(marks, markShift, firstIndex);
     writeRunLog(runFile(folder, run, 'values'), firstIndex, filled, columns);
-    const byNode = orderInBuckets(halves, HALF_WORDS, HALF_NODE, halfEnds, halfShift, orders);
-    writeRun(
-      runFile(folder, run, 'halves'),
-      halves,
-      HALF_WORDS,
-      byNode,
-      halfEnds[halfEnds.length - 1] as number,
-    );
     const byMark = orderInBuckets(marks, MARK_WORDS, 0, markEnds, markShift, orders);
     settleTies(marks, byMark, count);
     writeRun(runFile(folder, run, 'marks'), marks, MARK_WORDS, byMark, count);
+    await written;
     if (filled.isLastOfNumbers) this.#ids = new Uint32Array(1024);
     this.#filled = NOTHING;
     return count > 0 ? { firstBlock, lastBlock, newestMs } : NO_COVERAGE;
+  }
+
+  /** Ends the thread that writes halves. */
+  async stop(): Promise<void> {
+    const halves = this.#halves;
+    this.#halves = null;
+    await halves?.stop();
   }
 
   /** Assigns the store's ids to the keys of a run, and returns the ids of its assets. Runs inside a transaction. */
@@ -198,62 +202,6 @@ export class BulkRun {
     this.#ids[number] = id;
   }
 
-  /** Places the halves in buckets by the bits from `shift` on. Returns the ends of the buckets. */
-  #placeHalves(words: Uint32Array, shift: number, firstIndex: number): Uint32Array {
-    const { from: senders, to: receivers } = this.#columns;
-    const { count } = this.#filled;
-    const places = new Uint32Array(2 ** bucketBits(count * 2));
-    for (let at = 0; at < count; at++) {
-      const from = senders[at] as number;
-      const to = receivers[at] as number;
-      if (from !== 0) tally(places, (from * 2 + 1) >>> shift);
-      if (to !== 0 && to !== from) tally(places, (to * 2) >>> shift);
-    }
-    toStarts(places);
-    for (let at = 0; at < count; at++) {
-      const from = senders[at] as number;
-      const to = receivers[at] as number;
-      const index = firstIndex + at;
-      if (from !== 0)
-        this.#addHalf(words, tally(places, (from * 2 + 1) >>> shift), at, index, from * 2 + 1, to);
-      if (to !== 0 && to !== from)
-        this.#addHalf(words, tally(places, (to * 2) >>> shift), at, index, to * 2, from);
-    }
-    return places;
-  }
-
-  #addHalf(
-    words: Uint32Array,
-    half: number,
-    at: number,
-    index: number,
-    node: number,
-    counterparty: number,
-  ): void {
-    const columns = this.#columns;
-    const { amounts } = columns;
-    const place = half * HALF_WORDS;
-    const time = columns.times[at] as number;
-    const cents = columns.cents[at] as number;
-    words[place + HALF_NODE] = node;
-    words[place + HALF_COUNTERPARTY] = counterparty;
-    words[place + HALF_ASSET] = columns.asset[at] as number;
-    words[place + HALF_INDEX] = index;
-    words[place + HALF_TIME] = time >>> 0;
-    words[place + HALF_TIME + 1] =
-      Math.floor(time / TWO_32) | (cents >= 0 ? FLAG_PRICED : 0) | (this.#isLarge(at) ? FLAG_LARGE : 0);
-    words[place + HALF_CENTS] = cents >= 0 ? cents >>> 0 : 0;
-    words[place + HALF_CENTS + 1] = cents >= 0 ? Math.floor(cents / TWO_32) : 0;
-    words[place + HALF_AMOUNT] = amounts[at * 3] as number;
-    words[place + HALF_AMOUNT + 1] = amounts[at * 3 + 1] as number;
-    words[place + HALF_AMOUNT + 2] = amounts[at * 3 + 2] as number;
-  }
-
-  #isLarge(at: number): boolean {
-    const { large } = this.#filled;
-    return large.size > 0 && large.has(at);
-  }
-
   /** Places the marks in buckets by the bits from `shift` on. Returns the ends of the buckets. */
   #placeMarks(words: Uint32Array, shift: number, firstIndex: number): Uint32Array {
     const fingerprint = this.#fingerprint;
@@ -277,27 +225,6 @@ export class BulkRun {
       words[place + 7] = to[at] as number;
     }
     return places;
-  }
-}
-
-/** Increments a counter and returns its previous value. */
-function tally(counts: Uint32Array, bucket: number): number {
-  const before = counts[bucket] as number;
-  counts[bucket] = before + 1;
-  return before;
-}
-
-/** Highest bits of the sort key by which this many records are distributed. At least one, so that shifts stay below 32. */
-const bucketBits = (records: number): number =>
-  Math.max(1, Math.min(BUCKET_BITS_MAX, Math.ceil(Math.log2(records / BUCKET_RECORDS))));
-
-/** Replaces bucket sizes by their start positions. */
-function toStarts(counts: Uint32Array): void {
-  let sum = 0;
-  for (let bucket = 0; bucket < counts.length; bucket++) {
-    const own = counts[bucket] as number;
-    counts[bucket] = sum;
-    sum += own;
   }
 }
 

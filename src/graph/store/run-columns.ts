@@ -74,7 +74,12 @@ export class RunColumns {
   readonly transactions: Uint8Array;
   readonly initiations: Uint8Array;
 
+  readonly memory: SharedArrayBuffer;
+  readonly capacity: number;
+
   constructor(memory: SharedArrayBuffer, capacity: number) {
+    this.memory = memory;
+    this.capacity = capacity;
     let at = 0;
     const wide = (): Float64Array => {
       const column = new Float64Array(memory, at, capacity);

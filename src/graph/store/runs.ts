@@ -169,6 +169,32 @@ export function orderInBuckets(
   return order;
 }
 
+/** Buckets of a run that are distributed at once: their open lines of memory fit into the second cache of a processor. */
+const BUCKET_BITS_MAX = 11;
+/** A bucket then fits into the first cache. */
+const BUCKET_RECORDS = 512;
+
+/** Increments a counter and returns its previous value. */
+export function tally(counts: Uint32Array, bucket: number): number {
+  const before = counts[bucket] as number;
+  counts[bucket] = before + 1;
+  return before;
+}
+
+/** Highest bits of the sort key by which this many records are distributed. At least one, so that shifts stay below 32. */
+export const bucketBits = (records: number): number =>
+  Math.max(1, Math.min(BUCKET_BITS_MAX, Math.ceil(Math.log2(records / BUCKET_RECORDS))));
+
+/** Replaces bucket sizes by their start positions. */
+export function toStarts(counts: Uint32Array): void {
+  let sum = 0;
+  for (let bucket = 0; bucket < counts.length; bucket++) {
+    const own = counts[bucket] as number;
+    counts[bucket] = sum;
+    sum += own;
+  }
+}
+
 /** Reads a run record by record. */
 export class RunReader {
   readonly #file: number;
