@@ -21,9 +21,11 @@ const turn = (): Promise<void> => sleep(1);
  * arrived: Node reads up to 1,000 messages of a port before anything else, so under load the waiting task was answered seconds later.
  *
  * @param tasksPerTurn - smaller in tests
+ * @param isTurnDue - asked before each task; returns true if the event loop has to turn before this one
  */
 export function createTaskReadings(
   tasksPerTurn: number = TASKS_PER_TURN,
+  isTurnDue: () => boolean = () => false,
 ): <T>(task: () => T) => T | Promise<T> {
   let tasks = 0;
   let turning: Promise<unknown> | null = null;
@@ -37,7 +39,7 @@ export function createTaskReadings(
   }
   return (task) => {
     tasks++;
-    if (tasks % tasksPerTurn === 0)
+    if (tasks % tasksPerTurn === 0 || isTurnDue())
       turning ??= turn().then(() => {
         turning = null;
       });

@@ -1,6 +1,7 @@
 /** The wiring of one thread of the pool: runs the task of a message, or a group of them. If a task fails, its error is returned as data. */
 import { BufferPool } from '../base/buffer-pool.ts';
 import { type ErrorData, errorToData, messageOf } from '../base/errors.ts';
+import { collectObjectsNow } from '../base/old-objects.ts';
 import { asStorageFull } from '../state/storage.ts';
 import { createTaskTable, type TaskList } from './task.ts';
 import { createTaskReadings } from './task-readings.ts';
@@ -25,15 +26,27 @@ export function createTaskThread(
   const { log } = services;
   const epoch = new Int32Array(settings.snapshotEpoch);
   let seen = Atomics.load(epoch, 0);
+  let hasSwitched = false;
   const refreshIfNewer = (): void => {
     const now = Atomics.load(epoch, 0);
     if (now === seen) return;
     refresh();
     seen = now;
+    hasSwitched = true;
+  };
+  /**
+   * An earlier snapshot is closed by the event loop, after the collector has found that nothing refers to it (`snapshot-set.ts`). In a thread that
+   * waits for tasks neither does anything by itself, so each switch would leave a snapshot open, on disk and in part in memory.
+   */
+  const isTurnDue = (): boolean => {
+    if (!hasSwitched) return false;
+    hasSwitched = false;
+    collectObjectsNow();
+    return true;
   };
   const table = createTaskTable(tasks, services, refreshIfNewer);
   const bufferPool = new BufferPool(settings.bufferPoolMemory);
-  const asReading = createTaskReadings();
+  const asReading = createTaskReadings(undefined, isTurnDue);
 
   function run({ name, message }: ThreadMessage): unknown {
     try {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -170,6 +170,23 @@ describe('the worker pool', () => {
     await world.publish({ [EXCHANGE]: 'Somebody Else' });
     running.refresh();
     expect(await ask()).toEqual(['Somebody Else', 'Somebody Else']);
+  });
+
+  it('keeps no more than two earlier snapshots open, however few tasks it runs', async () => {
+    const running = start();
+    const ask = () =>
+      running
+        .run('bulk-labels', bytes({ chain: 'ETH', addresses: [EXCHANGE] }))
+        .then(({ release }) => release?.());
+    for (let round = 0; round < 12; round++) {
+      await world.publish({ [EXCHANGE]: `Somebody ${round}` });
+      running.refresh();
+      await ask();
+    }
+    await ask();
+    await expect
+      .poll(() => readdirSync(world.snapshotsFolder).filter((name) => name.startsWith('snapshot-')).length)
+      .toBeLessThanOrEqual(3);
   });
 
   it('rejects tasks beyond its limit at once, and accepts tasks again below it', async () => {
