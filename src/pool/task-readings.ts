@@ -9,8 +9,15 @@ import { sleep } from '../base/retry.ts';
  */
 const TASKS_PER_TURN = 1_000;
 
-/** Resolves when the due timers of this thread have fired. Timers of the same length fire in the order of their start. */
-const turn = (): Promise<void> => sleep(1);
+/**
+ * Resolves when the due timers of this thread have fired, and then what other threads and the collector have left to do. Timers of the same
+ * length fire in the order of their start.
+ */
+async function turn(): Promise<void> {
+  await sleep(1);
+  // Without it, a timer that is due at once would end the turn before it has begun.
+  await new Promise((resolve) => setImmediate(resolve));
+}
 
 /**
  * Returns a function that runs one synchronous task. The read transaction ends before the task, because the thread may have read

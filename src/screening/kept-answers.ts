@@ -12,15 +12,9 @@ import { SCREENING_LIMITS } from './limits.ts';
 import type { ScreeningFacts, ScreeningRequest } from './screen.ts';
 import { parseSubject } from './subject.ts';
 
-/** Everything an answer depends on besides its request, and what is fixed when a thread starts (policy, tokens, laws). */
-interface Sources {
-  /** The snapshot of labels and the state of the lists: another object if either changed. */
-  readonly context: LabelContext;
+interface KeptAnswer {
   /** The day (law in force), the transfers of the chain, and the price tables. */
   readonly state: string;
-}
-
-interface KeptAnswer extends Sources {
   readonly json: Uint8Array;
 }
 
@@ -48,7 +42,8 @@ export interface KeptAnswers {
 }
 
 /**
- * Creates the memory of one thread. Chains with transaction outputs are not kept: their answers also depend on outputs and clusters.
+ * Creates the memory of one thread. An answer depends on its request, its state, the labels and lists, and what is fixed when a thread starts
+ * (policy, tokens, laws). Chains with transaction outputs are not kept: their answers also depend on outputs and clusters.
  *
  * @param bytesMax - default: SCREENING_LIMITS.keptAnswerBytes
  */
@@ -60,20 +55,27 @@ export function createKeptAnswers(
   /** The least recently used first. */
   const kept = new Map<string, KeptAnswer>();
   let bytes = 0;
+  /** The labels and lists of all kept answers: another object if either changed. */
+  let heldBy: LabelContext | null = null;
 
   const forget = (name: string): void => {
     bytes -= kept.get(name)?.json.length ?? 0;
     kept.delete(name);
   };
 
-  function sourcesOf(chain: ChainId): Sources {
+  /** Forgets all answers if labels or lists have changed. They would not be used again, and would keep an earlier snapshot open. */
+  function holdBy(now: LabelContext): void {
+    if (heldBy === now) return;
+    kept.clear();
+    bytes = 0;
+    heldBy = now;
+  }
+
+  function stateOf(chain: ChainId): string {
     const { transfers: count, firstBlock, lastBlock, asOf } = transfers.coverage(chain);
     const version = transfers.graph(chain)?.version ?? '';
     const day = isoTime(clock.now()).slice(0, 10);
-    const state = [day, version, count, firstBlock, lastBlock, asOf, assets.pricesVersion?.() ?? ''].join(
-      ' ',
-    );
-    return { context: context(), state };
+    return [day, version, count, firstBlock, lastBlock, asOf, assets.pricesVersion?.() ?? ''].join(' ');
   }
 
   function keep(name: string, answer: KeptAnswer): void {
@@ -95,10 +97,11 @@ export function createKeptAnswers(
         parseSubject(chain, request.address);
       if (request.withEvidence || chainOf(chain).family === 'utxo') return compute();
       const name = JSON.stringify([request, facts]);
-      const { context: labels, state } = sourcesOf(chain);
+      holdBy(context());
+      const state = stateOf(chain);
       const known = kept.get(name);
       forget(name);
-      if (known?.context === labels && known.state === state) {
+      if (known?.state === state) {
         // Behind the others: it is the most recently used.
         kept.set(name, known);
         bytes += known.json.length;
@@ -107,7 +110,7 @@ export function createKeptAnswers(
         return json;
       }
       const json = compute();
-      keep(name, { context: labels, state, json });
+      keep(name, { state, json });
       return json;
     },
   };

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { collectObjectsNow } from '../../src/base/old-objects.ts';
 import { endReading } from '../../src/base/reading.ts';
 import { createAssessor } from '../../src/screening/assess.ts';
 import { createKeptAnswers, type KeptAnswers } from '../../src/screening/kept-answers.ts';
@@ -93,6 +94,21 @@ describe('a repeated screening', () => {
     const before = computed;
     expect(JSON.parse(ask(WALLETS.payer)).exposureReceiving).toHaveProperty('EXCHANGE');
     expect(computed - before).toBe(1);
+  });
+
+  it('does not hold labels and lists that are not in force any more, which keep a snapshot open', async () => {
+    let context = createAssessor(world.deps).context();
+    const answers = createKeptAnswers(world.deps, { context: () => context });
+    const compute = () => screen({ chain: 'ETH', address: WALLETS.payer });
+    const former = new WeakRef(context);
+    answers.answer({ chain: 'ETH', address: WALLETS.payer }, {}, compute);
+    context = createAssessor(world.deps).context();
+    expect(context).not.toBe(former.deref());
+    answers.answer({ chain: 'ETH', address: WALLETS.mixer }, {}, compute);
+    // A reference that was read lives until the end of the task.
+    await new Promise((resolve) => setImmediate(resolve));
+    collectObjectsNow();
+    expect(former.deref()).toBeUndefined();
   });
 
   it('is computed each time with evidence, on a chain with outputs, and if it failed', () => {
