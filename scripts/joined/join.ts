@@ -81,8 +81,10 @@ const ALONE = { lookup: MAIN, 'bulk-file': 'workers/bulk-file' } as const;
 /** Setting of the loader: the folder whose compiled code is kept. */
 export const KEEP = 'JOINED_KEEP_COMPILED';
 
-/** Code that a server keeps. Its threads do so beside its start, which does not wait for them. */
-const KEPT_BY_THREADS = ['workers-exposure.compiled', 'workers-pool.compiled'] as const;
+/** Threads of a server that keep code. They do so beside its start, which does not wait for them. */
+const KEEPING_THREADS = ['workers-exposure', 'workers-pool'] as const;
+/** Settings of Node under which the program is started: none, and those of `npm start` and the image. Code is kept for each. */
+export const NODE_SETTINGS = ['', '--max-semi-space-size=32'] as const;
 /** How long the server is left running for that. */
 const THREADS_MS = 60_000;
 
@@ -275,15 +277,16 @@ export async function joinProgram(root: string, options: JoinOptions = {}): Prom
   markMade(root, 'joined', state);
 }
 
-/** Waits until the threads of a server have kept their code in a folder, or have not for long: the next start shows why. */
-async function hasKept(out: string | undefined): Promise<void> {
+/** Returns how many files of compiled code a folder has for each thread of a server that keeps it, at least. */
+const keptByThreads = (out: string): number => {
+  const files = readdirSync(out).filter((file) => file.endsWith('.compiled'));
+  return Math.min(...KEEPING_THREADS.map((name) => files.filter((file) => file.startsWith(name)).length));
+};
+
+/** Waits until each thread of a server has kept its code in a folder once more, or has not for long: the next start shows why. */
+async function hasKeptMore(out: string, before: number): Promise<void> {
   const beganMs = performance.now();
-  while (
-    out !== undefined &&
-    !KEPT_BY_THREADS.every((name) => existsSync(join(out, name))) &&
-    performance.now() - beganMs < THREADS_MS
-  )
-    await sleep(50);
+  while (keptByThreads(out) <= before && performance.now() - beganMs < THREADS_MS) await sleep(50);
 }
 
 /**
@@ -300,6 +303,8 @@ export async function startOnce(
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'assay-joined-'));
   const store = join(folder, 'store');
+  const out = variables[KEEP];
+  const keptBefore = out === undefined ? 0 : keptByThreads(out);
   const env = {
     PATH: process.env.PATH,
     ASSAY_DATA_DIR: store,
@@ -315,7 +320,8 @@ export async function startOnce(
       answers += text;
       if (isStopped || !answers.includes('Assay answers on')) return;
       isStopped = true;
-      void hasKept(variables[KEEP]).then(() => child.kill());
+      const hasKept = out === undefined ? Promise.resolve() : hasKeptMore(out, keptBefore);
+      void hasKept.then(() => child.kill());
     });
     const end = setTimeout(() => child.kill('SIGKILL'), START_MS_MAX);
     await new Promise((resolve) => child.on('close', resolve));
@@ -335,15 +341,16 @@ export function runOnce(args: readonly string[], env: NodeJS.ProcessEnv): void {
  * Starts the program, so that the loader keeps the compiled code of the functions that ran. If the program does not start, nothing is kept:
  * the next start shows why.
  */
-const compile = (out: string): Promise<void> => {
+async function compile(out: string): Promise<void> {
   const main = join(out, 'main.cjs');
-  return startOnce(main, { [KEEP]: out }, (store, env) => {
-    runOnce([main, 'keys', 'list'], env);
-    runOnce([main, 'lookup', 'ETH', LOOKED_UP], env);
-    const addresses = join(store, 'addresses.txt');
-    writeFileSync(addresses, `${LOOKED_UP}\n`);
-    // One thread, because all of them keep their code in the same file.
-    const bulk = ['bulk', '--chain', 'ETH', '--threads', '1'];
-    runOnce([main, ...bulk, '--input', addresses, '--output', join(store, 'labels.ndjson')], env);
-  });
-};
+  for (const settings of NODE_SETTINGS)
+    await startOnce(main, { [KEEP]: out, NODE_OPTIONS: settings }, (store, env) => {
+      runOnce([main, 'keys', 'list'], env);
+      runOnce([main, 'lookup', 'ETH', LOOKED_UP], env);
+      const addresses = join(store, 'addresses.txt');
+      writeFileSync(addresses, `${LOOKED_UP}\n`);
+      // One thread, because all of them keep their code in the same file.
+      const bulk = ['bulk', '--chain', 'ETH', '--threads', '1'];
+      runOnce([main, ...bulk, '--input', addresses, '--output', join(store, 'labels.ndjson')], env);
+    });
+}

@@ -1,10 +1,11 @@
 /**
  * Loads an entry of the joined program with the code that V8 compiled at an earlier start (`join.ts`). Commands, servers, look-ups and each
- * kind of thread have a file of compiled code, because they run other functions. V8 refuses code of another version or other settings, and
- * compiles the source instead.
+ * kind of thread have files of compiled code, because they run other functions. V8 accepts code only under the version and the settings under
+ * which it was kept, which name the file; without a file, it compiles the source.
  */
 const { existsSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
 const { join } = require('node:path');
+const { cachedDataVersionTag, setFlagsFromString } = require('node:v8');
 const { Script } = require('node:vm');
 
 /** The file with the whole program. */
@@ -16,7 +17,6 @@ const PROGRAM = 'program.cjs';
  * threads, under those of V8.
  */
 const setAs = (isServer) => {
-  const { setFlagsFromString } = require('node:v8');
   setFlagsFromString(`--incremental-marking-soft-trigger=${isServer ? 60 : 0}`);
   setFlagsFromString(`--incremental-marking-hard-trigger=${isServer ? 85 : 0}`);
 };
@@ -36,9 +36,11 @@ module.exports = (entry, own) => {
   const isLookup = entry === 'src/main' && process.argv[2] === 'lookup';
   const file = own ?? (isLookup ? 'lookup.cjs' : PROGRAM);
   const filename = join(__dirname, file);
-  const kinds = compiledOf(entry, file).map((kind) => join(__dirname, `${kind}.compiled`));
   const isServer = entry.startsWith('workers/') || process.argv[2] === 'serve';
   if (isServer) setAs(true);
+  // Of V8 and its settings, also those in NODE_OPTIONS.
+  const tag = cachedDataVersionTag().toString(36);
+  const kinds = compiledOf(entry, file).map((kind) => join(__dirname, `${kind}.${tag}.compiled`));
   const known = kinds.find((path) => existsSync(path));
   // All of its characters take one byte (`join.ts`).
   const script = new Script(readFileSync(filename, 'latin1'), {

@@ -1,7 +1,8 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NODE_SETTINGS } from '../../scripts/joined/join.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { spawnSync } from '../support/child-process.ts';
 
@@ -41,25 +42,30 @@ describe('the joined program', () => {
         writeFileSync(join(folder, 'naming.cjs'), NAMING);
       });
       afterAll(() => rmSync(folder, { recursive: true }));
-      const compiling = (...args: readonly string[]): string =>
-        spawnSync(process.execPath, ['--require', join(folder, 'naming.cjs'), ...args], {
-          encoding: 'utf8',
-        }).stderr.trim();
+      describe.each(NODE_SETTINGS.map((settings) => [settings]))('with NODE_OPTIONS=%s', (settings) => {
+        const compiling = (...args: readonly string[]): string =>
+          spawnSync(process.execPath, ['--require', join(folder, 'naming.cjs'), ...args], {
+            encoding: 'utf8',
+            env: { ...process.env, NODE_OPTIONS: settings },
+          }).stderr.trim();
 
-      it.each([['serve'], ['keys', 'list'], ['lookup', 'ETH', '0x']])('in a process: %s', (...args) => {
-        expect(compiling(inJoined('main.cjs'), ...args)).toBe('main used');
-      });
+        it.each([['serve'], ['keys', 'list'], ['lookup', 'ETH', '0x']])('in a process: %s', (...args) => {
+          expect(compiling(inJoined('main.cjs'), ...args)).toBe('main used');
+        });
 
-      it.each(['pool', 'exposure', 'bulk-file', 'acceptor'])('in a thread: %s', (name) => {
-        const path = JSON.stringify(inJoined(`workers/${name}.cjs`));
-        expect(compiling('--eval', `new (require('node:worker_threads').Worker)(${path})`)).toBe(
-          'thread used',
-        );
+        it.each(['pool', 'exposure', 'bulk-file', 'acceptor'])('in a thread: %s', (name) => {
+          const path = JSON.stringify(inJoined(`workers/${name}.cjs`));
+          expect(compiling('--eval', `new (require('node:worker_threads').Worker)(${path})`)).toBe(
+            'thread used',
+          );
+        });
       });
 
       it('in each kind of thread that runs at a first start', () => {
         for (const name of ['pool', 'exposure'])
-          expect(existsSync(inJoined(`workers-${name}.compiled`))).toBe(true);
+          expect(
+            readdirSync(inJoined('')).filter((file) => file.startsWith(`workers-${name}.`)),
+          ).toHaveLength(NODE_SETTINGS.length);
       });
     },
   );
