@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +6,7 @@ import { seededUint32 } from '../../src/base/random.ts';
 import { type Database, openEnvironment } from '../../src/state/lmdb.ts';
 import { openPageFile, walkPages } from '../../src/state/lmdb-pages.ts';
 import { recordFileSums, requireSound, verifyFile } from '../../src/state/sound-file.ts';
+import { execFileSync } from '../support/child-process.ts';
 
 const folders: string[] = [];
 afterEach(() => {
