@@ -5,7 +5,7 @@ import { openAdapter } from '../../src/chains/families/evm/adapter.ts';
 import { type Explorer, startExplorer } from '../chains/families/evm/explorer.ts';
 import { openFor, within } from '../conformance/adapter.ts';
 import { type Anvil, deployEns, hasAnvil, startAnvil } from '../setup/anvil.ts';
-import { ask, newWorld, type RunningServer, type World } from './program.ts';
+import { ask, newEmptyWorld, newWorld, type RunningServer, type World } from './program.ts';
 
 const BUDGET_MS = 20_000;
 const COIN = 10n ** 18n;
@@ -129,7 +129,7 @@ describe.skipIf(!hasAnvil)('a new store with a node', () => {
   });
 
   it('screens without an earlier server: the index of an empty store begins with the shipped data', async () => {
-    const fresh = newWorld();
+    const fresh = newEmptyWorld();
     const refused = await fresh.run(['screen', 'ETH', CUSTOMER], { environment });
     expect(refused.err).toContain("Run 'assay index build'");
     expect((await fresh.run(['index', 'build'])).out).toContain('real: ');
