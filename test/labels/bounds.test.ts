@@ -1,5 +1,4 @@
-/** The bounds of labels: at exactly a limit and one beyond it, and each half of a condition. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -567,6 +566,22 @@ describe('the snapshot folder', () => {
     expect(
       [first, second, join(root, 'waste-snapshot-1'), join(root, 'other')].map((path) => existsSync(path)),
     ).toEqual([false, true, false, true]);
+  });
+
+  it('are opened in a copy that has no folder of leases, as a restored backup', () => {
+    const root = join(folder.path, 'index');
+    mkdirSync(root);
+    const building = beginBuild(root, deps);
+    building.publish(version);
+    building.end();
+    const path = currentSnapshot(root) as string;
+    rmSync(join(path, 'leases'), { recursive: true });
+    const leased = leaseCurrent(root);
+    expect([leased?.path, readdirSync(join(path, 'leases')).length]).toEqual([path, 1]);
+    leased?.lease.release();
+    rmSync(path, { recursive: true });
+    expect(() => leaseCurrent(root)).toThrow('names a snapshot that does not exist');
+    expect(existsSync(path)).toBe(false);
   });
 
   it('rejects a name that is not a snapshot of the folder, and a missing one', () => {

@@ -118,7 +118,7 @@ export function leaseCurrent(root: string): { path: string; lease: FileLease } |
       lease = takeLease(join(path, LEASES, `${process.pid}-${threadId}-${leasesTaken++}`));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      if (currentSnapshot(root) !== path) continue;
+      if (currentSnapshot(root) !== path || makeLeases(path)) continue;
       throw new AssayError(
         'STORE_CORRUPT',
         `${join(root, CURRENT)} names a snapshot that does not exist: ${path}.`,
@@ -128,6 +128,25 @@ export function leaseCurrent(root: string): { path: string; lease: FileLease } |
     lease.release();
   }
   throw new AssayError('STORE_BUSY', `Snapshots of ${root} are published faster than they can be opened.`);
+}
+
+/**
+ * Creates the folder of the leases of a snapshot that was copied or restored without it. Backups leave leases out.
+ *
+ * @returns false if the snapshot does not exist
+ */
+function makeLeases(path: string): boolean {
+  try {
+    // Not its parents: the snapshot may have been removed.
+    mkdirSync(join(path, LEASES), PRIVATE_FOLDER.mode);
+    return true;
+  } catch (error) {
+    // EEXIST: another thread created it since.
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return true;
+    if (code === 'ENOENT') return false;
+    throw error;
+  }
 }
 
 /**
