@@ -83,10 +83,10 @@ export const KEEP = 'JOINED_KEEP_COMPILED';
 
 /** Threads of a server that keep code. They do so beside its start, which does not wait for them. */
 const KEEPING_THREADS = ['workers-exposure', 'workers-pool'] as const;
-/** Settings of Node under which the program is started: none, and those of `npm start` and the image. Code is kept for each. */
-export const NODE_SETTINGS = ['', '--max-semi-space-size=32'] as const;
 /** How long the server is left running for that. */
 const THREADS_MS = 60_000;
+/** Settings of Node under which the program is started: none, and those of `npm start` and the image. Code is kept for each. */
+export const NODE_SETTINGS = ['', '--max-semi-space-size=32'] as const;
 
 /** A start takes a second, and minutes on a machine that is busy with more important work. */
 const START_MS_MAX = 300_000;
@@ -277,7 +277,7 @@ export async function joinProgram(root: string, options: JoinOptions = {}): Prom
   markMade(root, 'joined', state);
 }
 
-/** Returns how many files of compiled code a folder has for each thread of a server that keeps it, at least. */
+/** Returns the number of files of compiled code that a folder has for each thread of a server; the least, if they differ. */
 const keptByThreads = (out: string): number => {
   const files = readdirSync(out).filter((file) => file.endsWith('.compiled'));
   return Math.min(...KEEPING_THREADS.map((name) => files.filter((file) => file.startsWith(name)).length));

@@ -28,11 +28,11 @@ async function turn(): Promise<void> {
  * arrived: Node reads up to 1,000 messages of a port before anything else, so under load the waiting task was answered seconds later.
  *
  * @param tasksPerTurn - smaller in tests
- * @param isTurnDue - asked before each task; returns true if the event loop has to turn before this one
+ * @param beforeTask - called before each task; returns true if the event loop has to turn before it
  */
 export function createTaskReadings(
   tasksPerTurn: number = TASKS_PER_TURN,
-  isTurnDue: () => boolean = () => false,
+  beforeTask: () => boolean = () => false,
 ): <T>(task: () => T) => T | Promise<T> {
   let tasks = 0;
   let turning: Promise<unknown> | null = null;
@@ -46,7 +46,7 @@ export function createTaskReadings(
   }
   return (task) => {
     tasks++;
-    if (tasks % tasksPerTurn === 0 || isTurnDue())
+    if (tasks % tasksPerTurn === 0 || beforeTask())
       turning ??= turn().then(() => {
         turning = null;
       });

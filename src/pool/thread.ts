@@ -37,8 +37,10 @@ export function createTaskThread(
   /**
    * An earlier snapshot is closed by the event loop, after the collector has found that nothing refers to it (`snapshot-set.ts`). In a thread that
    * waits for tasks neither does anything by itself, so each switch would leave a snapshot open, on disk and in part in memory.
+   *
+   * @returns whether the event loop has to turn
    */
-  const isTurnDue = (): boolean => {
+  const closeEarlier = (): boolean => {
     if (!hasSwitched) return false;
     hasSwitched = false;
     collectObjectsNow();
@@ -46,7 +48,7 @@ export function createTaskThread(
   };
   const table = createTaskTable(tasks, services, refreshIfNewer);
   const bufferPool = new BufferPool(settings.bufferPoolMemory);
-  const asReading = createTaskReadings(undefined, isTurnDue);
+  const asReading = createTaskReadings(undefined, closeEarlier);
 
   function run({ name, message }: ThreadMessage): unknown {
     try {

@@ -33,6 +33,16 @@ describe('the joined program', () => {
     expect(readFileSync(inJoined('bulk-file.cjs'), 'utf8')).not.toContain('__esm(');
   });
 
+  it.each(['scripts/bootstrap.mjs', 'Dockerfile', 'examples/systemd/assay.service'])(
+    'keeps compiled code for the settings of Node in %s',
+    (path) => {
+      const settings = readFileSync(join(projectRoot, path), 'utf8').match(/NODE_OPTIONS(?:=|: ')[^\s']+/g);
+      expect(settings).not.toBeNull();
+      for (const one of settings ?? [])
+        expect(NODE_SETTINGS).toContain(one.replace(/^NODE_OPTIONS(?:=|: ')/, ''));
+    },
+  );
+
   describe.skipIf(process.env.ASSAY_TEST_COMPILED === 'no')(
     'starts with compiled code that V8 accepts',
     () => {
