@@ -6,6 +6,7 @@
 import { type KernelMemory, loadKernel } from '../../base/kernel.ts';
 import { batchFormOf } from '../../chains/address/parse.ts';
 import type { ChainId } from '../../chains/registry.ts';
+import type { TransferColumns } from '../store/run-columns.ts';
 
 /** Rows that the kernel reads at a time: few enough that their columns fit into the first cache of a processor. */
 export const KERNEL_ROWS = 128;
@@ -103,23 +104,8 @@ export interface RowLayout {
   readonly empties: readonly number[];
 }
 
-/** The columns of the rows that were read last. */
-export interface ReadRows {
-  readonly times: Float64Array;
-  readonly blocks: Float64Array;
-  readonly cents: Float64Array;
-  readonly positions: Float64Array;
-  readonly amounts: Uint32Array;
-  readonly highs: Uint32Array;
-  readonly lows: Uint32Array;
-  readonly transactions: Uint8Array;
-  readonly keys: Uint32Array;
-  readonly hashes: Uint32Array;
-  readonly present: Uint8Array;
-}
-
-/** Reads plain rows of a window. */
-export class TransferRows implements ReadRows {
+/** Reads plain rows of a window. Its columns are those of the rows that were read last. */
+export class TransferRows implements TransferColumns {
   /** The memory of the window, which the caller fills. */
   readonly window: Buffer;
   readonly times: Float64Array;
