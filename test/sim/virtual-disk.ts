@@ -586,9 +586,6 @@ const replacedSync = {
   readdirSync,
 };
 
-/** `node:fs` over this disk. */
-export const diskFs = { ...fs, ...replacedSync, default: { ...fs, ...replacedSync } };
-
 /** Runs at once. If the life has ended, it never resolves. */
 async function atOnce<T>(work: () => T): Promise<T> {
   try {
@@ -670,9 +667,10 @@ const replacedPromises = {
     ),
 };
 
+const onDisk = { ...promises, ...replacedPromises };
 /** `node:fs/promises` over this disk. */
-export const diskPromises = {
-  ...promises,
-  ...replacedPromises,
-  default: { ...promises, ...replacedPromises },
-};
+export const diskPromises = { ...onDisk, default: onDisk };
+
+const onDiskSync = { ...fs, ...replacedSync, promises: onDisk };
+/** `node:fs` over this disk. */
+export const diskFs = { ...onDiskSync, default: onDiskSync };
