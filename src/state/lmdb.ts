@@ -1,5 +1,16 @@
 /** The only importer of lmdb: opens environments with the settings that every store of this program needs. */
-import { existsSync, linkSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import type { Database, Key, RootDatabase, RootDatabaseOptionsWithPath } from 'lmdb';
@@ -51,7 +62,9 @@ export function openEnvironment(
   try {
     if (!options.readOnly) mkdirSync(dirname(path), PRIVATE_FOLDER);
     requireSound(path);
+    requireOpenable(path, options.readOnly === true);
     preallocateLock(`${path}-lock`, options.readOnly === true);
+    if (isNew) requireRoomForHeader(path);
     // Batching by event turns creates a promise that the caller never gets: a failed commit would end the process.
     root = lmdb.open({ eventTurnBatching: false, noSubdir: true, ...options, ...OWN_ALONE, path });
   } catch (cause) {
@@ -78,6 +91,35 @@ export function openEnvironment(
     return closing;
   };
   return root;
+}
+
+/** Descriptors that the library opens for an environment: of the lock file (twice), of the file, and of its headers. */
+const DESCRIPTORS = 4;
+
+/**
+ * Throws what the open of the file would throw. The library frees memory twice if its own open fails: the process ends without a message, or
+ * goes on with damaged memory.
+ */
+function requireOpenable(path: string, isReadOnly: boolean): void {
+  const mode = isReadOnly ? constants.R_OK : constants.R_OK | constants.W_OK;
+  if (isReadOnly || existsSync(path)) accessSync(path, mode);
+  if (!isReadOnly && existsSync(`${path}-lock`)) accessSync(`${path}-lock`, mode);
+  const spare: number[] = [];
+  try {
+    while (spare.length < DESCRIPTORS) spare.push(openSync(dirname(path), 'r'));
+  } finally {
+    for (const file of spare) closeSync(file);
+  }
+}
+
+/** Throws ENOSPC if the disk has no room for the header of a new environment, for the reason of `requireOpenable`. */
+function requireRoomForHeader(path: string): void {
+  const partial = `${path}.${process.pid}-${threadId}.tmp`;
+  try {
+    writeFileSync(partial, Buffer.alloc(HEADER_BYTES), { flag: 'wx', mode: PRIVATE_FILE });
+  } finally {
+    rmSync(partial, { force: true });
+  }
 }
 
 /** The lock file of an environment with the library's 126 readers has 8,272 bytes: three pages. */

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { AssayError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { isLeaseLive, takeLease } from '../../src/state/file-lease.ts';
 import { type EmbeddedStore, openLiveStore } from '../../src/state/live-store.ts';
@@ -44,6 +45,25 @@ for (const kind of ['tmpfs', 'ext4'] as const) {
         expect(meta.get('formatVersion')).toBe(1);
         await root.close();
         expect(readdirSync(join(disk.path, 'a')).sort()).toEqual(['a.mdb', 'a.mdb-lock', 'a.mdb-sums']);
+      });
+
+      it('is created or refused, and the process goes on, however little room there is', async () => {
+        const outcomes: string[] = [];
+        for (let pages = 0; pages <= 12; pages++) {
+          const path = join(disk.path, `${pages}.mdb`);
+          disk.fill(pages * 4096);
+          try {
+            await openEnvironment(path, { maxDbs: 4, overlappingSync: false }).close();
+            outcomes.push('created');
+          } catch (error) {
+            outcomes.push((error as AssayError).code);
+            expect(existsSync(path)).toBe(false);
+          }
+          disk.free();
+          const { root } = openLiveStore(path, 1);
+          await root.close();
+        }
+        expect(new Set(outcomes)).toEqual(new Set(['STORAGE_FULL', 'created']));
       });
 
       it('has every page of its lock file, and takes as many readers as before', async () => {
