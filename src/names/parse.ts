@@ -59,6 +59,8 @@ export interface ParsedName {
   readonly segments: readonly NameSegment[];
   /** The words as written, one for each part and then for each form; empty for a name of an index. */
   readonly written: readonly string[];
+  /** True if the name has more words than are used. */
+  readonly isCut?: boolean;
 }
 
 export interface NameSegment {
@@ -70,6 +72,8 @@ export interface NameSegment {
 
 /** Maximum number of words of a name that are used: the longest real name has 40, and matching is quadratic. */
 export const PARTS_MAX = 24;
+/** Maximum number of words that are read: several may be one legal form. */
+const WORDS_MAX = 2 * PARTS_MAX;
 /** Maximum number of letters of a word that are used. */
 const WORD_MAX = 40;
 
@@ -192,7 +196,7 @@ function plainWords(name: string): Written[] | null {
   if (MAY_BE_VESSEL.test(name) && VESSEL_PREFIX.test(name)) return null;
   const words: Written[] = [];
   let word = 0;
-  for (let from = 0; from < name.length && words.length < PARTS_MAX * 2; ) {
+  for (let from = 0; from < name.length && words.length < WORDS_MAX; ) {
     let to = from;
     let hasSmallLetter = false;
     for (; to < name.length; to++) {
@@ -296,7 +300,7 @@ function latinWords(name: string): Written[] {
           ...(letters ? { letters } : {}),
         });
     }
-    if (words.length >= PARTS_MAX * 2) break;
+    if (words.length >= WORDS_MAX) break;
   }
   return words;
 }
@@ -477,7 +481,8 @@ function classify(words: readonly Written[], vocab: Vocabulary, isForeign: boole
     if (part.kind === 'descriptive') isPerson = false;
   };
   const isSpecial = words.map(({ text }) => vocab.special.has(text));
-  for (let at = 0; at < words.length && parts.length < PARTS_MAX; at++) {
+  let at = 0;
+  for (; at < words.length && parts.length < PARTS_MAX; at++) {
     // Only the last word may be a form that no table has: one with a wrong letter.
     const isName = !isSpecial[at] && !isSpecial[at + 1] && !isSpecial[at + 2] && at + 1 < words.length;
     const form = isName ? null : formAt(words, at, vocab);
@@ -516,6 +521,7 @@ function classify(words: readonly Written[], vocab: Vocabulary, isForeign: boole
       written: source.map((word) => word?.raw ?? ''),
     };
   }
+  const isCut = at < words.length || words.length >= WORDS_MAX;
   isPerson &&= forms.length === 0;
   if (isPerson && letters.length > 0) splitInitials(parts, source, letters, vocab);
   return {
@@ -525,6 +531,7 @@ function classify(words: readonly Written[], vocab: Vocabulary, isForeign: boole
     // The characters of an organisation before its legal form are no foreign name.
     segments: forms.length > 0 ? NO_SEGMENTS : segmentsOf(parts, source, isForeign, vocab),
     written: [...source.map((word) => word?.raw ?? ''), ...writtenForms],
+    ...(isCut ? { isCut } : {}),
   };
 }
 

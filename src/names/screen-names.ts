@@ -13,6 +13,7 @@ import {
   type NameMatch,
   type NameQuery,
 } from './name.ts';
+import { PARTS_MAX, parseName } from './parse.ts';
 
 /** Minimum confidence of a match. */
 export const NAME_THRESHOLD = 0.7;
@@ -162,7 +163,8 @@ function screenOne(
  *
  * @param field Its position in the request (`names[3].name`).
  * @throws INVALID_REQUEST for a name that no list could match: empty, with control characters or invalid Unicode, without a
- * letter or digit, or longer than `screenedNameCharsMax` characters.
+ * letter or digit, longer than `screenedNameCharsMax` characters, or with more words than are compared: a listed name behind them would
+ * not be found.
  */
 export function requireName(name: string, field: string): void {
   const fault = faultOf(name);
@@ -176,5 +178,15 @@ function faultOf(name: string): string | null {
   if (/\p{Cc}/u.test(name)) return 'contains a control character';
   if (/\p{Cs}/u.test(name)) return 'is not valid Unicode';
   if (!/[\p{L}\p{N}]/u.test(name)) return 'must contain a letter or a digit';
+  if (mayBeCut(name) && parseName(name).isCut) return `must have at most ${PARTS_MAX} words`;
   return null;
+}
+
+const BETWEEN_WORDS =
+  /[^\p{L}\p{N}\p{M}]+|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu;
+
+/** A word that is written as one may be read as two, and a character of Chinese is a word. */
+function mayBeCut(name: string): boolean {
+  if (name.length < PARTS_MAX) return false;
+  return 2 * ((name.match(BETWEEN_WORDS)?.length ?? 0) + 1) > PARTS_MAX;
 }

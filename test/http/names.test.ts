@@ -110,6 +110,7 @@ describe.each(['uws', 'node'] as const)('name screening on %s', (backend) => {
     ['no text', 7, 'names[1].name'],
     ['null', null, 'names[1].name'],
     ['only signs', '?!', 'names[1].name'],
+    ['of too many words', `${'Mr '.repeat(30)}Kim Jong Un`, 'names[1].name: must have at most 24 words'],
   ])('rejects a name that is %s, names its position, and charges nothing', async (_, name, field) => {
     const before = await balance();
     const { status, body } = await ask('POST', '/namescreen/bulk', {
