@@ -321,6 +321,32 @@ function readSourceCredentials(value: <T>(row: Setting<T>) => T): Config['source
   return { fca: { 'x-auth-email': email, 'x-auth-key': key } };
 }
 
+/** Combines the settings of the price server. Throws INVALID_CONFIG for a key without a server. */
+function readPriceServer(value: Value): Config['priceServer'] {
+  const url = value(SETTINGS.priceUrl);
+  const key = value(SETTINGS.priceKey);
+  if (url !== null) return { url, key, perMinute: value(SETTINGS.pricePerMinute) };
+  if (key !== null) throw need(SETTINGS.priceUrl, SETTINGS.priceKey, '');
+  return null;
+}
+
+/** Combines the settings of payments by a signed authorization. Throws INVALID_CONFIG for an address without a chain. */
+function readAuthorizedPayments(value: Value): Config['authorizedPayments'] {
+  const callChains = value(SETTINGS.x402Chains);
+  const payTo = value(SETTINGS.x402Address);
+  if (payTo !== null && callChains.length === 0) throw need(SETTINGS.x402Chains, SETTINGS.x402Address, '');
+  return {
+    callChains,
+    payTo,
+    gaslessChains: value(SETTINGS.gaslessChains),
+    relayKey: value(SETTINGS.relayKey),
+    relayKeyFile: value(SETTINGS.relayKeyFile),
+    relayBalanceMax: value(SETTINGS.relayBalanceMax),
+    relayMaxFeeGwei: value(SETTINGS.relayMaxFeeGwei),
+    confirmations: value(SETTINGS.relayConfirmations),
+  };
+}
+
 /** Combines the settings of Stripe. Throws INVALID_CONFIG if checkouts would be paid and never booked, or have no page to return to. */
 function readStripe(value: <T>(row: Setting<T>) => T): Config['stripe'] {
   const webhookSecret = value(SETTINGS.stripeSecret);
@@ -388,7 +414,6 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   }
   const value = <T>(row: Setting<T>): T => row.read(environment[row.variable] ?? row.fallback, row.variable);
   const smtpUrl = value(SETTINGS.smtpUrl);
-  const priceUrl = value(SETTINGS.priceUrl);
   const redisPlace = value(SETTINGS.redisUrl);
   return Object.freeze({
     apiKey: value(SETTINGS.apiKey),
@@ -399,16 +424,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     mail: smtpUrl === null ? null : { url: smtpUrl, from: value(SETTINGS.mailFrom) },
     webhookTrustedHosts: value(SETTINGS.webhookTrustedHosts),
     stripe: readStripe(value),
-    authorizedPayments: {
-      callChains: value(SETTINGS.x402Chains),
-      payTo: value(SETTINGS.x402Address),
-      gaslessChains: value(SETTINGS.gaslessChains),
-      relayKey: value(SETTINGS.relayKey),
-      relayKeyFile: value(SETTINGS.relayKeyFile),
-      relayBalanceMax: value(SETTINGS.relayBalanceMax),
-      relayMaxFeeGwei: value(SETTINGS.relayMaxFeeGwei),
-      confirmations: value(SETTINGS.relayConfirmations),
-    },
+    authorizedPayments: readAuthorizedPayments(value),
     paymentKeys: {
       BTC: value(SETTINGS.paymentKeyBtc),
       LTC: value(SETTINGS.paymentKeyLtc),
@@ -463,10 +479,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     sourceCredentials: readSourceCredentials(value),
     listMaxAgeDays: value(SETTINGS.listMaxAgeDays),
     entityParties: value(SETTINGS.entityParties),
-    priceServer:
-      priceUrl === null
-        ? null
-        : { url: priceUrl, key: value(SETTINGS.priceKey), perMinute: value(SETTINGS.pricePerMinute) },
+    priceServer: readPriceServer(value),
     tokensFile: value(SETTINGS.tokensFile),
     snapshots: readSnapshots(value),
     readyNeedsFreshLists: value(SETTINGS.readyNeedsFreshLists),

@@ -108,6 +108,15 @@ describe('config', () => {
     expect(loadConfig({}).stripe).toEqual({ webhookSecret: null, api: null });
   });
 
+  it('a setting that nothing would use is an error that names what it needs', () => {
+    expect(() => loadConfig({ ASSAY_PRICE_KEY: 'key' })).toThrow(
+      'ASSAY_PRICE_URL is not set: ASSAY_PRICE_KEY needs it.',
+    );
+    expect(() => loadConfig({ ASSAY_X402_ADDRESS: `0x${'52'.repeat(20)}` })).toThrow(
+      'ASSAY_X402_CHAINS is not set: ASSAY_X402_ADDRESS needs it.',
+    );
+  });
+
   it('a misspelt setting is an error and not ignored', () => {
     expect(() => loadConfig({ ASSAY_PROT: '80' })).toThrow(/ASSAY_PROT: not a setting/);
   });
