@@ -6,7 +6,7 @@ import type { Alert } from '../../src/monitoring/records.ts';
 import { chromiumProgram } from '../setup/chromium.ts';
 import { type DashboardBrowser, openDashboardBrowser } from './dashboard-browser.ts';
 import { type InboxWorld, openInboxWorld } from './dashboard-inbox-world.ts';
-import { HOSTILE_NAMES } from './dashboard-world.ts';
+import { HOSTILE_NAMES, PASSWORD } from './dashboard-world.ts';
 
 /** The goal of an inbox with many alerts is 100,000. A page has 100 rows: the list is read and drawn in the same way with 20,000. */
 const ALERTS = process.env.ASSAY_TEST_LONG === '1' ? 100_000 : 20_000;
@@ -289,6 +289,19 @@ describe.runIf(chromiumProgram !== null)('alerts, cases and wallets in a browser
     await page.getByRole('button', { name: 'Add a link' }).click();
     await page.locator('.time-line').getByText('Link added: Address').waitFor();
     await isInert();
+  });
+
+  it('keeps a note that is being written when the session ends', async () => {
+    await page.getByLabel('Note').fill('Called the customer.');
+    await page.context().clearCookies({ name: 'assay_session' });
+    await page.getByRole('button', { name: 'Add the note' }).click();
+    await page.waitForURL(/\/login/);
+    await page.getByLabel('Email address').fill('ann@example.org');
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Note').waitFor();
+    expect(await page.getByLabel('Note').inputValue()).toBe('Called the customer.');
+    await page.getByLabel('Note').fill('');
   });
 
   it('takes files and gives them back, and refuses what is not of its type', async () => {

@@ -1,6 +1,7 @@
 /** The session of the person: one query that the whole dashboard shares. */
 import { QueryClient, queryOptions } from '@tanstack/react-query';
 import { call, type DataOf } from './client.ts';
+import { setAuthor } from './drafts.ts';
 import { ApiError, isPassing } from './errors.ts';
 import { clearTab, readTab, removeTab, writeTab } from './tab-storage.ts';
 
@@ -47,6 +48,7 @@ function storedSession(): StoredSession | null {
 const PERSON = 'assay.person';
 
 function notePerson({ person }: Session): void {
+  setAuthor(person.id);
   if (localStorage.getItem(PERSON) !== person.id) localStorage.setItem(PERSON, person.id);
 }
 
@@ -75,6 +77,7 @@ export function whenPersonChanges(listener: () => void): void {
 }
 
 const stored = ownSession();
+if (stored !== null) setAuthor(stored.session.person.id);
 
 /** The session; null if nobody is logged in. */
 export const sessionQuery = queryOptions({
@@ -105,10 +108,11 @@ export function beginSession(session: Session): void {
 /** Forgets the session after a logout, in all tabs. After its time is over, other tabs keep what was typed in until the next login. */
 export function endSession(): void {
   forgetSession();
+  setAuthor(null);
   localStorage.setItem(PERSON, '');
 }
 
-/** Forgets everything that was read or typed in with a session. */
+/** Forgets everything that was read or typed in with a session, but for drafts: they stay until a logout, or until somebody else logs in. */
 export function forgetSession(): void {
   clearTab();
   queries.clear();

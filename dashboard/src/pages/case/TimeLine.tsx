@@ -1,7 +1,8 @@
 /** The history of a case, newest first, and the form for notes. Nothing in it is ever changed. */
 
-import { type FormEvent, type ReactNode, useId, useState } from 'react';
+import { type FormEvent, type ReactNode, useId } from 'react';
 import { call } from '../../api/client.ts';
+import { useDraft } from '../../api/drafts.ts';
 import { patiently } from '../../api/patience.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { Button } from '../../ui/Button.tsx';
@@ -38,7 +39,7 @@ export function TimeLine({ one }: { readonly one: Case }): ReactNode {
   const events = pages.data?.pages.flatMap((page) => page.events) ?? [];
   return (
     <Section title={t('cases.timeLine')} note={t('cases.timeLineNote')}>
-      <NoteForm one={one} />
+      <NoteForm key={one.id} one={one} />
       {pages.isPending ? <Loading lines={4} /> : null}
       {pages.error === null ? null : <Failure error={pages.error} onRetry={() => void pages.refetch()} />}
       <ol className="time-line">
@@ -66,7 +67,7 @@ export function TimeLine({ one }: { readonly one: Case }): ReactNode {
 function NoteForm({ one }: { readonly one: Case }): ReactNode {
   const { t } = useI18n();
   const id = useId();
-  const [note, setNote] = useState('');
+  const [note, setNote] = useDraft(`case ${one.id}`);
   const event = useEvent(one);
   const submit = (submitted: FormEvent): void => {
     submitted.preventDefault();

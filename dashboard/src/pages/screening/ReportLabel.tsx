@@ -2,8 +2,9 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type FormEvent, type ReactNode, useId, useState } from 'react';
+import { type FormEvent, type ReactNode, useId } from 'react';
 import { call } from '../../api/client.ts';
+import { keepDraft, useDraft } from '../../api/drafts.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { PATHS } from '../../paths.ts';
 import { Button } from '../../ui/Button.tsx';
@@ -55,14 +56,18 @@ function ReportForm({ chain, address, source }: ReportFormProps): ReactNode {
   const { t } = useI18n();
   const id = useId();
   const client = useQueryClient();
-  const [reason, setReason] = useState('');
+  const place = `label ${chain} ${address} ${source}`;
+  const [reason, setReason] = useDraft(place);
   const file = useMutation({
     mutationFn: () =>
       call('post', '/address/{chain}/{address}/reports', {
         path: { chain, address },
         body: { reason, source },
       }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['label reports'] }),
+    onSuccess: () => {
+      keepDraft(place, '');
+      return client.invalidateQueries({ queryKey: ['label reports'] });
+    },
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
