@@ -320,21 +320,24 @@ export class Eip3009Token {
         .map((log) => asObject(log, 'log'))
         .filter((log) => asText(log.address, 'log.address').toLowerCase() === this.asset)
         .map((log) => ({ topics: asArray(log.topics, 'log.topics', 4).map(String), data: String(log.data) }));
-      const hasUse = own.some(({ topics: t }) => t[0] === used && t[1] === payer && t[2] === nonce);
-      const hasMove = own.some(
-        ({ topics: t, data }) =>
-          t[0] === moved &&
-          t[1] === payer &&
-          t[2] === receiver &&
-          /^0x[0-9a-f]+$/.test(data) &&
-          BigInt(data) === BigInt(value),
+      const isMove = (log: (typeof own)[number] | undefined): boolean =>
+        log !== undefined &&
+        log.topics[0] === moved &&
+        log.topics[1] === payer &&
+        log.topics[2] === receiver &&
+        /^0x[0-9a-f]+$/.test(log.data) &&
+        BigInt(log.data) === BigInt(value);
+      // USDC logs the transfer directly after the use. Elsewhere in the transaction it is another payment: a payer can use several nonces for
+      // transfers to itself, and one transfer to the receiver would count for each of them.
+      const hasTransfer = own.some(
+        ({ topics: t }, at) => t[0] === used && t[1] === payer && t[2] === nonce && isMove(own[at + 1]),
       );
       return {
         transaction: asText(receipt.transactionHash, 'receipt.transactionHash'),
         height: asHexCount(receipt.blockNumber, 'receipt.blockNumber'),
         blockHash: asText(receipt.blockHash, 'receipt.blockHash'),
         isSuccess: asHexCount(receipt.status, 'receipt.status') === 1,
-        hasTransfer: hasUse && hasMove,
+        hasTransfer,
       };
     });
   }

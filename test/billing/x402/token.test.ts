@@ -51,3 +51,13 @@ test.each([
 ])('a use or a transfer %s is not that of the authorization', async (_, use, move) => {
   expect(await hasTransfer(use, move)).toBe(false);
 });
+
+test('one transfer is that of one authorization, however many were used in its transaction', async () => {
+  const [second, toItself] = [`0x${'45'.repeat(32)}`, moved(PAYER, PAYER)];
+  expect(await hasTransfer(used(), toItself, used(PAYER, second), moved())).toBe(false);
+  expect(await hasTransfer(used(), toItself, moved())).toBe(false);
+  expect(await hasTransfer(moved(), used(), toItself)).toBe(false);
+  expect(await hasTransfer(used(PAYER, second), toItself, used(), moved())).toBe(true);
+  // Logs of other contracts are no part of it.
+  expect(await hasTransfer(used(), moved(PAYER, RECEIVER, VALUE, OTHER), moved())).toBe(true);
+});
