@@ -198,6 +198,29 @@ export function describeHttpServer(
       expect(seen).toEqual(['GET', '/a/x%2Fy/b/zz', ['x%2Fy', 'zz'], 'q=1&r=%20', 'yes', '', '127.0.0.1']);
     });
 
+    it('joins several fields X-Forwarded-For, because a proxy may add its own after that of the client', async () => {
+      const seen: unknown[] = [];
+      const { port } = await serve({
+        'GET /a': (exchange) => {
+          seen.push(exchange.header('x-forwarded-for'));
+          exchange.keep();
+          setTimeout(() => {
+            seen.push(exchange.header('x-forwarded-for'));
+            exchange.reply(200, TYPE, 'a');
+          }, 1);
+        },
+      });
+      const socket = client(port);
+      socket.send(
+        get('/a', 'X-Forwarded-For: 9.9.9.9\r\nX-Mine: a\r\nx-forwarded-for: 1.2.3.4, 10.0.0.1\r\n'),
+      );
+      await socket.next();
+      socket.send(get('/a'));
+      await socket.next();
+      const all = '9.9.9.9, 1.2.3.4, 10.0.0.1';
+      expect(seen).toEqual([all, all, '', '']);
+    });
+
     it('passes every path and method without a route to the fallback', async () => {
       const { port } = await serve({ 'GET /a': (exchange) => exchange.reply(200, TYPE, 'a') });
       const socket = client(port);

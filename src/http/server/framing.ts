@@ -7,6 +7,8 @@ import { HTTP_LIMITS } from '../limits.ts';
 const LENGTH = /^\d{1,15}$/;
 /** A name or IPv4 address, or an IPv6 address in brackets, with an optional port (RFC 3986, section 3.2.2). */
 const HOST = /^(?:[\w.~%!$&'()*+;=-]*|\[[\da-fA-F:.]+\])(?::\d{0,5})?$/;
+/** The field in which proxies pass on the address of the client. */
+export const FORWARDED_FOR = 'x-forwarded-for';
 /** Bytes of a field besides its name and its value: the colon, a space and the line break. */
 const FIELD_BYTES = 4;
 
@@ -19,6 +21,8 @@ export class HeadCheck {
   authorization = '';
   requestId = '';
   acceptEncoding = '';
+  /** All `X-Forwarded-For` fields, in order: a proxy may add a field of its own after one that the client sent. */
+  forwardedFor = '';
   /** The request has a body in chunks. */
   isChunked = false;
   /** The client asked for the connection to be closed after the response. */
@@ -41,6 +45,7 @@ export class HeadCheck {
     this.authorization = '';
     this.requestId = '';
     this.acceptEncoding = '';
+    this.forwardedFor = '';
     this.isChunked = false;
     this.closes = false;
     this.hasEmpty = false;
@@ -52,7 +57,8 @@ export class HeadCheck {
   }
 
   /**
-   * Takes the next field. Of a field that is given several times, the first one counts, unless the repetition is refused.
+   * Takes the next field. Of a field that is given several times, the first one counts, unless the repetition is refused. X-Forwarded-For is
+   * a list: several fields are one (RFC 9110, section 5.3).
    *
    * @param name - in lower case
    */
@@ -79,6 +85,8 @@ export class HeadCheck {
         return;
       case 15:
         if (name === 'accept-encoding' && this.acceptEncoding === '') this.acceptEncoding = value;
+        else if (name === FORWARDED_FOR)
+          this.forwardedFor = this.forwardedFor === '' ? value : `${this.forwardedFor}, ${value}`;
         return;
       case 17:
         if (name === 'transfer-encoding') {

@@ -13,7 +13,7 @@ import { fragment } from '../../base/byte-text.ts';
 import { AssayError } from '../../base/errors.ts';
 import { MONITORING_LIMITS } from '../../monitoring/limits.ts';
 import { HTTP_LIMITS } from '../limits.ts';
-import { HeadCheck } from './framing.ts';
+import { FORWARDED_FOR, HeadCheck } from './framing.ts';
 import { FIRST_HEADER, type HeaderLines } from './header-bytes.ts';
 import { BodyIntake, UPLOAD_PACE } from './intake.ts';
 import { portProblem } from './own-port.ts';
@@ -140,6 +140,7 @@ class UwsExchange implements ForwardableExchange {
   readonly #authorization: string;
   readonly #requestId: string;
   readonly #acceptEncoding: string;
+  readonly #forwardedFor: string;
   readonly #hasEmptyHeader: boolean;
   #bodyRead = false;
   /** Null unless a body or a response is passed piece by piece, so that a usual exchange has no extra cost. */
@@ -168,6 +169,7 @@ class UwsExchange implements ForwardableExchange {
     this.#authorization = head.authorization;
     this.#requestId = head.requestId;
     this.#acceptEncoding = head.acceptEncoding;
+    this.#forwardedFor = head.forwardedFor;
     this.#hasEmptyHeader = head.hasEmpty;
     this.#isDeferred = isRefused || head.isChunked;
     this.#closeAfter = this.#isDeferred || head.closes;
@@ -195,6 +197,8 @@ class UwsExchange implements ForwardableExchange {
         return this.#requestId;
       case 'accept-encoding':
         return this.#acceptEncoding;
+      case FORWARDED_FOR:
+        return this.#forwardedFor;
     }
     return this.#requestCopy === null
       ? this.#req.getHeader(name)
@@ -213,6 +217,7 @@ class UwsExchange implements ForwardableExchange {
     this.#req.forEach((name, value) => {
       if (!headers.has(name)) headers.set(name, value);
     });
+    if (this.#forwardedFor !== '') headers.set(FORWARDED_FOR, this.#forwardedFor);
     return headers;
   }
 
