@@ -252,7 +252,13 @@ class LmdbInvoiceStore implements InvoiceStore {
   #put(key: InvoiceKey, invoice: Invoice, before: Invoice | null): void {
     const { invoices, references, unpaid, unbooked, expiries } = this.#tables;
     invoices.putSync(key, invoice);
-    for (const reference of invoice.references) references.putSync(reference, key);
+    for (const reference of invoice.references) {
+      // A payment pays one invoice: a transfer on Solana can name the reference keys of several, and each looks for it in turn.
+      const owner = references.get(reference);
+      if (owner !== undefined && owner[1] !== key[1] && !before?.references.includes(reference))
+        throw new AssayError('INVALID_REQUEST', `The payment '${reference}' is that of another invoice.`);
+      references.putSync(reference, key);
+    }
     if (invoice.receipt === null) unpaid.putSync(key, PRESENT);
     else unpaid.removeSync(key);
     if (isUnbooked(invoice)) unbooked.putSync(key, PRESENT);

@@ -391,6 +391,22 @@ overLiveStates((makeState) => {
     expect(await balance()).toBe(200);
   });
 
+  it('records a payment on one invoice, whoever reports it for another one later', async () => {
+    const [first, second] = [await order(), await order()];
+    await bank([{ amount: '199.00', bankReference: 'B1', structured: referenceOf(first) }]);
+    // As of a transfer that names the reference keys of both, when the first one is not followed any more.
+    const [payment] = invoiceOf(first).payments;
+    const apply = (to: Invoice) =>
+      billing.settlement().apply('acc_1', to.id, { kind: 'payment', payment: payment! });
+    await expect(apply(second)).rejects.toMatchObject({
+      ...{ code: 'INVALID_REQUEST', message: expect.stringContaining('another invoice') },
+    });
+    expect(invoiceOf(second)).toMatchObject({ state: 'NEW', payments: [] });
+    await apply(first);
+    expect(await balance()).toBe(100);
+    await explained();
+  });
+
   it('tells equal payments without a reference of the bank apart, and repeats neither', async () => {
     const invoice = await order();
     const entry = { amount: '99.50', structured: referenceOf(invoice) };
