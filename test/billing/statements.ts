@@ -12,8 +12,12 @@ export interface TestEntry {
   readonly structured?: string;
   readonly text?: string;
   readonly date?: string;
-  /** Parts of a batch: amount and structured reference. */
-  readonly parts?: readonly { readonly amount: string; readonly structured: string }[];
+  /** Parts of a batch. */
+  readonly parts?: readonly {
+    readonly amount: string;
+    readonly structured: string;
+    readonly direction?: 'CRDT' | 'DBIT';
+  }[];
 }
 
 const details = (
@@ -21,8 +25,9 @@ const details = (
   currency: string,
   structured: string | undefined,
   text: string | undefined,
+  direction?: string,
 ) =>
-  `<TxDtls>${amount === null ? '' : `<Amt Ccy="${currency}">${amount}</Amt>`}<RltdPties><Dbtr><Nm>Customer</Nm></Dbtr></RltdPties><RmtInf>${
+  `<TxDtls>${amount === null ? '' : `<Amt Ccy="${currency}">${amount}</Amt>`}${direction === undefined ? '' : `<CdtDbtInd>${direction}</CdtDbtInd>`}<RltdPties><Dbtr><Nm>Customer</Nm></Dbtr></RltdPties><RmtInf>${
     text === undefined ? '' : `<Ustrd>${text}</Ustrd>`
   }${structured === undefined ? '' : `<Strd><CdtrRefInf><Tp><CdOrPrtry><Cd>SCOR</Cd></CdOrPrtry></Tp><Ref>${structured}</Ref></CdtrRefInf></Strd>`}</RmtInf></TxDtls>`;
 
@@ -32,7 +37,9 @@ function entryXml(entry: TestEntry): string {
   const inner =
     parts === undefined
       ? details(null, currency, structured, text)
-      : parts.map((part) => details(part.amount, currency, part.structured, undefined)).join('');
+      : parts
+          .map((part) => details(part.amount, currency, part.structured, undefined, part.direction))
+          .join('');
   return `<Ntry><Amt Ccy="${currency}">${amount}</Amt><CdtDbtInd>${direction}</CdtDbtInd><RvslInd>${reversal}</RvslInd><Sts><Cd>${status}</Cd></Sts><BookgDt><Dt>${date}</Dt></BookgDt>${
     bankReference === undefined ? '' : `<AcctSvcrRef>${bankReference}</AcctSvcrRef>`
   }<NtryDtls>${inner}</NtryDtls></Ntry>`;

@@ -111,6 +111,19 @@ describe('a reference of ISO 11649', () => {
       expect(referencesIn(`invoice ${other}, thanks`)).toEqual([other]);
     expect(referencesIn('RF00 0000, no reference')).toEqual([]);
   });
+
+  it('is found in a long text in a time that grows with its length', () => {
+    const reference = newReference(7);
+    const timeOf = (count: number): number => {
+      const text = `${'RF1 '.repeat(count)}${reference}`;
+      const before = process.cpuUsage();
+      expect(referencesIn(text)).toContain(reference);
+      return process.cpuUsage(before).user;
+    };
+    timeOf(500);
+    // Sixteen times with a time that grows by the square.
+    expect(timeOf(8_000) / timeOf(2_000)).toBeLessThan(10);
+  });
 });
 
 it('an IBAN is accepted with its check digits only', () => {
@@ -389,6 +402,37 @@ overLiveStates((makeState) => {
     expect(outcomes(await bank([batch]))).toEqual(['BOOKED', 'BOOKED']);
     expect(outcomes(await bank([batch]))).toEqual(['REPEATED', 'REPEATED']);
     expect(await balance()).toBe(200);
+  });
+
+  it('books nothing of an outgoing payment within a batch, and reverses a batch whatever direction its parts have', async () => {
+    const [first, second] = [await order(), await order()];
+    const part = (invoice: Invoice, direction: 'CRDT' | 'DBIT') =>
+      ({ amount: '199.00', structured: referenceOf(invoice), direction }) as const;
+    const batch = { amount: '0.00', bankReference: 'B1', parts: [part(first, 'CRDT'), part(second, 'DBIT')] };
+    expect(outcomes(await bank([batch]))).toEqual(['BOOKED', 'IGNORED']);
+    expect(await balance()).toBe(100);
+    const parts = [part(first, 'CRDT'), part(second, 'CRDT')];
+    const reversal = {
+      amount: '398.00',
+      direction: 'DBIT',
+      reversal: true,
+      bankReference: 'B2',
+      parts,
+    } as const;
+    expect(outcomes(await bank([reversal]))).toEqual(['REVERSED', 'SUGGESTED']);
+    expect(await balance()).toBe(0);
+  });
+
+  it('suggests a payment with a reference of the bank that another payment had, and does not hide it', async () => {
+    const [first, second] = [await order(), await order()];
+    const entries = [first, second].map((one) => ({
+      ...{ amount: '199.00', bankReference: 'B1', structured: referenceOf(one) },
+    }));
+    const results = await bank(entries);
+    expect(outcomes(results)).toEqual(['BOOKED', 'SUGGESTED']);
+    expect(results[1]?.reason).toBe('the bank gave its reference to another payment before');
+    expect(outcomes(await bank(entries))).toEqual(['REPEATED', 'SUGGESTED']);
+    expect(await balance()).toBe(100);
   });
 
   it('records a payment on one invoice, whoever reports it for another one later', async () => {

@@ -146,7 +146,10 @@ function paymentsOf(entry: XmlElement, account: string, file: string): readonly 
     const part =
       amount === undefined ? { amount: null, currency: whole.currency } : amountOf(amount, file, one.line);
     const bankReference = referenceAt(one, 'Refs', 'AcctSvcrRef') ?? ownReference;
-    return { ...common, ...part, ...paymentFacts(one, entry), bankReference, part: index + 1 };
+    // A batch may contain a payment of the other direction. Of a reversal, some banks give the direction of the original payment.
+    const isOwn = !common.isReversal && at(one, 'CdtDbtInd') !== undefined;
+    const direction = isOwn ? directionOf(one, file) : common.direction;
+    return { ...common, ...part, ...paymentFacts(one, entry), direction, bankReference, part: index + 1 };
   });
 }
 

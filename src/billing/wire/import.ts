@@ -128,19 +128,21 @@ class StatementImport {
     return this.#credit(entry, row);
   }
 
-  /** Returns the invoice that an entry names: by the operator, by its structured reference, or in its free text. */
-  #find({ references, texts, endToEndId }: StatementEntry, key: string): Found | string {
-    const { assigned } = this.#options;
+  /** Returns the invoice of an entry: that of the operator, or the one that the entry names. */
+  #find(entry: StatementEntry, key: string): Found | string {
+    const wanted = this.#options.assigned?.get(key);
+    if (wanted === undefined) return this.#named(entry);
+    const [accountId = '', id = ''] = wanted.split('/');
+    const invoice = this.#deps.invoices().get(accountId, id);
+    if (invoice?.method === 'WIRE') return { invoice, by: 'operator' };
+    throw new AssayError('NOT_FOUND', `assign: there is no invoice by wire '${wanted.slice(0, 128)}'.`, {
+      field: 'assign',
+    });
+  }
+
+  /** Returns the invoice that an entry names, by its structured reference or in its free text. */
+  #named({ references, texts, endToEndId }: StatementEntry): Found | string {
     const store = this.#deps.invoices();
-    const wanted = assigned?.get(key);
-    if (wanted !== undefined) {
-      const [accountId = '', id = ''] = wanted.split('/');
-      const invoice = store.get(accountId, id);
-      if (invoice?.method === 'WIRE') return { invoice, by: 'operator' };
-      throw new AssayError('NOT_FOUND', `assign: there is no invoice by wire '${wanted.slice(0, 128)}'.`, {
-        field: 'assign',
-      });
-    }
     const structured = references.flatMap((text) => parseReference(text) ?? []);
     const free = [...texts, ...(endToEndId === null ? [] : [endToEndId])].flatMap(referencesIn);
     for (const [by, names] of [
@@ -170,7 +172,10 @@ class StatementImport {
     const known = this.#deps.invoices().byReference(id);
     const payment = known?.payments.find((one) => one.id === id);
     if (known !== null && payment !== undefined) {
-      const isSame = payment.asset === currency && payment.amount === String(cents);
+      const isSame =
+        payment.asset === currency &&
+        payment.amount === String(cents) &&
+        !this.#namesAnother(entry, known, payment);
       return isSame
         ? { ...row, outcome: 'REPEATED', invoice: known }
         : suggest('the bank gave its reference to another payment before', known);
@@ -201,6 +206,16 @@ class StatementImport {
     return isSameCurrency
       ? { ...row, outcome: 'BOOKED', invoice: after }
       : { ...row, outcome: 'SUGGESTED', reason: reported.reason, invoice: after };
+  }
+
+  /**
+   * Whether an entry names another invoice than the one that its payment was booked on: then the bank has used a reference twice. The
+   * operator may have assigned the payment to an invoice that it does not name.
+   */
+  #namesAnother(entry: StatementEntry, known: Invoice, { facts }: InvoicePayment): boolean {
+    if (facts.matchedBy === 'operator') return false;
+    const named = this.#named(entry);
+    return typeof named !== 'string' && named.invoice.id !== known.id;
   }
 
   /** Returns what a payment counts: one that came too late counts at the current rate. */

@@ -8,6 +8,8 @@ import { hasCheckDigits, withCheckDigits } from '../../base/iban.ts';
 const NUMBER_DIGITS = 10;
 const CHARS_MAX = 25;
 const CHARS_MIN = 5;
+/** Characters of a free text in which a reference is looked for from its start, with spaces and hyphens: a text may be long. */
+const SPACED_CHARS_MAX = 4 * CHARS_MAX;
 /** Invoices are numbered from here, so that references do not look like those of receipts. */
 const FIRST_NUMBER = 1_000_000;
 
@@ -30,7 +32,7 @@ export function referencesIn(text: string): readonly string[] {
   const upper = text.toUpperCase();
   const found = new Set<string>();
   for (const { index } of upper.matchAll(/RF\s?-?\d/g)) {
-    const compact = upper.slice(index).replace(/[\s-]/g, '');
+    const compact = upper.slice(index, index + SPACED_CHARS_MAX).replace(/[\s-]/g, '');
     const run = /^[A-Z0-9]*/.exec(compact)?.[0].slice(0, CHARS_MAX) ?? '';
     for (let length = run.length; length >= CHARS_MIN; length--) {
       const reference = parseReference(run.slice(0, length));
