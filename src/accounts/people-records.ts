@@ -118,6 +118,11 @@ export const withoutResets = (person: Person): Person => ({
   resetEpoch: resetEpochOf(person) + 1,
 });
 
+/** Returns the person without a second factor. */
+export function withoutFactor({ secondFactor: _, ...person }: Person): Person {
+  return person;
+}
+
 /**
  * Returns true if a session or token has not expired. If its creation lies further in the future than its lifetime, because the clock was
  * set back, it counts as expired: none lives longer than twice its lifetime.

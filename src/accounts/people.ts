@@ -25,6 +25,7 @@ import {
   roleOf,
   type SessionClient,
   sessionIdOf,
+  withoutFactor,
   withoutResets,
 } from './people-records.ts';
 import type { PeopleStore } from './people-store.ts';
@@ -119,7 +120,10 @@ export interface People {
   ): Promise<NewSession>;
   /** Sends a reset token by email if the address has an account, after this resolves. Rejects with RATE_LIMITED, OVERLOADED. */
   forgot(email: string, from: string): Promise<void>;
-  /** Rejects with INVALID_REQUEST. */
+  /**
+   * Sets a password. If the address was not confirmed before, the keys and the second factor of the registration end: whoever registered it
+   * may be somebody else. Rejects with INVALID_REQUEST.
+   */
   resetPassword(token: string, password: string, from: string): Promise<void>;
   /**
    * Returns true if an account may have the monthly free credits; false while its email address is not verified, and after an invitation
@@ -182,6 +186,10 @@ function checkEmail(text: string): string {
 }
 
 const badToken = (): AssayError => invalid('token', 'is used, expired or unknown; request a new email');
+
+/** Whether a person registered an account, and has not confirmed its address. Others were added by the owner of an account, or the operator. */
+const isUnconfirmed = ({ emailVerified, accountId }: Person): boolean =>
+  !emailVerified && accountId === undefined;
 
 /** Returns the subject of an entry of the audit log: the person, unless the account has the same id. */
 const subjectOf = ({ id, accountId }: Person): string | null => (accountId === undefined ? null : id);
@@ -382,8 +390,10 @@ class PeopleService implements People {
     const id = await this.#store.redeem(token, 'reset');
     if (id === null) throw badToken();
     // The token came by email, so its user owns the email address.
+    const before = this.#store.get(id);
     const person = await this.#setPassword(id, password, true);
     await this.#audit({ who: id, from }, 'password.reset', person);
+    if (before !== null && isUnconfirmed(before)) await this.#revokeKeys(person, from);
     this.#tasks.send(person.email, EMAILS.changed);
   }
 
@@ -444,6 +454,23 @@ class PeopleService implements People {
 
   async settled(): Promise<void> {
     await Promise.all([this.#tasks.settled(), this.#uses.settled()]);
+  }
+
+  /**
+   * Revokes the keys of a registration that was never confirmed, when the owner of its email address sets a password: somebody else may have
+   * registered the address and created them.
+   */
+  async #revokeKeys(person: Person, from: string): Promise<void> {
+    const done = new Set<string>();
+    const actor = { who: person.id, from };
+    for (const { id, status } of this.#keys.list(person.id)) {
+      if (status !== 'ACTIVE' || done.has(id)) continue;
+      // With those that it creates at this moment.
+      for (const { id: revoked } of await this.#keys.revokeWithDescendants(id)) {
+        done.add(revoked);
+        await this.#tasks.writeAudit(actor, 'key.revoke', person.id, revoked, 'password reset');
+      }
+    }
   }
 
   /** Requires a code of the second factor, if the person has one. */
@@ -522,7 +549,8 @@ class PeopleService implements People {
   async #setPassword(personId: string, password: string, emailVerified: boolean): Promise<Person> {
     const hash = await this.#credentials.passwords.hash(password, 'password');
     const changed = await this.#store.change(personId, (person) => ({
-      ...withoutResets(person),
+      // Somebody else may have registered an address that was not confirmed, and have set up a code.
+      ...withoutResets(emailVerified && isUnconfirmed(person) ? withoutFactor(person) : person),
       password: hash,
       emailVerified: person.emailVerified || emailVerified,
       sessionEpoch: person.sessionEpoch + 1,

@@ -16,6 +16,7 @@ import {
   hashOf,
   type Person,
   type SecondFactorRow,
+  withoutFactor,
 } from './people-records.ts';
 import type { PeopleStore } from './people-store.ts';
 import type { PeopleTasks } from './people-tasks.ts';
@@ -83,11 +84,6 @@ const normalised = (code: string): string => code.replace(/[\s-]/g, '').toUpperC
 
 /** Whether a code is one of the app, and not a recovery code. */
 const isOfApp = (code: string): boolean => /^\d+$/.test(normalised(code));
-
-/** Returns the person without a second factor. */
-function withoutFactor({ secondFactor: _, ...person }: Person): Person {
-  return person;
-}
 
 /** Creates the service of second factors. */
 export const createSecondFactor = (deps: SecondFactorDeps): SecondFactor => new SecondFactorService(deps);

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { clientUnit } from '../../src/accounts/attempts.ts';
 import { emailOf } from '../../src/accounts/people-records.ts';
+import { hotp, stepOf } from '../../src/accounts/totp.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import type { ScryptRequest } from '../../src/base/scrypt.ts';
 import { overLiveStates } from '../setup/live-state.ts';
+import { fromBase32 } from '../support/base32.ts';
 import { FROM, openPeopleWorld, PASSWORD } from './people-world.ts';
 
 overLiveStates((makeState) => {
@@ -114,6 +116,35 @@ overLiveStates((makeState) => {
       await expect(people.resetPassword(late, 'again a password', FROM)).rejects.toMatchObject({
         field: 'token',
       });
+    });
+
+    it('get a registration of their address without the keys and the second factor of whoever made it', async () => {
+      world = await openPeopleWorld(makeState());
+      const { people, keys, audit } = world;
+      await people.register('ann@example.org', PASSWORD, FROM);
+      const stranger = await people.login('ann@example.org', PASSWORD, FROM);
+      const accountId = stranger.account.id;
+      const { secret } = await people.secondFactor.enrol(accountId, PASSWORD, FROM);
+      await people.secondFactor.confirm(accountId, hotp(fromBase32(secret), stepOf(world.time.ms)), FROM);
+      const first = await keys.create({ name: 'first', accountId, createdBy: 'session' });
+      const second = await keys.create({ name: 'second', accountId, createdBy: first.record.id });
+      const other = await keys.create({ name: 'other', accountId: 'local' });
+
+      await people.resetPassword(await world.resetToken(), 'a new password', FROM);
+      expect([first, second].map(({ apiKey }) => keys.verify(apiKey))).toEqual([null, null]);
+      expect(keys.verify(other.apiKey)).not.toBeNull();
+      expect(people.session(stranger.token)).toBeNull();
+      const { account, person } = await people.login('ann@example.org', 'a new password', FROM);
+      expect([account.id, account.emailVerified, person.secondFactor]).toEqual([accountId, true, false]);
+      const revoked = audit.newest(10).filter(({ action }) => action === 'key.revoke');
+      expect(revoked.map(({ subject }) => subject).sort()).toEqual(
+        [first.record.id, second.record.id].sort(),
+      );
+
+      // The address is confirmed now: a reset leaves what its owner has made.
+      const own = await keys.create({ name: 'own', accountId, createdBy: 'session' });
+      await people.resetPassword(await world.resetToken(), 'another password', FROM);
+      expect(keys.verify(own.apiKey)).not.toBeNull();
     });
 
     it('cannot use a reset token after a newer one, after a reset, or after a password change', async () => {
