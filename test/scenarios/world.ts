@@ -256,21 +256,27 @@ export interface ImportStep {
   readonly args: readonly string[];
 }
 
-/**
- * Writes all files of the scenarios into a folder.
- *
- * @returns the commands that import labels and lists, and the file of transfers of each chain
- */
-export function writeScenarioFiles(
-  folder: string,
-  scenarios: readonly Scenario[],
-  checked: string,
-): { readonly imports: readonly (readonly string[])[]; readonly transfers: ReadonlyMap<string, string> } {
-  const file = (name: string, text: string): string => {
+type WriteFile = (name: string, text: string) => string;
+
+const fileWriter =
+  (folder: string): WriteFile =>
+  (name, text) => {
     const path = join(folder, name);
     writeFileSync(path, text);
     return path;
   };
+
+/**
+ * Writes the labels and lists of the scenarios into a folder.
+ *
+ * @returns the commands that import them
+ */
+export function writeLabelFiles(
+  folder: string,
+  scenarios: readonly Scenario[],
+  checked: string,
+): readonly (readonly string[])[] {
+  const file = fileWriter(folder);
   const own = ['address,chain,entity,name,category,confidence'];
   const scams = ['address,etherscan_tag,etherscan_labels,is_contract'];
   const listed: ListedWallet[] = [
@@ -301,7 +307,7 @@ export function writeScenarioFiles(
     }
   }
   const checkedNow = ['--checked', checked];
-  const imports = [
+  return [
     ['import', 'own', file('own.csv', `${own.join('\n')}\n`)],
     ['import', 'scams', file('phishing_scams.csv', `${scams.join('\n')}\n`)],
     ['import', 'ofac', file('sdn-before.xml', sdnList('11/01/2026', [...listed, ...formerly]))],
@@ -312,10 +318,22 @@ export function writeScenarioFiles(
     ['import', 'ch', file('ch.xml', SWISS), ...checkedNow],
     ['import', 'uk', file('uk.jsonl', `${UK}\n`), '--published', '2026-11-20', ...checkedNow],
   ];
+}
+
+/**
+ * Writes the transfers of the scenarios into a folder.
+ *
+ * @returns the file of each chain
+ */
+export function writeTransferFiles(
+  folder: string,
+  scenarios: readonly Scenario[],
+): ReadonlyMap<string, string> {
+  const file = fileWriter(folder);
   const rows = new Map<string, object[]>();
   for (const scenario of scenarios)
     rows.set(scenario.chain, [...(rows.get(scenario.chain) ?? []), ...transferRows(scenario)]);
-  const transfers = new Map(
+  return new Map(
     [...rows]
       .filter(([, all]) => all.length > 0)
       .map(([chain, all]) => [
@@ -323,5 +341,4 @@ export function writeScenarioFiles(
         file(`${chain.toLowerCase()}.ndjson`, all.map((row) => `${JSON.stringify(row)}\n`).join('')),
       ]),
   );
-  return { imports, transfers };
 }
