@@ -255,7 +255,8 @@ class LmdbInvoiceStore implements InvoiceStore {
     for (const reference of invoice.references) {
       // A payment pays one invoice: a transfer on Solana can name the reference keys of several, and each looks for it in turn.
       const owner = references.get(reference);
-      if (owner !== undefined && owner[1] !== key[1] && !before?.references.includes(reference))
+      const isOwn = owner === undefined || (owner[0] === key[0] && owner[1] === key[1]);
+      if (!isOwn && !before?.references.includes(reference))
         throw new AssayError('INVALID_REQUEST', `The payment '${reference}' is that of another invoice.`);
       references.putSync(reference, key);
     }

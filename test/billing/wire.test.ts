@@ -120,9 +120,10 @@ describe('a reference of ISO 11649', () => {
       expect(referencesIn(text)).toContain(reference);
       return process.cpuUsage(before).user;
     };
-    timeOf(500);
+    const fastest = (count: number): number => Math.min(...[0, 1, 2].map(() => timeOf(count)));
+    fastest(2_000);
     // Sixteen times with a time that grows by the square.
-    expect(timeOf(8_000) / timeOf(2_000)).toBeLessThan(10);
+    expect(fastest(40_000) / fastest(10_000)).toBeLessThan(10);
   });
 });
 
@@ -440,11 +441,15 @@ overLiveStates((makeState) => {
     await bank([{ amount: '199.00', bankReference: 'B1', structured: referenceOf(first) }]);
     // As of a transfer that names the reference keys of both, when the first one is not followed any more.
     const [payment] = invoiceOf(first).payments;
-    const apply = (to: Invoice) =>
-      billing.settlement().apply('acc_1', to.id, { kind: 'payment', payment: payment! });
-    await expect(apply(second)).rejects.toMatchObject({
-      ...{ code: 'INVALID_REQUEST', message: expect.stringContaining('another invoice') },
-    });
+    const apply = (to: Invoice, accountId = 'acc_1') =>
+      billing.settlement().apply(accountId, to.id, { kind: 'payment', payment: payment! });
+    // The first invoice of another account has the same number as the first one of this account.
+    const wire = { package: 'Starter', method: 'WIRE' } as const;
+    const foreign = await billing.order({ accountId: 'acc_2', personId: 'per_bob' }, wire);
+    for (const refused of [apply(second), apply(foreign, 'acc_2')])
+      await expect(refused).rejects.toMatchObject({
+        ...{ code: 'INVALID_REQUEST', message: expect.stringContaining('another invoice') },
+      });
     expect(invoiceOf(second)).toMatchObject({ state: 'NEW', payments: [] });
     await apply(first);
     expect(await balance()).toBe(100);
