@@ -127,36 +127,46 @@ export function requireSound(path: string): void {
   // Another process is creating the file, unless it had been closed before.
   if (bytes === 0 && readRecordedState(path) === null) return;
   refusing(path, () => {
-    const file = openPageFile(path);
-    try {
-      if (fullBytes(file.meta) > file.bytes) requireReached(file);
-    } finally {
-      file.close();
-    }
+    requireReached(path);
     if (isOpenHere(path)) return;
     const recorded = readRecordedState(path);
-    // LMDB never shrinks a file.
-    if (recorded !== null && bytes < recorded.bytes)
+    // Read after the record: another process may have extended and closed the file meanwhile. LMDB never shrinks a file.
+    const now = statSync(path).size;
+    if (recorded !== null && now < recorded.bytes)
       throw new DamagedPages(
-        `it has ${bytes} bytes, and had ${recorded.bytes} when it was closed: it was truncated`,
+        `it has ${now} bytes, and had ${recorded.bytes} when it was closed: it was truncated`,
       );
     const isClosed = recorded !== null && isAsRecorded(path, recorded);
-    if (isClosed && (bytes > STATE_LIMITS.checkedAtOpenBytesMax || !isMainThread || isOfThisRun(recorded)))
+    if (isClosed && (now > STATE_LIMITS.checkedAtOpenBytesMax || !isMainThread || isOfThisRun(recorded)))
       return;
     if (!isClosed && isInUse(path)) return;
     verify(path);
   });
 }
 
-/** Unused pages may be missing at the end of an intact file; throws only if a referenced page is missing. */
-function requireReached(file: ReturnType<typeof openPageFile>): void {
-  try {
-    walkPages(file, { onPage: () => {} });
-  } catch (error) {
-    if (!(error instanceof DamagedPages)) throw error;
-    throw new DamagedPages(
-      `it has ${file.bytes} bytes, and its header gives ${fullBytes(file.meta)}: it was truncated`,
-    );
+/** How often a file is read again because another process has committed to it meanwhile. */
+const READS_MAX = 3;
+
+/**
+ * Unused pages may be missing at the end of an intact file; throws only if a referenced page is missing. If another process commits
+ * meanwhile, size, header and pages come from several states of the file: it is read again, and then left to that process, which has
+ * checked the file when it opened it.
+ */
+function requireReached(path: string): void {
+  for (let reads = 0; reads < READS_MAX; reads++) {
+    const file = openPageFile(path);
+    try {
+      if (fullBytes(file.meta) > file.bytes) walkPages(file, { onPage: () => {} });
+      return;
+    } catch (error) {
+      if (!(error instanceof DamagedPages)) throw error;
+      if (!file.hasMoved())
+        throw new DamagedPages(
+          `it has ${file.bytes} bytes, and its header gives ${fullBytes(file.meta)}: it was truncated`,
+        );
+    } finally {
+      file.close();
+    }
   }
 }
 

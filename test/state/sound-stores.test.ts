@@ -1,4 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -110,4 +111,29 @@ describe('a store that is sound', () => {
     it(`is taken for sound after any writes (${seed})`, async () => {
       await expect(churn(newFile(), seed)).resolves.toBeUndefined();
     });
+});
+
+it('is not taken for truncated if it is extended between the reads of its size and of its header', async () => {
+  const path = newFile();
+  const root = openEnvironment(path, { overlappingSync: false });
+  const { fstatSync } = fs;
+  let reads = 0;
+  // As another process does, once or all the time.
+  for (const extensions of [1, Number.POSITIVE_INFINITY]) {
+    reads = 0;
+    fs.fstatSync = ((...parameters: Parameters<typeof fstatSync>) => {
+      const status = fstatSync(...parameters);
+      if (reads++ < extensions) root.putSync(`${extensions} ${reads}`, 'x'.repeat(100_000));
+      return status;
+    }) as typeof fstatSync;
+    syncBuiltinESMExports();
+    try {
+      requireSound(path);
+    } finally {
+      fs.fstatSync = fstatSync;
+      syncBuiltinESMExports();
+    }
+    expect(reads).toBeGreaterThan(1);
+  }
+  await root.close();
 });
