@@ -18,6 +18,7 @@ import * as lmdb from 'lmdb';
 import { onReadingEnd } from '../base/reading.ts';
 import { PRIVATE_FILE, PRIVATE_FOLDER } from './data-folder.ts';
 import { guardWrites, requireSoleWriter } from './guarded-writes.ts';
+import { withTurn } from './opening-lock.ts';
 import { noteClosed, noteOpened, recordFileSums, requireSound } from './sound-file.ts';
 import { asStorageFull, isStorageFull, noteRefused, noteWritten } from './storage.ts';
 import { learnLocks } from './store-locks.ts';
@@ -62,11 +63,14 @@ export function openEnvironment(
   try {
     if (!options.readOnly) mkdirSync(dirname(path), PRIVATE_FOLDER);
     requireSound(path);
-    requireOpenable(path, options.readOnly === true);
-    preallocateLock(`${path}-lock`, options.readOnly === true);
-    if (isNew) requireRoomForHeader(path);
-    // Batching by event turns creates a promise that the caller never gets: a failed commit would end the process.
-    root = lmdb.open({ eventTurnBatching: false, noSubdir: true, ...options, ...OWN_ALONE, path });
+    // Tried in turn as well: the file of the turn takes room and a descriptor.
+    root = withTurn(path, () => {
+      requireOpenable(path, options.readOnly === true);
+      preallocateLock(`${path}-lock`, options.readOnly === true);
+      if (isNew) requireRoomForHeader(path);
+      // Batching by event turns creates a promise that the caller never gets: a failed commit would end the process.
+      return lmdb.open({ eventTurnBatching: false, noSubdir: true, ...options, ...OWN_ALONE, path });
+    });
   } catch (cause) {
     // On a full disk the library leaves half a header, which no later open would accept.
     if (isNew && isStorageFull(cause) && !hasEnvironment(path)) rmSync(path, { force: true });
@@ -77,6 +81,7 @@ export function openEnvironment(
   learnLocks(path);
   if (isMadeHere) for (const listener of made) listener(path);
   if (!options.readOnly) guardWrites(root, path);
+  closeInTurn(root, path);
   const forget = onReadingEnd(() => root.resetReadTxn());
   const close = root.close.bind(root);
   let closing: Promise<void> | null = null;
@@ -91,6 +96,14 @@ export function openEnvironment(
     return closing;
   };
   return root;
+}
+
+/** Makes the library close the environment in turn; it does so when its last writes and reads have ended. */
+function closeInTurn(root: RootDatabase, path: string): void {
+  const { env } = root as unknown as { readonly env: { readonly close: () => void } };
+  const close = env.close.bind(env);
+  // The method of the class is read-only.
+  Object.defineProperty(env, 'close', { value: () => withTurn(path, close) });
 }
 
 /** Descriptors that the library opens for an environment: of the lock file (twice), of the file, and of its headers. */

@@ -1,6 +1,7 @@
 /**
- * Lets one thread of a process at a time open a memory-mapped index: lmdb-js keeps the memory of its views in one table for all threads,
- * without a lock. The threads share no object, so the lock is a file.
+ * Locks for opening and closing LMDB files. One thread of a process at a time opens a memory-mapped index: lmdb-js keeps the memory of its
+ * views in one table for all threads, without a lock. One thread of the machine at a time opens or closes an environment. The threads share
+ * no object, so both locks are files.
  */
 
 import { rmSync } from 'node:fs';
@@ -38,4 +39,37 @@ export function withOpeningLock<T>(path: string, work: () => T): T {
     }
   }
   throw new AssayError('STORE_BUSY', `${path} could not be opened: another thread holds the lock.`);
+}
+
+/** Opening or closing takes a millisecond; a holder that was stopped must not stop the others. */
+const TURN_ROUNDS_MAX = 500;
+
+/**
+ * Runs `work`, which opens or closes the environment at `path`, while no other thread or process opens or closes it. The last process that
+ * closes an environment destroys the mutexes in its lock file, and then releases its lock. A process that opens the environment in between
+ * waits for that lock and keeps the destroyed mutexes: no transaction can begin until all processes have closed the environment.
+ *
+ * Without the lock (a folder that cannot be written, a full disk, a holder that does not go on for a second), `work` runs all the same.
+ */
+export function withTurn<T>(path: string, work: () => T): T {
+  const lockPath = `${path}-opening-lock`;
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
+  for (let round = 0; round < TURN_ROUNDS_MAX; round++) {
+    let lease: ReturnType<typeof takeLease>;
+    try {
+      lease = takeLease(lockPath);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') break;
+      // A process that was killed in its turn leaves its lock file.
+      if (round % 50 === 49 && !isLeaseLive(lockPath)) rmSync(lockPath, { force: true });
+      Atomics.wait(sleeper, 0, 0, WAIT_MS);
+      continue;
+    }
+    try {
+      return work();
+    } finally {
+      lease.release();
+    }
+  }
+  return work();
 }

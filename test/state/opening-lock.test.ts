@@ -1,10 +1,13 @@
-/** The lock under which the threads of a process open an index, one at a time. */
+/** The locks under which threads open an index, and open and close a store, one at a time. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { projectRoot } from '../../src/base/paths.ts';
 import { processStart } from '../../src/state/file-lease.ts';
-import { withOpeningLock } from '../../src/state/opening-lock.ts';
+import { withOpeningLock, withTurn } from '../../src/state/opening-lock.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 
 let folder: TempFolder;
@@ -63,4 +66,32 @@ it('is waited for as long as another thread holds it', async () => {
 
 it('is not waited for if its folder does not exist', () => {
   expect(() => withOpeningLock(join(folder.path, 'none', 'index.mdb'), () => 'opened')).toThrow('ENOENT');
+});
+
+describe('a turn', () => {
+  it('is taken by every process that opens or closes a store, so that none keeps mutexes that another one destroyed', async () => {
+    const script = `import { openEnvironment } from '${join(projectRoot, 'dist', 'src')}/state/lmdb.js';
+      for (let n = 0; n < 60; n++) {
+        const root = openEnvironment('${index}', { overlappingSync: false });
+        root.putSync(\`\${process.pid} \${n}\`, n);
+        await root.close();
+      }`;
+    const outcomes = await Promise.all(
+      [1, 2, 3].map(async () => {
+        const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'pipe' });
+        let err = '';
+        child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+        const [code] = await once(child, 'close');
+        return [code, err];
+      }),
+    );
+    expect(outcomes).toEqual([1, 2, 3].map(() => [0, '']));
+  });
+
+  it('is taken from a process that is gone, and not needed in a folder that cannot be written', () => {
+    writeFileSync(`${index}-opening-lock`, `${2 ** 22 + 1} -`);
+    expect(withTurn(index, () => existsSync(`${index}-opening-lock`))).toBe(true);
+    expect(existsSync(`${index}-opening-lock`)).toBe(false);
+    expect(withTurn(join(folder.path, 'none', 'index.mdb'), () => 'opened')).toBe('opened');
+  });
 });
