@@ -12,8 +12,6 @@ const ALONE = new RegExp(
     String.raw`\bprocess\s*\.\s*(?:memoryUsage|cpuUsage|getActiveResourcesInfo|chdir|umask|on|once)\b`,
     String.raw`\bglobalThis\s*\.\s*\w+\s*=[^=]|\bprocess\s*\.\s*env\s*\.\s*\w+\s*=[^=]|delete process\.env`,
     'needs a process of its own',
-    // A command of the program in this process, which opens the stores of a running server, as no process does that opened others before.
-    String.raw`\.here\(`,
     String.raw`\bmonitorEventLoopDelay\b|/proc/self/fd|\bcollectGarbage\b`,
   ].join('|'),
 );
