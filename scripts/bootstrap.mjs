@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildDashboard } from './dashboard.mjs';
 import { isInstalled } from './installed.mjs';
+import { changeLmdb } from './supply/lmdb-open.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const tool = (name) => join(root, 'node_modules', name);
@@ -50,7 +51,11 @@ function note(text) {
 
 /** Installs the locked packages if they are not installed already. If they are, it works without a network. */
 async function install() {
-  if (isInstalled(root)) return;
+  if (isInstalled(root)) {
+    // They may have been installed without their scripts.
+    changeLmdb(root).forEach(note);
+    return;
+  }
   note('installing packages');
   await run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
     shell: process.platform === 'win32',

@@ -1,11 +1,12 @@
 /**
- * Runs after `npm ci` (script `postinstall`) and in the Docker image: refuses changed binaries, then deletes what this installation never
- * loads. `--production` prunes an installation that has no development packages; without it, that is found out. Deletes nothing if
+ * Runs after `npm ci` (script `postinstall`) and in the Docker image: refuses changed binaries, changes those of lmdb, then deletes what this
+ * installation never loads. `--production` prunes an installation that has no development packages; without it, that is found out. Deletes nothing if
  * node_modules is a link: the folder belongs to another installation.
  */
 import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { changedBinaries, root } from './binaries.mjs';
+import { changeLmdb } from './lmdb-open.mjs';
 import { prune } from './prune.mjs';
 
 const modules = join(root, 'node_modules');
@@ -22,6 +23,7 @@ function run(args) {
     process.exitCode = 2;
     return;
   }
+  for (const sentence of changeLmdb(root)) process.stderr.write(`assay: ${sentence}\n`);
   // Installed as a package of another project: its packages are not Assay's to prune.
   if (!existsSync(modules)) return;
   const changed = changedBinaries(root);

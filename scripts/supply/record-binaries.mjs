@@ -37,6 +37,7 @@ function record() {
     sourceCommit: existsSync(commit) ? readFileSync(commit, 'utf8').trim() : null,
     recorded: new Date().toISOString().slice(0, 10),
     files: Object.fromEntries(names.sort().map((file) => [file, hashOf(join(folder, file))])),
+    lmdb: readTable(root).lmdb,
   };
   writeFileSync(TABLE, `${JSON.stringify(table, null, 2)}\n`);
   process.stdout.write(`${names.length} hashes written to ${TABLE}\n`);
