@@ -46,6 +46,7 @@ import { historyFacts } from '../screening/on-demand.ts';
 import { createAttestedOracle, createOracleWriter } from '../screening/oracle.ts';
 import { createAttestedSanctionsCheck, createSanctionsCheckWriter } from '../screening/sanctions-check.ts';
 import { createTransactionSearch } from '../screening/transaction-search.ts';
+import { lmdbFault } from '../state/lmdb-binary.ts';
 import { requireSound } from '../state/sound-file.ts';
 import { type StorageWatch, watchStorage } from '../state/storage-watch.ts';
 import type { AcceptorStores } from './acceptor-thread.ts';
@@ -246,6 +247,9 @@ export class Server {
       await requireJobsFolder(jobsDir, 'ASSAY_JOBS_DIR');
     // Checked before any thread opens a store: a damaged store must fail at startup, not at the first request that needs it.
     for (const path of storePaths()) requireSound(join(dataDir, path));
+    const fault = lmdbFault();
+    if (fault !== null)
+      this.#deps.log.warn({ reason: fault }, 'commands beside this server may make it lose a write');
     await accounts.enter();
   }
 

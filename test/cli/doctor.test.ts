@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   clockFindings,
   fileLimitFinding,
+  lmdbFinding,
   openFilesLimit,
   spaceFinding,
 } from '../../src/app/doctor/machine.ts';
@@ -48,7 +49,7 @@ describe('assay doctor in a new folder', () => {
       advice: expect.stringMatching(/^Run `assay sync un`; without a network run `assay import un FILE/),
     });
     expect([...new Set(report.findings.map(({ check }) => check))]).toEqual([
-      ...['settings', 'server', 'disk', 'stores', 'lists', 'nodes', 'redis', 'clock', 'files'],
+      ...['settings', 'server', 'disk', 'stores', 'lists', 'nodes', 'redis', 'clock', 'files', 'lmdb'],
     ]);
     for (const { state, advice } of report.findings) expect(advice === null).toBe(state === 'ok');
     expect(existsSync(dataDir)).toBe(false);
@@ -227,6 +228,14 @@ describe('findings', () => {
     [null, 'ok'],
   ])('judge a limit of %s open files: %s', (limit, state) => {
     expect(fileLimitFinding(limit, 'The server').state).toBe(state);
+  });
+
+  it('report binaries that lose writes of a server beside commands', () => {
+    expect(lmdbFinding(null)).toMatchObject({ state: 'ok', advice: null });
+    expect(lmdbFinding('A fault.')).toMatchObject({
+      state: 'problem',
+      text: expect.stringMatching(/^A fault\. A command beside/),
+    });
   });
 
   it.runIf(process.platform === 'linux')('read the limit of a process', () => {

@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { projectRoot } from '../../src/base/paths.ts';
+import { lmdbFault } from '../../src/state/lmdb-binary.ts';
 
 interface Recorded {
   readonly sha256: string;
@@ -91,6 +92,17 @@ describe.skipIf(installed.length === 0)('the binaries of lmdb', () => {
     }
     expect(statSync(path).mode & 0o777).toBe(0o755);
     expect(readdirSync(dirname(path))).toHaveLength(1);
+  });
+
+  it('are reported while they are not changed, and if there is none of the platform', () => {
+    expect(lmdbFault()).toBeNull();
+    const [name = ''] = installed;
+    const { folder } = installationOf(name, published(name));
+    const packages = join(folder, 'node_modules', '@lmdb');
+    expect(lmdbFault(packages)).toMatch(/without the step after npm ci\.$/);
+    changeLmdb(folder);
+    expect(lmdbFault(packages)).toBeNull();
+    expect(lmdbFault(root)).toMatch(/^There is no changed binary of lmdb for this platform/);
   });
 
   it('are left as they are, and named, if they are not the recorded files', () => {

@@ -12,8 +12,16 @@ import { freshnessOf, readListChecks, staleListAdvice } from '../../labels/fresh
 import { currentSnapshot } from '../../labels/index/folder.ts';
 import { type LockHolder, serverIn } from '../../state/folder-lock.ts';
 import { isEnvironment, missingStores, readInstallation } from '../../state/installation-record.ts';
+import { lmdbFault } from '../../state/lmdb-binary.ts';
 import { requireSound } from '../../state/sound-file.ts';
-import { clockFindings, diskFindings, fileLimitFinding, type OtherClock, openFilesLimit } from './machine.ts';
+import {
+  clockFindings,
+  diskFindings,
+  fileLimitFinding,
+  lmdbFinding,
+  type OtherClock,
+  openFilesLimit,
+} from './machine.ts';
 import { examineNodes, examineRedis } from './servers.ts';
 
 /** Larger stores are only measured: reading their pages takes minutes, which `assay verify` is for. */
@@ -56,6 +64,7 @@ export async function examine(
       clockFindings(clock.now(), [...nodes.clocks, ...redis.clocks, ...recordedTimes(config, clock)]),
     ),
     fileLimits(server),
+    ...findingsOf('lmdb', () => [lmdbFinding(lmdbFault())]),
   ];
 }
 

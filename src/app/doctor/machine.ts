@@ -96,6 +96,24 @@ export function fileLimitFinding(limit: number | null, of: string): Finding {
   return { check, state: limit < FILES_MIN ? 'problem' : 'warning', text, advice };
 }
 
+/**
+ * Says whether commands beside a running server are safe.
+ *
+ * @param fault - of the installed binaries of lmdb
+ */
+export function lmdbFinding(fault: string | null): Finding {
+  const check = 'lmdb';
+  if (fault === null)
+    return { check, state: 'ok', text: 'Commands can open stores to which a server writes.', advice: null };
+  return {
+    check,
+    state: 'problem',
+    text: `${fault} A command beside a running server may make it lose a write.`,
+    advice:
+      'Run `node scripts/supply/after-install.mjs`; where that does not help, stop the server for commands (docs/decisions/lmdb-open.md).',
+  };
+}
+
 /** Returns the soft limit of open files of a process (Linux); null if the system does not report it. */
 export function openFilesLimit(pid: number | 'self'): number | null {
   try {
