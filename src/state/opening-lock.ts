@@ -7,11 +7,36 @@
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AssayError } from '../base/errors.ts';
-import { isLeaseLive, takeLease } from './file-lease.ts';
+import { type FileLease, isLeaseLive, takeLease } from './file-lease.ts';
 
 /** Opening takes milliseconds; a machine that needs seconds has another problem. */
 const WAIT_MS = 2;
 const ROUNDS_MAX = 5000;
+/** Opening or closing takes a millisecond; a holder that was stopped must not stop the others. */
+const TURN_ROUNDS_MAX = 500;
+/** Rounds after which it is asked whether the holder still runs: that reads a file of the kernel. */
+const LOOK_ROUNDS = 50;
+
+/**
+ * Waits for a lock file, and takes it. One that a thread or process left when it was terminated is removed; so is that of an earlier process
+ * with the same id.
+ *
+ * @returns null if another one held it in each of `rounds` rounds
+ * @throws what creating the file throws, such as ENOENT or ENOSPC
+ */
+function waitedLease(lockPath: string, rounds: number): FileLease | null {
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
+  for (let round = 1; round <= rounds; round++) {
+    try {
+      return takeLease(lockPath);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (round % LOOK_ROUNDS === 0 && !isLeaseLive(lockPath)) rmSync(lockPath, { force: true });
+      Atomics.wait(sleeper, 0, 0, WAIT_MS);
+    }
+  }
+  return null;
+}
 
 /**
  * Runs `work` while no other thread of this process opens an index in the folder of `path`.
@@ -19,30 +44,25 @@ const ROUNDS_MAX = 5000;
  * @throws STORE_BUSY if the lock cannot be taken within 10 s
  */
 export function withOpeningLock<T>(path: string, work: () => T): T {
-  const lockPath = join(dirname(path), `opening-${process.pid}`);
-  const sleeper = new Int32Array(new SharedArrayBuffer(4));
-  for (let round = 0; round < ROUNDS_MAX; round++) {
-    let lease: ReturnType<typeof takeLease>;
-    try {
-      lease = takeLease(lockPath);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      // A thread that was terminated while it opened an index leaves its lock file; so does an earlier process with the same id.
-      if (round % 100 === 99 && !isLeaseLive(lockPath)) rmSync(lockPath, { force: true });
-      Atomics.wait(sleeper, 0, 0, WAIT_MS);
-      continue;
-    }
-    try {
-      return work();
-    } finally {
-      lease.release();
-    }
+  const lease = waitedLease(join(dirname(path), `opening-${process.pid}`), ROUNDS_MAX);
+  if (lease === null)
+    throw new AssayError('STORE_BUSY', `${path} could not be opened: another thread holds the lock.`);
+  try {
+    return work();
+  } finally {
+    lease.release();
   }
-  throw new AssayError('STORE_BUSY', `${path} could not be opened: another thread holds the lock.`);
 }
 
-/** Opening or closing takes a millisecond; a holder that was stopped must not stop the others. */
-const TURN_ROUNDS_MAX = 500;
+/** Takes the turn at the environment at `path`; null if it cannot be taken. */
+function turnOf(path: string): FileLease | null {
+  try {
+    return waitedLease(`${path}-opening-lock`, TURN_ROUNDS_MAX);
+  } catch {
+    // The folder cannot be written, or the disk is full.
+    return null;
+  }
+}
 
 /**
  * Runs `work`, which opens or closes the environment at `path`, while no other thread or process opens or closes it. The last process that
@@ -52,24 +72,10 @@ const TURN_ROUNDS_MAX = 500;
  * Without the lock (a folder that cannot be written, a full disk, a holder that does not go on for a second), `work` runs all the same.
  */
 export function withTurn<T>(path: string, work: () => T): T {
-  const lockPath = `${path}-opening-lock`;
-  const sleeper = new Int32Array(new SharedArrayBuffer(4));
-  for (let round = 0; round < TURN_ROUNDS_MAX; round++) {
-    let lease: ReturnType<typeof takeLease>;
-    try {
-      lease = takeLease(lockPath);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') break;
-      // A process that was killed in its turn leaves its lock file.
-      if (round % 50 === 49 && !isLeaseLive(lockPath)) rmSync(lockPath, { force: true });
-      Atomics.wait(sleeper, 0, 0, WAIT_MS);
-      continue;
-    }
-    try {
-      return work();
-    } finally {
-      lease.release();
-    }
+  const turn = turnOf(path);
+  try {
+    return work();
+  } finally {
+    turn?.release();
   }
-  return work();
 }
