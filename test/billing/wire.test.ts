@@ -436,7 +436,7 @@ overLiveStates((makeState) => {
     expect(await balance()).toBe(100);
   });
 
-  it('records a payment on one invoice, whoever reports it for another one later', async () => {
+  it('records a payment on one invoice, and refuses it on every other', async () => {
     const [first, second] = [await order(), await order()];
     await bank([{ amount: '199.00', bankReference: 'B1', structured: referenceOf(first) }]);
     // As of a transfer that names the reference keys of both, when the first one is not followed any more.

@@ -7,7 +7,7 @@ import { useState } from 'react';
 const drafts = new Map<string, string>();
 let author: string | null = null;
 
-/** Says who is logged in. */
+/** Sets the person who is logged in; null after a logout. Drafts of another person are removed. */
 export function setAuthor(person: string | null): void {
   if (person !== author) drafts.clear();
   author = person;
