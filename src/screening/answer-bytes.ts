@@ -4,8 +4,7 @@
  */
 
 import { copyInto, fragment, jsonTextInto } from '../base/byte-text.ts';
-import { isCanonicalAsGiven } from '../chains/address/canonical.ts';
-import { maxKeyBytes, writeAddressKeyFromText } from '../chains/address/parse.ts';
+import { isCanonicalAsGiven, maxKeyBytes, writeAddressKeyFromText } from '../chains/address/parse.ts';
 import { CHAINS, type ChainId, isEvm, parseChainId } from '../chains/registry.ts';
 import { type LabelHandle, type LabelReader, NOT_LABELLED } from '../labels/index/reader.ts';
 import { parseSubject } from './subject.ts';

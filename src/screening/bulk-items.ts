@@ -4,14 +4,12 @@
  */
 
 import { AssayError } from '../base/errors.ts';
-import { isCanonicalAsGiven } from '../chains/address/canonical.ts';
 import { BATCH_TEXTS, KeyBatch } from '../chains/address/key-batch.ts';
-import { parseAddress } from '../chains/address/parse.ts';
+import { isCanonicalAsGiven, parseAddress, shownAddress } from '../chains/address/parse.ts';
 import { CHAIN_LIMITS } from '../chains/limits.ts';
 import { CHAINS, type ChainId, isEvm } from '../chains/registry.ts';
 import { type LabelHandle, type LabelReader, NOT_LABELLED } from '../labels/index/reader.ts';
 import { sanctionsDetail } from './sanctions-detail.ts';
-import { shownAddress } from './subject.ts';
 
 /** The data that the answers of one batch are based on. */
 export interface BulkContext {

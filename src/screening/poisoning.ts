@@ -3,6 +3,7 @@
  * poisoning). Used by screening and by monitoring. See docs/decisions/evidence.md.
  */
 import type { AddressKey } from '../chains/address/address.ts';
+import { shownAddress } from '../chains/address/parse.ts';
 import type { AssetFacts } from '../chains/assets.ts';
 import { evmLookAlike, evmLookAlikeOfText, hasLookAlikes, lookAlikeKey } from '../chains/look-alike.ts';
 import { type ChainId, chainOf, isEvm } from '../chains/registry.ts';
@@ -10,7 +11,7 @@ import type { Transfer } from '../chains/transfer.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { Counterparty, TransferReader } from '../graph/transfers.ts';
 import { SCREENING_LIMITS } from './limits.ts';
-import { shownAddress, shownKey } from './subject.ts';
+import { shownKey } from './subject.ts';
 
 /**
  * Why a transfer proves nothing.

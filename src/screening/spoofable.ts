@@ -5,6 +5,7 @@
  */
 
 import { isoTime } from '../base/clock.ts';
+import { shownAddress } from '../chains/address/parse.ts';
 import type { AssetFacts } from '../chains/assets.ts';
 import { nativeUnits } from '../chains/native-units.ts';
 import type { ChainId } from '../chains/registry.ts';
@@ -24,7 +25,7 @@ import type { Place } from './assess.ts';
 import { type Attribution, UNATTRIBUTED } from './attribution.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 import { realCounterparties, spoofKindOf } from './poisoning.ts';
-import { type Subject, shownAddress, shownAsset, shownKey } from './subject.ts';
+import { type Subject, shownAsset, shownKey } from './subject.ts';
 
 export interface SpoofingOptions {
   readonly subject: Pick<Subject, 'chain' | 'key'>;

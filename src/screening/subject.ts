@@ -1,6 +1,6 @@
 /** The address that an answer is about: parsed from the request, and formatted as answers write addresses. */
 import type { AddressKey, ParsedAddress } from '../chains/address/address.ts';
-import { formatAddressKey, hasAddressChecksum, parseAddress } from '../chains/address/parse.ts';
+import { formatAddressKey, hasAddressChecksum, parseAddress, shownAddress } from '../chains/address/parse.ts';
 import { type ChainId, isEvm, parseChainId } from '../chains/registry.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 
@@ -23,10 +23,6 @@ export function parseSubject(chainText: string, addressText: string, field = 'ad
   const { chain, canonical, kind, key, memo } = parsed;
   return { chain, canonical, kind, key, memo, shown: shownAddress(parsed) };
 }
-
-/** Returns an address as answers write it (decisions, "Everywhere"). */
-export const shownAddress = ({ chain, canonical }: Pick<ParsedAddress, 'chain' | 'canonical'>): string =>
-  isEvm(chain) ? canonical.toLowerCase() : canonical;
 
 /** Returns an asset as answers write it: a token of an EVM chain is an address, any other asset its own name. */
 export const shownAsset = (chain: ChainId, asset: string): string =>

@@ -6,9 +6,10 @@ import type { ChainRow } from '../chain.ts';
 import type { Family } from '../families/descriptor.ts';
 import { FAMILIES } from '../families/index.ts';
 import { CHAIN_LIMITS } from '../limits.ts';
-import type { ChainId } from '../registry.ts';
+import { type ChainId, isEvm } from '../registry.ts';
 import { AddressError, type AddressFault, type ParsedAddress } from './address.ts';
 import type { BatchForm } from './batch-form.ts';
+import { type CanonicalForm, canonicalFormOf, isOfForm } from './canonical.ts';
 import type { AddressCodec } from './codec.ts';
 import { addressFaultOf, CHARACTERS, fault, LENGTH, note, type WriteKey } from './fault.ts';
 
@@ -17,6 +18,7 @@ export { addressFaultOf };
 /** A codec with the chain that it reads. */
 export interface ChainCodec extends Required<Pick<AddressCodec, 'write' | 'format' | 'hasChecksum'>> {
   readonly chain: ChainRow;
+  readonly canonicalForm: CanonicalForm;
   /** The texts that `KeyBatch` reads by its kernel; null if it reads none. */
   readonly batch: BatchForm | null;
 }
@@ -28,8 +30,10 @@ export function codecsOf(families: readonly Family[] = FAMILIES): ChainCodecs {
   return Object.fromEntries(
     families.flatMap(({ chains, codecs }) =>
       chains.map((chain): [string, ChainCodec] => {
-        const { write, format, hasChecksum = () => true, batch = null } = codecs[chain.id] as AddressCodec;
-        return [chain.id, { chain, write, format, hasChecksum, batch }];
+        const codec = codecs[chain.id] as AddressCodec;
+        const { write, format, hasChecksum = () => true, batch = null } = codec;
+        const canonicalForm = canonicalFormOf(codec);
+        return [chain.id, { chain, write, format, hasChecksum, canonicalForm, batch }];
       }),
     ),
   ) as Record<ChainId, ChainCodec>;
@@ -111,11 +115,13 @@ export function parseAddress(
   field = 'address',
   codecs: ChainCodecs = CODECS,
 ): ParsedAddress {
-  const length = writeKeyOfText(codecs[chain], text, keyScratch, 0);
+  const codec = codecs[chain];
+  const length = writeKeyOfText(codec, text, keyScratch, 0);
   if (length < 0) throw addressError(codecs, chain, text, addressFaultOf(length), note.detail, field);
   const { kind, memo } = note;
   const key = keyScratch.slice(0, length);
-  return { chain, canonical: formatAddressKey(key, chain, codecs), kind, key, memo };
+  const isCanonical = isOfForm(codec.canonicalForm, text.charCodeAt(0), text.charCodeAt(1));
+  return { chain, canonical: isCanonical ? text : formatAddressKey(key, chain, codecs), kind, key, memo };
 }
 
 function addressError(
@@ -149,11 +155,11 @@ export const detectChains = (text: string): ChainId[] => chainsOfText(ALL_CODECS
 
 function chainsOfText(codecs: readonly ChainCodec[], text: string): ChainId[] {
   // All EVM chains have the same addresses, and no other chain has one of them.
-  const isEvm = writeKeyOfText(CODECS.ETH, text, keyScratch, 0) > 0;
+  const isEvmText = writeKeyOfText(CODECS.ETH, text, keyScratch, 0) > 0;
   const chains: ChainId[] = [];
   for (const codec of codecs) {
     const { id, family } = codec.chain;
-    const fits = family === 'evm' ? isEvm : !isEvm && writeKeyOfText(codec, text, keyScratch, 0) > 0;
+    const fits = family === 'evm' ? isEvmText : !isEvmText && writeKeyOfText(codec, text, keyScratch, 0) > 0;
     if (fits) chains.push(id as ChainId);
   }
   return chains;
@@ -171,6 +177,19 @@ export function formatAddressKey(key: Uint8Array, chain: ChainId, codecs: ChainC
   if (text === null) throw new AddressError('form', `key: is not an address key of ${chain}.`, 'key');
   return text;
 }
+
+/**
+ * Returns whether a valid address text of the chain is already canonical.
+ *
+ * @param firstCode - ASCII code of the first character
+ * @param secondCode - that of the second one
+ */
+export const isCanonicalAsGiven = (chain: ChainId, firstCode: number, secondCode: number): boolean =>
+  isOfForm(CODECS[chain].canonicalForm, firstCode, secondCode);
+
+/** Returns an address as answers write it: lower case on EVM chains, canonical on all others. */
+export const shownAddress = ({ chain, canonical }: Pick<ParsedAddress, 'chain' | 'canonical'>): string =>
+  isEvm(chain) ? canonical.toLowerCase() : canonical;
 
 /**
  * Returns whether a valid address text contains a checksum.
