@@ -5818,7 +5818,7 @@ class SavedScreening(Model):
     kind: Literal["SCREENING", "KYT"]
     #: Chain identifier, in upper case in every answer.
     chain: ChainId
-    #: In canonical form: the screened address, or the sender and the receiver.
+    #: The screened address, or the sender and the receiver: in lower case on EVM chains, canonical on all others.
     addresses: List[str]
     #: Body of the request, without `save`.
     request: Dict[str, Any]

@@ -1,15 +1,26 @@
-/** Cases, events and files as the API and the export show them: ISO times, and no data of the account or of the four-eyes rule. */
+/**
+ * Cases, events and files as the API and the export show them: ISO times, EVM addresses in lower case, and no data of the account or of the
+ * four-eyes rule.
+ */
 import { isoTime } from '../base/clock.ts';
+import { shownAddress } from '../chains/address/parse.ts';
 import type { CaseEvent, CaseFile, CaseLink, CaseRecord } from './records.ts';
 
 const time = (ms: number | null): string | null => (ms === null ? null : isoTime(ms));
 
 /** Returns a link as the API shows it. */
-const linkAnswer = ({ answer, trace = null, ...link }: CaseLink) => {
-  if (answer === null) return { ...link, trace, answer };
-  const { crc32: _, ...shown } = answer;
-  return { ...link, trace, answer: shown };
-};
+export function linkAnswer({ answer, trace = null, ...link }: CaseLink) {
+  const shown = (canonical: string | null): string | null =>
+    canonical === null || link.chain === null ? canonical : shownAddress({ chain: link.chain, canonical });
+  const facts = {
+    ...link,
+    address: shown(link.address),
+    trace: trace === null ? null : { ...trace, targetAddress: shown(trace.targetAddress) },
+  };
+  if (answer === null) return { ...facts, answer };
+  const { crc32: _, ...kept } = answer;
+  return { ...facts, answer: kept };
+}
 
 /** Returns a case as the API shows it. */
 export function caseAnswer(record: CaseRecord) {

@@ -109,7 +109,7 @@ ${facts.map(([name, value]) => `<tr><th scope="row">${name}</th><td>${orDash(val
 <h2>Links</h2>
 ${table(
   ['Event', 'Type', 'Subject', 'Label', 'Data version', 'SHA-256 of the answer'],
-  record.links.map((link) =>
+  shown.links.map((link) =>
     row(
       String(link.event),
       link.type,

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { caseAnswer, eventAnswer } from './answers.ts';
+import { caseAnswer, eventAnswer, linkAnswer } from './answers.ts';
 import { casePageHtml } from './export-html.ts';
 import type { CaseEvent, CaseRecord } from './records.ts';
 import type { CaseExport } from './service.ts';
@@ -80,12 +80,14 @@ const LINK_COLUMNS = [
 const answerName = (event: number): string => `answers/${event}.json`;
 
 function linksCsv({ links }: CaseRecord): string {
-  const rows = links.map(({ answer, trace = null, ...link }) => [
-    ...[link.event, link.type, link.id, link.chain, link.address, link.name, link.label],
-    ...[trace === null ? null : traceText(trace), trace?.dataVersion ?? null],
-    ...[answer?.origin ?? null, answer?.dataVersion ?? null, answer?.sha256 ?? null],
-    answer === null ? null : answerName(link.event),
-  ]);
+  const rows = links
+    .map(linkAnswer)
+    .map(({ answer, trace, ...link }) => [
+      ...[link.event, link.type, link.id, link.chain, link.address, link.name, link.label],
+      ...[trace === null ? null : traceText(trace), trace?.dataVersion ?? null],
+      ...[answer?.origin ?? null, answer?.dataVersion ?? null, answer?.sha256 ?? null],
+      answer === null ? null : answerName(link.event),
+    ]);
   return csvOf(LINK_COLUMNS, rows);
 }
 

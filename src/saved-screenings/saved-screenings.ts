@@ -9,6 +9,7 @@ import { type RowBilling, type StagedCharge, StagedPurchases } from '../base/sta
 import { parseAddress } from '../chains/address/parse.ts';
 import { type ChainId, parseChainId } from '../chains/registry.ts';
 import type { RiskLevel } from '../risk/policy.ts';
+import { savedAnswer } from './answers.ts';
 import { compareAnswers } from './compare/compare.ts';
 import { packed, sha256Of, storedText } from './content.ts';
 import { type JsonObject, numberOf, objectOf, textOf } from './json.ts';
@@ -209,7 +210,7 @@ class StoredScreenings implements SavedScreenings {
     if (!isSame)
       throw refuse(
         'b',
-        `must be a ${first.kind} of ${first.chain} ${first.addresses.join(' → ')}, as \`a\` is.`,
+        `must be a ${first.kind} of ${first.chain} ${savedAnswer(first).addresses.join(' → ')}, as \`a\` is.`,
       );
     const answerOf = (screening: SavedScreening): JsonObject =>
       objectOf(JSON.parse(this.answer(screening).toString()));

@@ -268,7 +268,7 @@ describe.each(['one machine', 'Redis'])('saved screenings: %s', (kind) => {
       await savedId(WITHOUT_KEY, textOf(), { kind: 'KYT' }),
     ])
       expect(() => opened.saved.compare(ACCOUNT, SAVED_KINDS, first, id)).toThrow(
-        `b: must be a SCREENING of ETH ${ADDRESS}, as \`a\` is.`,
+        `b: must be a SCREENING of ETH ${ADDRESS.toLowerCase()}, as \`a\` is.`,
       );
     opened.saved.compare(ACCOUNT, SAVED_KINDS, first, await savedId());
   });

@@ -43,7 +43,7 @@ const savedFields = {
   chain: ChainIdSchema,
   addresses: listOf(
     Type.String(),
-    'In canonical form: the screened address, or the sender and the receiver.',
+    'The screened address, or the sender and the receiver: in lower case on EVM chains, canonical on all others.',
   ),
   request: Type.Record(Type.String(), Type.Unknown(), {
     description: 'Body of the request, without `save`.',
