@@ -17,6 +17,7 @@ import { type Currencies, type CurrencyHint, loadCurrencies } from './currencies
 import { type EntityAliases, loadEntityAliases, slugOf } from './entities.ts';
 import { type EntityParties, loadEntityParties } from './entity-parties.ts';
 import type { Entity, LabelScope, LabelTemplate, SanctionsEntry } from './label.ts';
+import { statesTheSame } from './same-statement.ts';
 import { listSourceRows, loadSourceTable, type SourceTable } from './source-table.ts';
 import type { Category, ThreatLevel } from './taxonomy.ts';
 
@@ -134,11 +135,25 @@ interface Statement {
   readonly sanctionedBy: SanctionsList | null;
 }
 
+/** What a record says about an address. */
+interface Judgement {
+  readonly ok: true;
+  readonly category: Category;
+  readonly labels: MappedAddress['labels'];
+}
+
 class RuleMapper implements Mapper {
   readonly #taxonomy: Taxonomy;
   readonly #currencies: Currencies;
   readonly #entities: EntityAliases;
   readonly #sources: SourceTable;
+  /** The last record with labels. */
+  #last: {
+    readonly source: string;
+    readonly chain: ChainId;
+    readonly record: AttributedAddress;
+    readonly judgement: Judgement;
+  } | null = null;
   /** Labels by the facts that decide them. */
   #labels = new Map<string, MappedAddress['labels']>();
 
@@ -172,17 +187,14 @@ class RuleMapper implements Mapper {
     const resolved = this.resolve(record.address, record.currency, true);
     if (!resolved.ok) return resolved;
     const { parsed, hint } = resolved;
-    const statement = this.#statementOf(source, record, parsed.chain);
-    if (!statement.ok) return statement;
-    if (isZero(parsed.key) && !(source === 'seed' && statement.category === 'BURN')) {
+    const judged = this.#judgeNext(source, record, parsed.chain, hint);
+    if (!judged.ok) return judged;
+    if (isZero(parsed.key) && !(source === 'seed' && judged.category === 'BURN'))
       return refuse('The zero address has no owner.');
-    }
-    const scope = scopeOf(record.isContract, statement, parsed.chain, hint);
-    if (typeof scope !== 'string') return scope;
     return {
       ok: true,
       key: parsed.key,
-      labels: this.#labelsOf(source, record, statement, scope),
+      labels: judged.labels,
       firstSeen: record.firstSeen,
       lastSeen: record.lastSeen,
     };
@@ -193,11 +205,32 @@ class RuleMapper implements Mapper {
     record: AttributedAddress,
     chain: ChainId,
   ): { readonly ok: true; readonly labels: MappedAddress['labels'] } | Refused {
+    return this.#judge(source, record, chain, { kind: 'chain', chain });
+  }
+
+  /** As `#judge`, for a record with this hint. Publishers state the same about thousands of addresses in a row. */
+  #judgeNext(
+    source: string,
+    record: AttributedAddress,
+    chain: ChainId,
+    hint: CurrencyHint,
+  ): Judgement | Refused {
+    const last = this.#last;
+    if (last?.source === source && last.chain === chain && statesTheSame(last.record, record))
+      return last.judgement;
+    const judgement = this.#judge(source, record, chain, hint);
+    if (judgement.ok) this.#last = { source, chain, record, judgement };
+    return judgement;
+  }
+
+  /** Decides which labels a record gives to an address of a chain, or why it gives none. */
+  #judge(source: string, record: AttributedAddress, chain: ChainId, hint: CurrencyHint): Judgement | Refused {
     const statement = this.#statementOf(source, record, chain);
     if (!statement.ok) return statement;
-    const scope = scopeOf(record.isContract, statement, chain, { kind: 'chain', chain });
+    const scope = scopeOf(record.isContract, statement, chain, hint);
     if (typeof scope !== 'string') return scope;
-    return { ok: true, labels: this.#labelsOf(source, record, statement, scope) };
+    const labels = this.#labelsOf(source, record, statement, scope);
+    return { ok: true, category: statement.category, labels };
   }
 
   /** Returns the chain according to the form of the address alone; null if no chain has this form, 'ambiguous' if several could. */

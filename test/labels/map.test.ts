@@ -151,3 +151,35 @@ describe('a shipped listing', () => {
     expect(whens('2025-03-21')).toEqual([['always', 1]]);
   });
 });
+
+describe('records in a row', () => {
+  // What each change decides is seen in the labels, or in the reason for which there are none.
+  it.each<Partial<AttributedAddress>>([
+    { address: TRON },
+    { currency: 'BSC', isContract: true },
+    { actorId: 'other' },
+    { actorName: 'Another' },
+    { concepts: ['phishing'] },
+    { tags: ['one'] },
+    { confidence: '0.3' },
+    { confidence: 'no number' },
+    { jurisdiction: 'CH' },
+    { url: 'https://example.org/' },
+    { isContract: true },
+    { verified: false },
+    { sourceUrl: 'https://example.org/page' },
+    { category: 'DONATION' },
+    { threatLevel: 'HIGH' },
+    { sanctions: { list: 'OFAC_SDN', entityId: '1', program: null, listedAt: null, delistedAt: null } },
+  ])('have labels of their own: %j', (changes) => {
+    const rules = loadRulebook();
+    const base = createMapper(rules).map('own', record({}));
+    const alone = createMapper(rules).map('own', record(changes));
+    expect(alone).not.toEqual(base);
+
+    const inRow = createMapper(rules);
+    expect(inRow.map('own', record({}))).toEqual(base);
+    expect(inRow.map('own', record(changes))).toEqual(alone);
+    expect(inRow.map('own', record({}))).toEqual(base);
+  });
+});
