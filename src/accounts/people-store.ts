@@ -120,6 +120,8 @@ export interface PeopleStore {
    * was redeemed, or the password was changed.
    */
   redeem(token: string, purpose: TokenPurpose): Promise<string | null>;
+  /** Returns whether `redeem` would accept a token now. */
+  isRedeemable(token: string, purpose: TokenPurpose): boolean;
   /** Stores an invitation in place of one for the same address; returns its token. Returns null if the account has too many people. */
   invite(invitation: Invitation, peopleMax: number): Promise<string | null>;
   /** Returns the invitations of an account that have not expired, oldest first. */
@@ -373,15 +375,18 @@ class LmdbPeopleStore implements PeopleStore {
     if (!TOKEN_SHAPE.test(token)) return null;
     const hash = hashOf(token);
     return this.#root.transaction(() => {
-      const row = this.#tokens.get(hash);
-      if (row === undefined || row.purpose !== purpose || !isCurrent(row, this.#clock.now())) return null;
+      const row = this.#redeemable(hash, purpose);
+      if (row === null) return null;
       this.#tokens.removeSync(hash);
-      if (purpose === 'reset') {
-        if (resetEpochOf(row) !== resetEpochOf(this.#people.get(row.accountId))) return null;
-        this.#endResets(row.accountId);
-      }
+      if (purpose === 'reset') this.#endResets(row.accountId);
       return row.accountId;
     });
+  }
+
+  isRedeemable(token: string, purpose: TokenPurpose): boolean {
+    if (!TOKEN_SHAPE.test(token)) return false;
+    this.#look();
+    return this.#redeemable(hashOf(token), purpose) !== null;
   }
 
   async invite(invitation: Invitation, peopleMax: number): Promise<string | null> {
@@ -582,6 +587,15 @@ class LmdbPeopleStore implements PeopleStore {
     const changed = withoutResets(person);
     this.#people.putSync(id, changed);
     return resetEpochOf(changed);
+  }
+
+  /** Returns a token that can be redeemed now; null if it is used, expired, unknown, or older than a reset. */
+  #redeemable(hash: string, purpose: TokenPurpose): TokenRow | null {
+    const row = this.#tokens.get(hash);
+    if (row === undefined || row.purpose !== purpose || !isCurrent(row, this.#clock.now())) return null;
+    const isOutdated =
+      purpose === 'reset' && resetEpochOf(row) !== resetEpochOf(this.#people.get(row.accountId));
+    return isOutdated ? null : row;
   }
 
   #invitationOf(hash: string): Invitation | null {

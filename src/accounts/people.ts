@@ -369,7 +369,8 @@ class PeopleService implements People {
   ): Promise<NewSession> {
     checkPassword(wanted, 'newPassword');
     await requirePassword(this.#credentials, this.#store.get(personId), current, 'currentPassword', from);
-    const changed = await this.#setPassword(personId, wanted, false);
+    const hash = await this.#credentials.passwords.hash(wanted, 'newPassword');
+    const changed = await this.#setPassword(personId, hash, false);
     await this.#audit({ who: personId, from }, 'password.change', changed);
     return this.#beginSession(changed, { from, userAgent });
   }
@@ -387,11 +388,14 @@ class PeopleService implements People {
 
   async resetPassword(token: string, password: string, from: string): Promise<void> {
     checkPassword(password, 'password');
+    if (!this.#store.isRedeemable(token, 'reset')) throw badToken();
+    // Before the token is consumed: a request that is refused because too many passwords are being derived can be repeated.
+    const hash = await this.#credentials.passwords.hash(password, 'password');
     const id = await this.#store.redeem(token, 'reset');
     if (id === null) throw badToken();
     // The token came by email, so its user owns the email address.
     const before = this.#store.get(id);
-    const person = await this.#setPassword(id, password, true);
+    const person = await this.#setPassword(id, hash, true);
     await this.#audit({ who: id, from }, 'password.reset', person);
     if (before !== null && isUnconfirmed(before)) await this.#revokeKeys(person, from);
     this.#tasks.send(person.email, EMAILS.changed);
@@ -546,8 +550,7 @@ class PeopleService implements People {
     return { token, ...this.#sessionOf(token, person, session.endsMs) };
   }
 
-  async #setPassword(personId: string, password: string, emailVerified: boolean): Promise<Person> {
-    const hash = await this.#credentials.passwords.hash(password, 'password');
+  async #setPassword(personId: string, hash: string, emailVerified: boolean): Promise<Person> {
     const changed = await this.#store.change(personId, (person) => ({
       // Somebody else may have registered an address that was not confirmed, and have set up a code.
       ...withoutResets(emailVerified && isUnconfirmed(person) ? withoutFactor(person) : person),

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { clientUnit } from '../../src/accounts/attempts.ts';
 import { emailOf } from '../../src/accounts/people-records.ts';
 import { hotp, stepOf } from '../../src/accounts/totp.ts';
+import { AssayError } from '../../src/base/errors.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import type { ScryptRequest } from '../../src/base/scrypt.ts';
 import { overLiveStates } from '../setup/live-state.ts';
@@ -116,6 +117,20 @@ overLiveStates((makeState) => {
       await expect(people.resetPassword(late, 'again a password', FROM)).rejects.toMatchObject({
         field: 'token',
       });
+    });
+
+    it('keep the token of a reset that was refused because too many passwords were being derived', async () => {
+      world = await openPeopleWorld(makeState());
+      await world.people.create('ann@example.org', PASSWORD, 'FREE');
+      const token = await world.resetToken();
+      const busy = world.open({
+        derive: () => Promise.reject(new AssayError('OVERLOADED', 'Too much.', { retryAfterSeconds: 2 })),
+      });
+      await expect(busy.resetPassword(token, 'a new password', FROM)).rejects.toMatchObject({
+        code: 'OVERLOADED',
+      });
+      await world.people.resetPassword(token, 'a new password', FROM);
+      await world.people.login('ann@example.org', 'a new password', FROM);
     });
 
     it('get a registration of their address without the keys and the second factor of whoever made it', async () => {
