@@ -30,8 +30,15 @@ const retryOf =
   (attempt: number): number | null =>
     purpose === 'following' ? null : Math.min(attempt * 50, RECONNECT_MS_MAX);
 
+/**
+ * True for the reply of a master that became a replica. Its connections stay open, and a name or a proxy in front of it leads to the new
+ * master only when they are opened again.
+ */
+const isDemoted = (error: Error): boolean => error.message.startsWith('READONLY');
+
 function serverOptions(place: RedisPlace, purpose: Purpose): RedisOptions {
   return {
+    reconnectOnError: isDemoted,
     ...(place.username === null ? {} : { username: place.username }),
     ...(place.password === null ? {} : { password: place.password }),
     ...(place.tls ? { tls: {} } : {}),
@@ -75,18 +82,32 @@ export function connect(place: RedisPlace, purpose: Purpose): RedisConnection {
 export const serversOf = (connection: RedisConnection): readonly RedisServer[] =>
   connection.isCluster ? (connection as Cluster).nodes('master') : [connection as Redis];
 
-/** Returns the error for a lost connection. */
+/** Returns the error for a lost connection, or for a server that rejects commands for the time being. */
 export const notReady = (cause: unknown): AssayError =>
-  new AssayError('NOT_READY', 'Redis cannot be reached at the moment. Try again.', {
-    cause,
-    retryAfterSeconds: 1,
-  });
+  new AssayError(
+    'NOT_READY',
+    isReply(cause)
+      ? `Redis rejects commands at the moment: ${firstSentence(cause)} Try again.`
+      : 'Redis cannot be reached at the moment. Try again.',
+    { cause, retryAfterSeconds: 1 },
+  );
+
+const isReply = (error: unknown): error is Error => error instanceof Error && error.name === 'ReplyError';
+
+/** Returns an error reply without the script that it names, and with a full stop. */
+export const firstSentence = ({ message }: Error): string =>
+  message.replace(/\.? script: .*$/s, '').replace(/\.?$/, '.');
+
+/** True for replies of a server that works, and rejects all writes: it is a replica, or its memory or disk is full. */
+export const isWriteRejection = (error: unknown): error is Error =>
+  isReply(error) && /^(READONLY|OOM|MISCONF)/.test(error.message);
 
 /** True for error replies of a working server that rejects the command: these are bugs in Assay, and a retry does not help. */
 export const isErrorReply = (error: unknown): boolean =>
-  error instanceof Error &&
-  error.name === 'ReplyError' &&
-  !/^(CLUSTERDOWN|MOVED|ASK|TRYAGAIN|LOADING|READONLY|MASTERDOWN|NOREPLICAS|MISCONF)/.test(error.message);
+  isReply(error) &&
+  !/^(CLUSTERDOWN|MOVED|ASK|TRYAGAIN|LOADING|READONLY|MASTERDOWN|NOREPLICAS|MISCONF|BUSY) /.test(
+    error.message,
+  );
 
 /** Returns the reason of a lost connection. Redis Cluster reports only that it is unreachable; the cause is in the error of the last node. */
 export function reasonOf(error: unknown): string {

@@ -1,7 +1,13 @@
-/** Checks of the Redis servers: whether they keep their data, and whether enough replicas follow them. */
+/** Checks of the Redis servers: whether they keep their data, accept writes, and whether enough replicas follow them. */
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { type RedisConnection, type RedisServer, serversOf } from './redis-connection.ts';
+import {
+  firstSentence,
+  isWriteRejection,
+  type RedisConnection,
+  type RedisServer,
+  serversOf,
+} from './redis-connection.ts';
 
 const CHECK_MS = 2_000;
 /** A replica acknowledges once a second; a replica that was silent for longer is not counted. */
@@ -91,5 +97,46 @@ export class ReplicaWatch {
       log.error({ reason: shortage }, 'too few Redis replicas');
     if (shortage === null && this.#shortage !== null) log.info('enough Redis replicas again');
     this.#shortage = shortage;
+  }
+}
+
+/** A node writes its heartbeat every second, so a server that still rejects writes is noticed again before this time has passed. */
+const REJECTION_MS = 3_000;
+
+/** Remembers that a server rejects writes, until it has rejected none for a moment. */
+export class WriteRejections {
+  readonly #log: Logger;
+  #reason: string | null = null;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  /** Why writes are rejected, as a sentence; null if they are accepted as far as is known. */
+  get reason(): string | null {
+    return this.#reason;
+  }
+
+  /** Examines the error of a command. */
+  note(error: unknown): void {
+    if (!isWriteRejection(error)) return;
+    const reason = firstSentence(error);
+    if (this.#reason === null) this.#log.error({ reason }, 'Redis rejects writes');
+    this.#reason = `Redis rejects writes: ${reason} Requests with a key fail until it accepts them again.`;
+    if (this.#timer === null) {
+      this.#timer = setTimeout(() => this.#end(), REJECTION_MS);
+      this.#timer.unref();
+    } else this.#timer.refresh();
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  #end(): void {
+    this.#reason = null;
+    this.#timer = null;
+    this.#log.info('Redis accepts writes again');
   }
 }

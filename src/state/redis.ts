@@ -16,7 +16,7 @@ import {
   serversOf,
 } from './redis-connection.ts';
 import { digestOf, SafeScripts } from './redis-safe-scripts.ts';
-import { addressOf, infoField, lossOf, ReplicaWatch } from './redis-servers.ts';
+import { addressOf, infoField, lossOf, ReplicaWatch, WriteRejections } from './redis-servers.ts';
 import type { RedisPlace } from './redis-url.ts';
 
 export { faultOf, type Purpose, type RedisConnection } from './redis-connection.ts';
@@ -80,7 +80,10 @@ export interface RedisStore {
    * returns the result. Does nothing if no replica must acknowledge.
    */
   watchReplicas(): void;
-  /** Why writes that need replicas cannot be acknowledged, as a sentence; null if they can, or before the first check. */
+  /**
+   * Why writes are rejected, or why those that need replicas cannot be acknowledged, as a sentence; null if they can, or before the first
+   * check.
+   */
   problem(): string | null;
   /**
    * Checks that the servers keep their data; logs a warning if too few replicas follow.
@@ -104,6 +107,7 @@ class Connections {
   readonly #place: RedisPlace;
   readonly #log: Logger;
   readonly #further = new Set<RedisConnection>();
+  readonly rejections: WriteRejections;
   /** Number of scripts and guarded commands sent. */
   roundTrips = 0;
   /** True while the connection is known to be lost. */
@@ -114,6 +118,7 @@ class Connections {
   constructor(place: RedisPlace, log: Logger) {
     this.#place = place;
     this.#log = log;
+    this.rejections = new WriteRejections(log);
     this.main = connect(place, 'commands');
     this.#observe(this.main);
   }
@@ -128,11 +133,13 @@ class Connections {
     try {
       return await command;
     } catch (error) {
+      this.rejections.note(error);
       throw faultOf(error);
     }
   }
 
   async close(): Promise<void> {
+    this.rejections.stop();
     for (const client of this.#further) client.disconnect();
     await this.main.quit().catch(() => this.main.disconnect());
   }
@@ -217,7 +224,7 @@ export function openRedis(
     },
     checkReachable: (setting) => checkReachable(setting, place, connections),
     watchReplicas: () => watch.start(),
-    problem: () => watch.shortage,
+    problem: () => connections.rejections.reason ?? watch.shortage,
     async checkDurability() {
       await guard(connection.ping());
       for (const server of serversOf(connection)) {
