@@ -28,6 +28,7 @@ import { createTrace } from '../screening/trace.ts';
 import { ensureDataFolder } from '../state/data-folder.ts';
 import { type FolderLock, lockFolder } from '../state/folder-lock.ts';
 import { openInstallation } from '../state/installation-record.ts';
+import { requireUsable } from '../state/usable-files.ts';
 import { AccountServices } from './account-services.ts';
 import { createAttributionServices } from './attribution-services.ts';
 import {
@@ -260,7 +261,10 @@ export function createServices(config: Config, version: string): Services {
     monitoring,
     requireBuilder: labels.requireBuilder,
     replication: labels.replication,
-    holdFolders: () => locks.hold(config),
+    async holdFolders() {
+      requireUsable(dataDir);
+      await locks.hold(config);
+    },
     prepare: labels.prepare,
     ready: (of) => accounts.ready(of === 'monitoring' ? monitoring : undefined),
     serve: async (roles = config.roles) => {

@@ -1,6 +1,7 @@
 /** The command line: all commands in one program, with uniform error handling. */
 import { Command, CommanderError, type OutputConfiguration } from 'commander';
 import { asStorageFull, isLibraryError, isStorageFull } from '../state/storage.ts';
+import { asUnusable } from '../state/usable-files.ts';
 import { errorLine, printable, type Terminal } from './context.ts';
 import { EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts';
 import type { OpenServices, Services, SharedState } from './services.ts';
@@ -86,13 +87,10 @@ export async function runProgram<S extends OpenServices>(
   const tell = (error: unknown): void => {
     // The library has printed a line without a line break.
     const begin = isStorageFull(error) && isLibraryError(error) ? '\n' : '';
-    terminal.err.write(
-      begin +
-        errorLine(
-          asStorageFull(error, (opened as S | null)?.dataDir ?? 'The disk'),
-          program.opts<{ debug?: boolean }>().debug,
-        ),
-    );
+    const dataDir = (opened as S | null)?.dataDir ?? null;
+    const full = asStorageFull(error, dataDir ?? 'The disk');
+    const named = dataDir === null ? full : asUnusable(full, dataDir);
+    terminal.err.write(begin + errorLine(named, program.opts<{ debug?: boolean }>().debug));
   };
   try {
     await program.parseAsync([...args], { from: 'user' });

@@ -17,6 +17,7 @@ import { openRegisterStore } from '../registers/store.ts';
 import { sha256OfFile } from '../replication/blobs.ts';
 import { replicationFolderOf } from '../replication/publish.ts';
 import { readJson } from '../state/atomic-file.ts';
+import { wayOutOf } from '../state/sound-file.ts';
 
 /** Throws or rejects if the file differs from what was written. */
 type Check = () => unknown;
@@ -70,20 +71,22 @@ function* ofPrices(dataDir: string): Generator<Check> {
     if (path.endsWith('.csv')) yield () => readTableLines(path);
 }
 
-/** Checks that a pointer names an existing folder. */
-function requirePointed(root: string, current: (root: string) => string | null): void {
+/** Checks that a pointer names an existing folder with an index. */
+function requirePointed(root: string, current: (root: string) => string | null, file: string): void {
   const pointer = join(root, 'CURRENT');
   if (!existsSync(pointer)) return;
   const path = current(root);
   if (path === null || !existsSync(path))
     throw new AssayError('STORE_CORRUPT', `${pointer} names ${path ?? 'a folder'}, which does not exist.`);
+  const index = join(path, file);
+  if (!existsSync(index)) throw new AssayError('STORE_CORRUPT', `${index} is missing: ${wayOutOf(index)}.`);
 }
 
 function* ofPointers(dataDir: string): Generator<Check> {
-  yield () => requirePointed(snapshotsFolderOf(dataDir), currentSnapshot);
-  yield () => requirePointed(nameIndexesOf(namesFolderOf(dataDir)), currentNames);
+  yield () => requirePointed(snapshotsFolderOf(dataDir), currentSnapshot, 'labels.mdb');
+  yield () => requirePointed(nameIndexesOf(namesFolderOf(dataDir)), currentNames, 'names.mdb');
   for (const { id } of CHAINS)
-    yield () => requirePointed(exposureFolderOf(join(dataDir, 'exposure'), id), currentSnapshot);
+    yield () => requirePointed(exposureFolderOf(join(dataDir, 'exposure'), id), currentSnapshot, 'index.mdb');
 }
 
 /** Release files are named by the hash of their content. */

@@ -23,20 +23,28 @@ const INGEST_AGAIN = (name: string): string =>
 
 /** How to rebuild files that are derived from others; all other files are restored from a backup. */
 const WAYS_OUT: readonly (readonly [RegExp, (name: string) => string])[] = [
-  [/\/labels\.mdb$/, () => "'assay index build --force' builds it again"],
-  [/\/names\.mdb$/, () => "'assay index build --force' builds it again"],
-  [/\/exposure\/.*\.mdb$/, () => "remove the folder 'exposure': the index is built again"],
-  [/\/clusters\/.*\.lmdb$/, () => "'assay cluster' builds it again"],
+  [
+    /\/(?:labels|names)\.mdb$|\/(?:snapshots|names\/index)\/(?:CURRENT|(?:snapshot|names)-[^/]+\/[^/]+)$/,
+    () => "'assay index build --force' builds it again",
+  ],
+  [
+    /\/exposure\/[^/]+\/(?:CURRENT|snapshot-[^/]+\/[^/]+)$/,
+    () => "remove the folder 'exposure': the index is built again",
+  ],
+  [/\/clusters\/[^/]+\/[^/]+$/, () => "'assay cluster' builds it again"],
   [/\/replicas\/.*\.mdb$/, () => 'remove it: it is copied from Redis again'],
   [/\/fetched\.lmdb$/, () => 'remove it: its data is fetched again'],
   [/\/(?:transfers|outputs)\/[^/]*\.mdb$/, INGEST_AGAIN],
 ];
 const RESTORE = 'restore it from a backup (docs/OPERATIONS.md, Damaged files)';
 
+/** Returns how to get a file back, as part of a sentence. */
+export const wayOutOf = (path: string): string =>
+  WAYS_OUT.find(([files]) => files.test(path))?.[1](path.split('/').slice(-2).join('/')) ?? RESTORE;
+
 /** Returns the error for a damaged file. */
 function damaged(path: string, fault: string, cause: unknown): AssayError {
-  const name = path.split('/').slice(-2).join('/');
-  const wayOut = WAYS_OUT.find(([files]) => files.test(path))?.[1](name) ?? RESTORE;
+  const wayOut = wayOutOf(path);
   const sums = existsSync(sumsFileOf(path))
     ? ` If another file was put in its place, remove ${sumsFileOf(path)}.`
     : '';

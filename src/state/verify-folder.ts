@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { messageOf } from '../base/errors.ts';
 import { readRecordedState } from './page-sums.ts';
 import { verifyFile } from './sound-file.ts';
+import { unusableIn } from './usable-files.ts';
 
 /** Unfinished builds, deleted data and copies, which are never opened again. */
 const LEFT_OUT = /^(?:building.*|waste-.*|staged|\.backup-.*|\.partial-.*|.*\.copy-.*|.*\.tmp)$/;
@@ -16,7 +17,7 @@ export interface FolderReport {
     /** Bytes written since the store was last closed in order: they have no checksum yet, so only their structure was checked. */
     readonly formOnlyBytes: number;
   }[];
-  /** One sentence for each damaged store. */
+  /** One sentence for each damaged store, and for each file that cannot be read. */
   readonly faults: readonly string[];
 }
 
@@ -41,7 +42,7 @@ export function verifyFolder(
 ): FolderReport {
   const paths = storesBelow(dataDir);
   const stores: FolderReport['stores'][number][] = [];
-  const faults: string[] = [];
+  const faults: string[] = [...unusableIn(dataDir)];
   for (const [done, path] of paths.entries()) {
     signal?.throwIfAborted();
     onProgress(done, paths.length);

@@ -14,6 +14,7 @@ import { type LockHolder, serverIn } from '../../state/folder-lock.ts';
 import { isEnvironment, missingStores, readInstallation } from '../../state/installation-record.ts';
 import { lmdbFault } from '../../state/lmdb-binary.ts';
 import { requireSound } from '../../state/sound-file.ts';
+import { unusableIn } from '../../state/usable-files.ts';
 import {
   clockFindings,
   diskFindings,
@@ -116,6 +117,11 @@ function fileLimits(server: LockHolder | null): Finding {
 
 function storeFindings({ dataDir, redis, snapshots }: Config): readonly Finding[] {
   const check = 'stores';
+  const unusable = unusableIn(dataDir);
+  if (unusable.length > 0) {
+    const advice = 'Do what the message says; `assay verify` checks all files.';
+    return unusable.map((text) => ({ check, state: 'problem', text, advice }));
+  }
   const record = readInstallation(dataDir);
   if (record === null)
     return [
