@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { AssayError } from '../base/errors.ts';
 import { placeHash, SLOT_WORDS, writeSlot } from '../labels/index/slot.ts';
+import type { PlainEntry } from '../screening/exposure-port.ts';
 import { hasFinishedSize } from '../state/finished-size.ts';
 import { wrongFormat } from '../state/format-version.ts';
 import type { RootDatabase } from '../state/lmdb.ts';
@@ -18,6 +19,7 @@ import {
   SIZE_FILE,
   VALUE_KEYS,
 } from './format.ts';
+import { readPlainEntry } from './plain-entry.ts';
 import { type ExposureRecord, isSilent, RECORD_CATEGORIES, readRecord } from './record.ts';
 import { firstPlace } from './write-index.ts';
 
@@ -86,6 +88,11 @@ export class MappedIndex {
   /** Returns true if the entry at an offset adds nothing to a response. */
   isSilent(entry: number): boolean {
     return isSilent(this.#entries, entry * 4);
+  }
+
+  /** Reads the entry at an offset into `plain`. Returns false if it is not a plain entry. */
+  readPlain(entry: number, plain: PlainEntry): boolean {
+    return readPlainEntry(this.#entries, entry * 4, plain);
   }
 
   /** Reads the entry at an offset. */

@@ -17,6 +17,7 @@ import {
   type ExposureStatus,
   type ExposureVerdict,
   NO_EXPOSURE,
+  newPlainEntry,
 } from '../screening/exposure-port.ts';
 import { SCREENING_LIMITS } from '../screening/limits.ts';
 import type { FileLease } from '../state/file-lease.ts';
@@ -220,6 +221,7 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
   const { clock, log } = deps;
   const chains = new Map<ChainId, ServedChain>();
   let verdict: ExposureVerdict = NO_EXPOSURE;
+  const plain = newPlainEntry();
   let place: { readonly index: MappedIndex; readonly entry: number } | null = null;
   let waitsSinceMs = 0;
   let statusFound = NO_GRAPH;
@@ -328,6 +330,10 @@ export function createExposureReader(folder: string, deps: ExposureReaderDeps): 
       place = { index, entry: index.entry };
       return EXPOSURE.EXPOSED;
     },
+
+    plain,
+
+    readPlain: () => place?.index.readPlain(place.entry, plain) === true,
 
     verdict() {
       if (place !== null) {

@@ -14,22 +14,22 @@ import {
 } from '../screening/exposure-port.ts';
 
 /** Parts that were not followed are included: they ended at hubs, or the walk was cut off. */
-const UNFOLLOWED = 1;
+export const UNFOLLOWED = 1;
 /** There is risk or a hub in the direction, possibly without points: addresses that pass value through this one depend on it. */
 const FLOWS_IN = 4;
 const FLOWS_OUT = 8;
-const DERIVED = 16;
+export const DERIVED = 16;
 /** Dealings before a designation follow. */
-const EARLIER = 32;
+export const EARLIER = 32;
 /** Rows without derived labels follow the rows. */
-const LEFT_OUT = 64;
+export const LEFT_OUT = 64;
 /** Notes follow at the end. */
-const NOTES = 128;
+export const NOTES = 128;
 
 /** First byte of a row: its kind (2 bits), 4 if it is about sent value, 8 if an asset follows, and the hops in the upper bits. */
 const KINDS = ['DIRECT_EXPOSURE', 'INDIRECT_EXPOSURE', 'UNSOLICITED_INBOUND'] as const;
 const SENT = 4;
-const HAS_ASSET = 8;
+export const HAS_ASSET = 8;
 const HOPS_SHIFT = 4;
 /** A byte of a row: the class of its evidence (2 bits), and its severity in the upper bits. */
 const SEVERITIES: readonly ScoreFactor['severity'][] = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'];
@@ -40,10 +40,10 @@ const SEVERITY_SHIFT = 2;
 const CODES = ['HUB_NOT_FOLLOWED', 'WALK_CUT'] as const;
 const CODE_MASK = 1;
 const PART_SENT = 2;
-const PART_HAS_ASSET = 4;
+export const PART_HAS_ASSET = 4;
 
 /** Maximum number of names per row: the reasons in a response show three. */
-const NAMES_MAX = 3;
+export const NAMES_MAX = 3;
 /** Maximum bytes per name: a label may contain any text. */
 const TEXT_BYTES_MAX = 120;
 

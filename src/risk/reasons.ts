@@ -45,6 +45,12 @@ export function reasonRows(
   return rows;
 }
 
+/** The share of a row that rounds to no hundredth of a percent. */
+export const SMALLEST_SHARE = 'less than 0.01';
+
+/** Returns points in words. */
+export const pointsText = (points: number): string => (points === 1 ? '1 point' : `${points} points`);
+
 /** Returns the reason for a row of a breakdown. */
 export function exposureReason(row: ScoreFactor): ExposureReason {
   const { category, direction, hops, percentage, points, asset, severity } = row;
@@ -54,12 +60,11 @@ export function exposureReason(row: ScoreFactor): ExposureReason {
   const far = hops > 1 ? ` over ${hops} hops` : '';
   const who = named.length > 0 ? ` (${named.join(', ')})` : '';
   // Percentages are rounded to hundredths.
-  const share = percentage === 0 ? 'less than 0.01' : percentage;
-  const brought = points === 1 ? '1 point' : `${points} points`;
+  const share = percentage === 0 ? SMALLEST_SHARE : percentage;
   return {
     severity,
     category,
-    message: `${verb} ${share} % of ${of} ${preposition} ${category}${far}${who}: ${brought}.`,
+    message: `${verb} ${share} % of ${of} ${preposition} ${category}${far}${who}: ${pointsText(points)}.`,
   };
 }
 

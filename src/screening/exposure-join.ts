@@ -63,7 +63,8 @@ function joinReading(
 /** Reasons for shares of the value that were not followed, by code, direction and share in units: one for each unit. */
 const unfollowedMade = new Map<string, (Reason | undefined)[]>();
 
-const newPartReason = (part: UnfollowedPart): Reason => ({
+/** Returns the reason for a part that was not followed; a new object. */
+export const newPartReason = (part: UnfollowedPart): Reason => ({
   code: part.code,
   ...unfollowedReason(part, WALK_BOUNDS),
   source: null,
@@ -97,7 +98,8 @@ const shared = new WeakSet<Reason>();
 /** Returns true for a reason object that many entries share, so that it is worth caching its rendered text. */
 export const isSharedReason = (reason: Reason): boolean => shared.has(reason);
 
-const newRowReason = (row: ScoreFactor): Reason => {
+/** Returns the reason for a row; a new object. */
+export const newRowReason = (row: ScoreFactor): Reason => {
   const { severity, category, message } = exposureReason(row);
   return { code: 'EXPOSURE', severity, category, message, source: null, verified: true };
 };

@@ -60,6 +60,51 @@ export const NO_EXPOSURE: ExposureVerdict = {
   notes: [],
 };
 
+/** The verdict of an address whose entry was read as a plain one instead. */
+export const PLAIN_EXPOSURE: ExposureVerdict = { ...NO_EXPOSURE };
+
+/** Maximum number of rows, and of parts that were not followed, in a plain entry. */
+export const PLAIN_MAX = 16;
+/** Maximum points of such a row, positive or negative. */
+export const PLAIN_POINTS_MAX = 100;
+/** Maximum bytes of the names of all its rows. */
+const PLAIN_NAMES_BYTES_MAX = 8 * 1024;
+
+/**
+ * An entry that has nothing but rows about the value, whose names are printable ASCII that JSON does not escape, and shares of the value that
+ * were not followed. Most entries are plain. Its columns are read without creating an object; the rows and parts are those of the verdict, in
+ * the same order.
+ */
+export interface PlainEntry {
+  rows: number;
+  /** Two rows with the same key are equal in everything except points, percentage and names; both have names, or neither has. */
+  readonly rowKeys: Int32Array;
+  readonly rowPoints: Int32Array;
+  /** Percentages in hundredths, up to 10,000. */
+  readonly rowHundredths: Int32Array;
+  /** The names of the rows, joined by commas as in a reason. Those of row n end at `nameEnds[n]`, where those of the next row begin. */
+  readonly names: Buffer;
+  readonly nameEnds: Int32Array;
+  parts: number;
+  /** Two parts with the same key are equal in everything except the share. */
+  readonly partKeys: Int32Array;
+  /** Shares in hundredths of a percent, up to 10,000. */
+  readonly partHundredths: Int32Array;
+}
+
+/** Returns an entry without rows. */
+export const newPlainEntry = (): PlainEntry => ({
+  rows: 0,
+  rowKeys: new Int32Array(PLAIN_MAX),
+  rowPoints: new Int32Array(PLAIN_MAX),
+  rowHundredths: new Int32Array(PLAIN_MAX),
+  names: Buffer.alloc(PLAIN_NAMES_BYTES_MAX),
+  nameEnds: new Int32Array(PLAIN_MAX),
+  parts: 0,
+  partKeys: new Int32Array(PLAIN_MAX),
+  partHundredths: new Int32Array(PLAIN_MAX),
+});
+
 /** The state of the index of one chain; the same object while nothing in it changes. */
 export interface ExposureStatus {
   readonly state: 'NO_GRAPH' | 'NOT_READ' | 'READY';
@@ -88,6 +133,8 @@ export function unreadExposures(stored: (chain: ChainId) => number): ExposureRea
     },
     status: () => status,
     verdict: () => NO_EXPOSURE,
+    plain: newPlainEntry(),
+    readPlain: () => false,
     waitsSinceMs: () => 0,
   };
 }
@@ -110,6 +157,14 @@ export interface ExposureReader {
   status(): ExposureStatus;
   /** Returns the entry of the address that was found last, if its state is EXPOSED. */
   verdict(): ExposureVerdict;
+  /** The entry that `readPlain` read last. */
+  readonly plain: PlainEntry;
+  /**
+   * Reads the entry of the address that was found last into `plain`, if its state is EXPOSED.
+   *
+   * @returns false if it is not a plain entry; `plain` is then undefined
+   */
+  readPlain(): boolean;
   /**
    * Returns the time since which the address that was found last waits to be computed again, in milliseconds since the epoch; 0
    * if it does not wait.

@@ -17,17 +17,29 @@ import {
   entryReasons,
   graphNotRead,
   hasGraveExposure,
-  isSharedReason,
   isUnfollowed,
   joinScore,
   NOT_ASSESSED,
   noteReasons,
 } from './exposure-join.ts';
-import { EXPOSURE, type ExposureReader, type ExposureStatus, NO_EXPOSURE } from './exposure-port.ts';
+import {
+  EXPOSURE,
+  type ExposureReader,
+  type ExposureStatus,
+  NO_EXPOSURE,
+  PLAIN_EXPOSURE,
+} from './exposure-port.ts';
 import { labelEvidence, labelReasons } from './judge.ts';
+import {
+  createJudgementHeads,
+  createJudgementWriter,
+  type Judgement,
+  reasonText,
+} from './judgement-bytes.ts';
 import { JudgementShapes } from './judgement-shapes.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 import { LoneJudgements } from './lone-judgements.ts';
+import { PlainReasons } from './plain-reasons.ts';
 import { parseSubject } from './subject.ts';
 
 /** Maximum number of reasons for missing transfers with cached judgements. */
@@ -44,8 +56,6 @@ export type OracleWriter = (
   offset: number,
 ) => number;
 
-type Judgement = Pick<OracleAnswer, 'verdict' | 'score' | 'riskLevel' | 'sanctioned' | 'reasons'>;
-
 /** Labels, and the exposure indexes. Without `exposures`, no transfer of any chain is stored. */
 export interface OracleDeps extends LabelDeps {
   readonly exposures?: ExposureReader;
@@ -61,13 +71,21 @@ const NO_GRAPH: ExposureView = {
 };
 
 /**
- * Returns a function that looks an address up by its key and returns the view for its answer; the same object for the same state
- * if the address is clean.
+ * Looks an address up by its key and returns the view for its answer; the same object for the same state if the address is clean.
+ *
+ * @param takesPlain - if true, the view of an address with a plain entry is also the same object, with the verdict PLAIN_EXPOSURE;
+ *   the entry is then in `ExposureReader.plain`
  */
-export function createExposureViews(
-  exposures: ExposureReader | undefined,
-  clock: Clock,
-): (chain: ChainId, key: Uint8Array, length: number, nowMs?: number) => ExposureView {
+type ExposureViews = (
+  chain: ChainId,
+  key: Uint8Array,
+  length: number,
+  nowMs?: number,
+  takesPlain?: boolean,
+) => ExposureView;
+
+/** Returns the function that looks addresses up. */
+export function createExposureViews(exposures: ExposureReader | undefined, clock: Clock): ExposureViews {
   if (exposures === undefined) return () => NO_GRAPH;
   interface Shared {
     readonly status: ExposureStatus;
@@ -89,16 +107,18 @@ export function createExposureViews(
     views[EXPOSURE.NOT_READ] = view({ notRead: graphNotRead(null), asOf: null });
     views[EXPOSURE.UNSEEN] = view({});
     views[EXPOSURE.CLEAN] = view({ isSeen: true });
+    views[EXPOSURE.EXPOSED] = view({ isSeen: true, verdict: PLAIN_EXPOSURE });
     const made = { status, views };
     shared.set(chain, made);
     return made;
   }
 
-  return (chain, key, length, nowMs) => {
+  return (chain, key, length, nowMs, takesPlain = false) => {
     const found = exposures.find(chain, key, length, nowMs);
     const { status, views } = sharedOf(chain, exposures.status());
     const waitsSinceMs = exposures.waitsSinceMs();
-    if (found !== EXPOSURE.EXPOSED && waitsSinceMs === 0) return views[found] as ExposureView;
+    if (waitsSinceMs === 0 && (found !== EXPOSURE.EXPOSED || (takesPlain && exposures.readPlain())))
+      return views[found] as ExposureView;
     // Compares the absolute difference: if the clock was set back, an entry that waits since a time in the future has waited for
     // an unknown time.
     const isOld =
@@ -180,72 +200,6 @@ const restOf = (
   dataVersion: reader.meta.dataVersion,
   policyVersion: policy.version,
 });
-
-/** Rendered reasons, for reason objects that many answers share. */
-const sharedReasons = new WeakMap<Reason, Buffer>();
-/** Codes of reasons that do not contain the address. Such a reason is created once while nothing changes. */
-const OF_ALL: ReadonlySet<Reason['code']> = new Set([
-  'STALE_OR_MISSING_DATA',
-  'GRAPH_NOT_READ',
-  'NOT_ASSESSED',
-]);
-
-/** Returns a reason as JSON.stringify writes it, in a third of the time, because its shape is known. */
-const reasonText = ({ code, severity, category, message, source, verified }: Reason): string =>
-  `{"code":"${code}","severity":"${severity}","category":"${category}","message":${JSON.stringify(message)},` +
-  `"source":${source === null ? 'null' : JSON.stringify(source)},"verified":${verified}}`;
-
-function reasonInto(reason: Reason, out: Buffer, offset: number): number {
-  // The reason for a label is made for its answer, so it is never among the rendered ones.
-  const known = reason.code === 'LABEL' ? undefined : sharedReasons.get(reason);
-  if (known !== undefined) return copyInto(known, out, offset);
-  const text = reasonText(reason);
-  if (!OF_ALL.has(reason.code) && !isSharedReason(reason)) return textInto(text, out, offset);
-  const bytes = fragment(text);
-  sharedReasons.set(reason, bytes);
-  return copyInto(bytes, out, offset);
-}
-
-const NO_ENTITY = fragment(',"entity":null');
-const COMMA = fragment(',');
-const REASONS_END = fragment(']');
-
-/** Returns a function that writes the fields of a judgement as `fieldsJson` does. */
-function createJudgementWriter(): (judgement: Judgement, out: Buffer, offset: number) => number {
-  /**
-   * All fields before the reasons, by verdict and score, from which the level follows. Sanctioned addresses, which are always
-   * `danger`, have their own key.
-   */
-  const heads = new Map<string, Buffer[]>();
-
-  function headOf({ verdict, score, riskLevel, sanctioned }: Judgement): Buffer {
-    const name = sanctioned ? 'sanctioned' : verdict;
-    let ofScore = heads.get(name);
-    if (ofScore === undefined) {
-      ofScore = [];
-      heads.set(name, ofScore);
-    }
-    let head = ofScore[score];
-    if (head === undefined) {
-      head = fragment(
-        `"verdict":"${verdict}","score":${score},"riskLevel":"${riskLevel}","sanctioned":${sanctioned},"reasons":[`,
-      );
-      ofScore[score] = head;
-    }
-    return head;
-  }
-
-  return (judgement, out, offset) => {
-    let at = copyInto(headOf(judgement), out, offset);
-    let isFirst = true;
-    for (const reason of judgement.reasons) {
-      if (!isFirst) at = copyInto(COMMA, out, at);
-      at = reasonInto(reason, out, at);
-      isFirst = false;
-    }
-    return copyInto(REASONS_END, out, at);
-  };
-}
 
 /** Returns the query that answers with objects. It throws UNKNOWN_CHAIN or INVALID_ADDRESS. */
 export function createOracle(deps: OracleDeps): OracleQuery {
@@ -446,6 +400,13 @@ export function createItemVerdicts(
   };
 }
 
+/** The rendered end of all answers with plain entries and one view. */
+interface PlainRest {
+  /** Whether it begins with a reason that data is missing or too old. */
+  readonly isMissing: boolean;
+  readonly bytes: Buffer;
+}
+
 /** Rendered parts that all answers with one view share. */
 interface Rendered {
   /** Everything between the head and the time, for an address without a label. */
@@ -480,6 +441,8 @@ const isJudgedAlike = (a: Label, b: Label): boolean =>
 
 const UNLABELLED: readonly Label[] = [];
 
+const NO_ENTITY = fragment(',"entity":null');
+
 /** Returns the entity of a label as JSON behind other fields. */
 const entityJson = (label: Label): string => `,"entity":${JSON.stringify(summaryOf(label))}`;
 
@@ -495,7 +458,9 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
   const lookup = newLookup();
   const writeHead = createHeadWriter(lookup);
   const writeEnd = createEndWriter(policy.oracleTtlSeconds);
-  const writeFields = createJudgementWriter();
+  const headOf = createJudgementHeads();
+  const writeFields = createJudgementWriter(headOf);
+  const plain = deps.exposures === undefined ? null : new PlainReasons(deps.exposures);
   let context: LabelContext | null = null;
   /** Rendered parts by view: a few views for each chain, replaced when the state of its index changes. */
   let rendered = new WeakMap<ExposureView, Rendered>();
@@ -505,9 +470,13 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
   /** The last rendered rest of an answer with an entry: first for addresses without a label, then for labelled ones. */
   let entryRests: (Pick<ExposureView, 'status' | 'asOf' | 'isSeen'> & { readonly bytes: Buffer })[] = [];
 
+  /** The rendered rest of an answer with a plain entry, by view. */
+  let plainRests = new WeakMap<ExposureView, PlainRest>();
+
   /** Drops all rendered parts that contain a judgement. */
   const dropJudgements = (): void => {
     rendered = new WeakMap();
+    plainRests = new WeakMap();
     judgements = new Map();
     loneJudgements.clear();
   };
@@ -539,6 +508,34 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
     const bytes = fragment(restText(now, isLabelled, view));
     entryRests[place] = { status, asOf, isSeen, bytes };
     return bytes;
+  };
+
+  const renderPlainRest = (now: LabelContext, view: ExposureView): PlainRest => {
+    const reasons = [view.notRead, now.staleReason].filter((reason) => reason !== null);
+    const text = `${reasons.map(reasonText).join()}],"entity":null${restText(now, false, view)}`;
+    const made = { isMissing: reasons.length > 0, bytes: fragment(text) };
+    plainRests.set(view, made);
+    return made;
+  };
+
+  /** Writes everything between the head and the time, for an address without a label that has a plain entry: the same as `judge`. */
+  const writePlain = (
+    reasons: PlainReasons,
+    now: LabelContext,
+    view: ExposureView,
+    out: Buffer,
+    offset: number,
+  ): number => {
+    const rest = plainRests.get(view) ?? renderPlainRest(now, view);
+    reasons.open();
+    const score = Math.min(100, reasons.points);
+    const isUncertain = rest.isMissing || reasons.isUnclean;
+    const verdict = verdictOf(score, false, isUncertain, policy);
+    const riskLevel = riskLevelOf(score, policy);
+    const from = copyInto(headOf({ verdict, score, riskLevel, sanctioned: false }), out, offset);
+    const end = reasons.write(out, from);
+    // Each reason ends with a comma, because another one nearly always follows.
+    return copyInto(rest.bytes, out, end > from && !rest.isMissing ? end - 1 : end);
   };
 
   const render = (now: LabelContext, view: ExposureView): Rendered => {
@@ -605,8 +602,10 @@ export function createOracleWriter(deps: OracleDeps): OracleWriter {
     }
     const { reader } = now;
     let at = writeHead(reader, chainText, addressText, out, offset);
-    const view = viewOf(lookup.chain, lookup.key, lookup.keyLength, nowMs);
+    const takesPlain = lookup.handle === NOT_LABELLED;
+    const view = viewOf(lookup.chain, lookup.key, lookup.keyLength, nowMs, takesPlain);
     if (view.verdict === NO_EXPOSURE) at = writeUnexposed(now, view, out, at);
+    else if (plain !== null && view.verdict === PLAIN_EXPOSURE) at = writePlain(plain, now, view, out, at);
     else {
       const labels = reader.labels(lookup.handle, lookup.chain);
       at = writeJudgement(labels, now, view, out, at);

@@ -9,6 +9,7 @@ import {
   type ExposureReader,
   type ExposureVerdict,
   NO_EXPOSURE,
+  newPlainEntry,
 } from '../../src/screening/exposure-port.ts';
 import { createAttestedKyt } from '../../src/screening/kyt.ts';
 import { createAttestedOracle } from '../../src/screening/oracle.ts';
@@ -108,6 +109,8 @@ describe.each(['fresh', 'stale'])('evidence, scored again on %s lists', (lists) 
       isOld: false,
     }),
     verdict: () => verdict,
+    plain: newPlainEntry(),
+    readPlain: () => false,
     waitsSinceMs: () => 0,
   });
 
