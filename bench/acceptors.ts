@@ -6,7 +6,7 @@
  *
  * Beside one server, a request costs more: the same requests are spread over several threads, each of which finds fewer of them in a turn of its
  * event loop, and on two cores the threads and the load generators displace each other. Several servers have the same costs.
- * Run: node dist/bench/acceptors.js [--count N] [--seconds S] [--rounds R] [--acceptors N]
+ * Run: node dist/bench/acceptors.js [--count N] [--seconds S] [--warm-up S] [--rounds R] [--acceptors N]
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,6 +28,11 @@ import { cpuSeconds } from './thread-cpu.ts';
 
 const KEYS = 100;
 const ADDRESSES = 50_000;
+/**
+ * Seconds of each load before a subject is measured. V8 compiles the code for each thread: until it has, a request costs more, and two
+ * acceptors need twice as many requests for it as one server.
+ */
+const WARM_UP_SECONDS = 8;
 /** What a request may cost, beside servers of one acceptor. */
 const MORE_MAX = 1.1;
 
@@ -102,6 +107,7 @@ async function start(folder: string, name: string, acceptors?: number): Promise<
 export async function benchAcceptors(options: {
   readonly count: number;
   readonly seconds: number;
+  readonly warmUpSeconds: number;
   readonly rounds: number;
   readonly acceptors: number;
 }): Promise<BenchReport> {
@@ -137,11 +143,15 @@ export async function benchAcceptors(options: {
       const separate = subjectOf(running.slice(0, acceptors));
       const one = subjectOf(running.slice(0, 1));
       const subjects = [several, separate, one];
-      for (const subject of subjects) await measure(subject, load, { seconds: 1, acceptors });
+      const { warmUpSeconds: seconds } = options;
+      for (const subject of subjects) await measure(subject, load, { seconds, acceptors });
       // These rounds only warmed up.
       for (const { secondsEach, perSecond } of subjects) secondsEach.length = perSecond.length = 0;
-      for (let round = 0; round < options.rounds; round++)
+      for (let round = 0; round < options.rounds; round++) {
         for (const subject of subjects) await measure(subject, load, options);
+        // Another one is first in the next round: what the machine does meanwhile hits each of them.
+        subjects.push(subjects.shift() as Subject);
+      }
       const cost = ({ secondsEach }: Subject): number => 1e6 * median(secondsEach);
       const goal = load.isHot ? ({ atMost: MORE_MAX, of: 'ratio' } as const) : null;
       rows.push(
@@ -168,6 +178,7 @@ if (process.argv[1] === script('acceptors'))
     await benchAcceptors({
       count: argument('--count', 1_000_000),
       seconds: argument('--seconds', 5),
+      warmUpSeconds: argument('--warm-up', WARM_UP_SECONDS),
       rounds: argument('--rounds', 5),
       acceptors: argument('--acceptors', 2),
     }),
