@@ -10,7 +10,7 @@ import { newPartReason, newRowReason } from './exposure-join.ts';
 import { type ExposureReader, PLAIN_MAX, PLAIN_POINTS_MAX } from './exposure-port.ts';
 import { reasonText } from './judgement-bytes.ts';
 
-/** Stand for a share, in percent, and for names while a reason is rendered. No text of a row without names contains them. */
+/** Placeholders for a share, in percent, and for names while a reason is rendered. No text of a row without names contains them. */
 const SHARE = 987_654_321;
 const NAMES = '\ue000names\ue000';
 
