@@ -291,6 +291,29 @@ describe.runIf(chromiumProgram !== null)('alerts, cases and wallets in a browser
     await isInert();
   });
 
+  it('keeps what a person has entered if somebody else changes the case first', async () => {
+    const second = await page.context().newPage();
+    await second.goto(page.url());
+    await second.getByLabel('Assignee').fill('carol');
+    await page.getByLabel('Assignee').fill('dave');
+    await page.getByLabel('Priority').selectOption('LOW');
+    await second.getByRole('button', { name: 'Save' }).click();
+    await second.locator('.time-line').getByText('carol').waitFor();
+    await second.close();
+
+    await page.getByRole('button', { name: 'Save' }).click();
+    const note = page.getByText('Somebody else has changed these fields meanwhile.');
+    await note.waitFor();
+    await page.getByRole('alert').waitFor();
+    await page.locator('.warning-line').getByText('Assignee: carol').waitFor();
+    expect(await page.getByLabel('Assignee').inputValue()).toBe('dave');
+    expect(await page.getByLabel('Priority').inputValue()).toBe('LOW');
+    expect(await browser.axe()).toEqual([]);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.locator('.time-line').getByText('dave').waitFor();
+    expect(await note.count()).toBe(0);
+  });
+
   it('keeps a note that is being written when the session ends', async () => {
     await page.getByLabel('Note').fill('Called the customer.');
     await page.context().clearCookies({ name: 'assay_session' });

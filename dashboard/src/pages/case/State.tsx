@@ -6,13 +6,21 @@ import { Confirm } from '../../ui/Confirm.tsx';
 import { Choice, Field } from '../../ui/Field.tsx';
 import { Section } from '../../ui/Page.tsx';
 import { Failure } from '../../ui/states.tsx';
-import { Time } from '../../ui/values.tsx';
+import { Name, Time } from '../../ui/values.tsx';
 import { Who } from '../../ui/Who.tsx';
 import { useOwnName } from '../alerts/actions.ts';
 import { ASSIGNEE_CHARS_MAX, CASE_STATUSES, Due, PRIORITIES, TITLE_CHARS_MAX } from '../cases/index.tsx';
+import {
+  changesOf,
+  type Edits,
+  edited,
+  type Fields,
+  fieldsOf,
+  NO_EDITS,
+  overtaken,
+  withoutEdits,
+} from './edits.ts';
 import { type Case, usePatch } from './use-case.ts';
-
-type OpenStatus = Exclude<Case['status'], 'CLOSED'>;
 
 /** Shows the state with the ways to change it. A closed case can only be opened again. */
 export function State({ one }: { readonly one: Case }): ReactNode {
@@ -55,7 +63,7 @@ export function State({ one }: { readonly one: Case }): ReactNode {
           </div>
         </>
       ) : (
-        <ChangeForm one={one} isBusy={patch.isPending} onChange={(fields) => patch.mutate(fields)} />
+        <ChangeForm one={one} isBusy={patch.isPending} onChange={patch.mutate} />
       )}
       {patch.error === null ? null : <Failure error={patch.error} />}
     </Section>
@@ -71,19 +79,17 @@ interface ChangeFormProps {
 function ChangeForm({ one, isBusy, onChange }: ChangeFormProps): ReactNode {
   const { t, word } = useI18n();
   const ownName = useOwnName();
-  const [fields, setFields] = useState({
-    title: one.title,
-    status: one.status as OpenStatus,
-    priority: one.priority,
-    assignee: one.assignee ?? '',
-    due: one.dueAt?.slice(0, 10) ?? '',
-  });
-  const set = (change: Partial<typeof fields>): void => setFields({ ...fields, ...change });
+  // What others change meanwhile is shown, except in the fields that the person is changing.
+  const [edits, setEdits] = useState(NO_EDITS);
+  const fields: Fields = { ...fieldsOf(one), ...edits.to };
+  const set = (change: Partial<Fields>): void => setEdits(edited(one, edits, change));
   const changes = changesOf(one, fields);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (Object.keys(changes).length > 0) onChange(changes);
+    if (Object.keys(changes).length > 0) onChange(changes, { onSuccess: () => setEdits(NO_EDITS) });
   };
+  const assignMe = (assignee: string): void =>
+    onChange({ assignee }, { onSuccess: () => setEdits((before) => withoutEdits(before, ['assignee'])) });
   return (
     <form className="form" onSubmit={submit}>
       <div className="inline-form">
@@ -103,7 +109,7 @@ function ChangeForm({ one, isBusy, onChange }: ChangeFormProps): ReactNode {
             value,
             label: word('caseStatus', value),
           }))}
-          onChange={(status) => set({ status: status as OpenStatus })}
+          onChange={(status) => set({ status: status as Fields['status'] })}
         />
         <Choice
           label={t('cases.priority')}
@@ -125,12 +131,13 @@ function ChangeForm({ one, isBusy, onChange }: ChangeFormProps): ReactNode {
           onChange={(event) => set({ assignee: event.target.value })}
         />
       </div>
+      <Overtaken one={one} edits={edits} />
       <div className="actions">
         <Button type="submit" kind="primary" isBusy={isBusy} disabled={Object.keys(changes).length === 0}>
           {t('cases.save')}
         </Button>
         {ownName === null || ownName === one.assignee ? null : (
-          <Button isBusy={isBusy} onClick={() => onChange({ assignee: ownName })}>
+          <Button isBusy={isBusy} onClick={() => assignMe(ownName)}>
             {t('alerts.assignMe')}
           </Button>
         )}
@@ -148,26 +155,28 @@ function ChangeForm({ one, isBusy, onChange }: ChangeFormProps): ReactNode {
   );
 }
 
-interface Fields {
-  readonly title: string;
-  readonly status: OpenStatus;
-  readonly priority: Case['priority'];
-  readonly assignee: string;
-  /** `YYYY-MM-DD`, or empty. */
-  readonly due: string;
-}
-
-/** Returns the fields that differ from the case. */
-function changesOf(one: Case, fields: Fields) {
-  const assignee = fields.assignee.trim() === '' ? null : fields.assignee.trim();
-  return {
-    ...(fields.title === one.title ? {} : { title: fields.title }),
-    ...(fields.status === one.status ? {} : { status: fields.status }),
-    ...(fields.priority === one.priority ? {} : { priority: fields.priority }),
-    ...(assignee === one.assignee ? {} : { assignee }),
-    // The time of a day is kept while the day is.
-    ...(fields.due === (one.dueAt?.slice(0, 10) ?? '')
-      ? {}
-      : { dueAt: fields.due === '' ? null : fields.due }),
+/** Says which of the edited fields somebody else has changed, so that saving them is a decision. */
+function Overtaken({ one, edits }: { readonly one: Case; readonly edits: Edits }): ReactNode {
+  const { t, word } = useI18n();
+  const now = fieldsOf(one);
+  const texts = {
+    ...now,
+    status: word('caseStatus', now.status),
+    priority: word('casePriority', now.priority),
   };
+  const fields = overtaken(one, edits);
+  if (fields.length === 0) return null;
+  return (
+    <div className="warning-line" role="status">
+      <p>{t('cases.overtaken')}</p>
+      <ul>
+        {fields.map((field) => (
+          <li key={field}>
+            {word('caseField', field === 'due' ? 'dueAt' : field)}:{' '}
+            <Name text={texts[field] === '' ? t('cases.empty') : texts[field]} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
 }

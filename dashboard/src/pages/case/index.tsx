@@ -16,10 +16,6 @@ import { State } from './State.tsx';
 import { TimeLine } from './TimeLine.tsx';
 import { type Case, caseQuery } from './use-case.ts';
 
-/** Changes when the form of the state has to begin again. A note does not change it, so nothing that a person is entering is lost. */
-const stateKey = ({ title, status, priority, assignee, dueAt }: Case): string =>
-  JSON.stringify([title, status, priority, assignee, dueAt]);
-
 /** The page. */
 export function CasePage(): ReactNode {
   const { t } = useI18n();
@@ -49,7 +45,7 @@ export function CasePage(): ReactNode {
       {one === undefined ? null : (
         <div className="case-columns">
           <div>
-            <State key={stateKey(one)} one={one} />
+            <State key={one.id} one={one} />
             <TimeLine one={one} />
           </div>
           <div>
