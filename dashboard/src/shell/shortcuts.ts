@@ -30,10 +30,14 @@ const isWriting = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || target.matches('input, textarea, select, [role=menu] *, [role=listbox] *'));
 
+/** Whether a dialog covers the page: then a key must not change what is below it. */
+const isCovered = (): boolean => document.querySelector('[role=dialog], [role=alertdialog]') !== null;
+
 /** Runs the shortcut of a pressed key. */
 export function handleKey(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isWriting(event.target))
     return;
+  if (isCovered()) return;
   const isSecond = firstKey !== '' && performance.now() - firstAt < SECOND_KEY_MS;
   const keys = isSecond ? `${firstKey} ${event.key}` : event.key;
   const match = registered.findLast((shortcut) => shortcut.keys === keys);

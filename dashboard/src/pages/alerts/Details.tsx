@@ -1,12 +1,14 @@
 /** One alert of the inbox: what was found, what a person does about it, and its history. */
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { useDraft } from '../../api/drafts.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { PATHS } from '../../paths.ts';
 import { Address, TransactionHash } from '../../ui/Address.tsx';
 import { amountText } from '../../ui/amount.ts';
 import { Button, IconButton } from '../../ui/Button.tsx';
 import { Field } from '../../ui/Field.tsx';
+import { plainLines } from '../../ui/plain-text.ts';
 import { RiskBadge } from '../../ui/RiskBadge.tsx';
 import { Money, Name, NotKnown, ServerText, Time } from '../../ui/values.tsx';
 import { Who } from '../../ui/Who.tsx';
@@ -66,7 +68,7 @@ export function Details({ alert, ownName, isBusy, onChange, onCase, onClose }: D
         key={`assignee ${alert.id} ${alert.assignee}`}
         {...{ alert, ownName, isBusy, onChange }}
       />
-      <NoteForm key={`note ${alert.id} ${alert.history.length}`} {...{ isBusy, onChange }} />
+      <NoteForm key={`note ${alert.id}`} {...{ alert, isBusy, onChange }} />
       <History alert={alert} />
       <p>
         <Link to={PATHS.deliveries} search={{ alert: alert.id } as never}>
@@ -174,12 +176,24 @@ function AssigneeForm({ alert, ownName, isBusy, onChange }: FormProps): ReactNod
   );
 }
 
-function NoteForm({ isBusy, onChange }: Pick<DetailsProps, 'isBusy' | 'onChange'>): ReactNode {
+/** The note stays while others change the alert, and until it is in the history. */
+function NoteForm({
+  alert,
+  isBusy,
+  onChange,
+}: Pick<DetailsProps, 'alert' | 'isBusy' | 'onChange'>): ReactNode {
   const { t } = useI18n();
-  const [note, setNote] = useState('');
+  const [note, setNote] = useDraft(`alert ${alert.id}`);
+  const [sent, setSent] = useState<{ readonly note: string; readonly after: number } | null>(null);
+  if (sent !== null && alert.history.slice(sent.after).some((event) => event.note === sent.note)) {
+    setSent(null);
+    if (note === sent.note) setNote('');
+  }
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (note.trim() !== '') onChange({ note });
+    if (note.trim() === '') return;
+    setSent({ note, after: alert.history.length });
+    onChange({ note });
   };
   return (
     <form className="inline-form" onSubmit={submit}>
@@ -219,7 +233,7 @@ function History({ alert }: { readonly alert: Alert }): ReactNode {
             </p>
             {note === null ? null : (
               <p className="note-text">
-                <bdi>{note}</bdi>
+                <bdi>{plainLines(note)}</bdi>
               </p>
             )}
           </li>

@@ -75,7 +75,11 @@ export function AlertsPage(): ReactNode {
     setActive(row);
     changeSearch({ alert: inbox.at(row)?.id ?? '' });
   };
-  const close = (): void => changeSearch({ alert: '' });
+  const close = (): void => {
+    changeSearch({ alert: '' });
+    // What had the focus goes away.
+    document.querySelector<HTMLElement>('.alert-row.is-active')?.focus({ preventScroll: true });
+  };
   const toggle = (id: string): void => {
     const next = new Set(checked);
     if (!next.delete(id)) next.add(id);
