@@ -37,6 +37,17 @@ function useChange(id: string) {
   });
 }
 
+/** Changes when the form of the settings has to begin again. A pause does not change it, so nothing that a person is entering is lost. */
+const settingsKey = (wallet: Wallet): string =>
+  JSON.stringify([
+    wallet.label,
+    wallet.enabledRules,
+    wallet.alertThreshold,
+    wallet.alertFrequency,
+    wallet.customWebhookUrl,
+    wallet.notes,
+  ]);
+
 /** The page. */
 export function WalletPage(): ReactNode {
   const { t } = useI18n();
@@ -73,7 +84,7 @@ export function WalletPage(): ReactNode {
         <>
           <Facts wallet={wallet} />
           {wallet.status === 'DELETED' ? null : (
-            <SettingsForm key={wallet.updatedAt} wallet={wallet} change={change} />
+            <SettingsForm key={settingsKey(wallet)} wallet={wallet} change={change} />
           )}
           <WalletAlerts id={id} count={wallet.alertCount} />
           <WalletTransactions id={id} chain={wallet.chain} />
