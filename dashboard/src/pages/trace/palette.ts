@@ -1,11 +1,17 @@
 /** The colours of the theme, resolved: WebGL and files know no custom properties. */
 import { useEffect, useState } from 'react';
+import { flushSync } from 'react-dom';
 import type { RiskLevel } from '../../ui/RiskBadge.tsx';
 import type { LevelColours, Palette } from './svg.ts';
 
-/** Reads the colour of a custom property through an element, which resolves `light-dark()`. */
-function reader(): { readonly read: (property: string) => string; readonly end: () => void } {
+/**
+ * Reads the colour of a custom property through an element, which resolves `light-dark()`.
+ *
+ * @param isPaper - in the light theme, whatever the theme of the screen
+ */
+function reader(isPaper: boolean): { readonly read: (property: string) => string; readonly end: () => void } {
   const probe = document.createElement('span');
+  if (isPaper) probe.style.colorScheme = 'light';
   document.body.append(probe);
   return {
     read: (property) => {
@@ -17,9 +23,9 @@ function reader(): { readonly read: (property: string) => string; readonly end: 
   };
 }
 
-/** Reads the palette of the present theme. */
-export function readPalette(): Palette {
-  const { read, end } = reader();
+/** Reads the palette of the present theme, or that of paper. */
+export function readPalette(isPaper = false): Palette {
+  const { read, end } = reader(isPaper);
   const level = (name: string): LevelColours => ({
     border: read(`--risk-${name}`),
     fill: read(`--risk-${name}-soft`),
@@ -46,16 +52,22 @@ export function readPalette(): Palette {
   return palette;
 }
 
-/** Returns the palette, also after the theme has changed. */
+/** Returns the palette, also after the theme has changed, and that of paper while the page is printed. */
 export function usePalette(): Palette {
-  const [palette, setPalette] = useState(readPalette);
+  const [palette, setPalette] = useState(() => readPalette());
   useEffect(() => {
     const change = (): void => setPalette(readPalette());
+    // The browser takes the picture right after the event.
+    const print = (): void => flushSync(() => setPalette(readPalette(true)));
     const system = matchMedia('(prefers-color-scheme: dark)');
     system.addEventListener('change', change);
     const chosen = new MutationObserver(change);
     chosen.observe(document.documentElement, { attributeFilter: ['data-theme'] });
+    addEventListener('beforeprint', print);
+    addEventListener('afterprint', change);
     return () => {
+      removeEventListener('beforeprint', print);
+      removeEventListener('afterprint', change);
       system.removeEventListener('change', change);
       chosen.disconnect();
     };
