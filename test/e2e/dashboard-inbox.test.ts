@@ -203,8 +203,13 @@ describe.runIf(chromiumProgram !== null)('alerts, cases and wallets in a browser
     await page.keyboard.press('?');
     const help = page.getByRole('dialog');
     await help.getByText('Next alert').waitFor();
+    // No key changes what the dialog covers.
+    await page.keyboard.press('x');
+    await page.keyboard.press('e');
     await page.keyboard.press('Escape');
     await help.waitFor({ state: 'hidden' });
+    await page.getByText('2 alerts selected').waitFor();
+    expect(['Payment 4', 'Payment 3'].map((title) => alertOf(title).status)).toEqual(['NEW', 'NEW']);
     await isInert();
   });
 
@@ -232,8 +237,19 @@ describe.runIf(chromiumProgram !== null)('alerts, cases and wallets in a browser
     await rowOf('Payment 4').click();
     const details = page.getByRole('complementary', { name: 'Payment 4' });
     await details.getByText(HOSTILE_NAMES[0]).first().waitFor();
+    // A note that is being written stays while the alert changes.
+    await details.getByLabel('Note').fill('Called the');
     await details.getByRole('button', { name: 'Assign to me' }).click();
     await expect.poll(() => alertOf('Payment 4').assignee).toBe('ann@example.org');
+    await details.getByText('ann@example.org').first().waitFor();
+    expect(await details.getByLabel('Note').inputValue()).toBe('Called the');
+    await details.getByLabel('Note').fill('Called.');
+    await details.getByRole('button', { name: 'Add the note' }).click();
+    await details.locator('.time-line').getByText('Called.').waitFor();
+    expect(await details.getByLabel('Note').inputValue()).toBe('');
+    await details.getByRole('button', { name: 'Close' }).click();
+    await details.waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.className')).toContain('is-active');
     await isInert();
   });
 

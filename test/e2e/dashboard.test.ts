@@ -195,6 +195,15 @@ describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
     await outdated.waitFor();
     expect(await axe()).toEqual([]);
     await page.unroute('**/api/v1/ready');
+
+    // The second click of a double click asks for nothing more.
+    const sent = requests.filter((one) => one.endsWith('/api/v1/screening')).length;
+    await page.getByRole('button', { name: 'Screen again' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Screen again' }).dblclick();
+    await expect.poll(credits).not.toBe(first);
+    expect(requests.filter((one) => one.endsWith('/api/v1/screening')).length).toBe(sent + 1);
+    // The button went away with the old answer: the reader continues at the content.
+    expect(await page.evaluate('document.activeElement.id')).toBe('content');
   });
 
   it('keeps answers, shows one as it was given, and compares two', async () => {
@@ -352,6 +361,10 @@ describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
         true,
       ]);
     expect(await page.getByRole('navigation').isVisible()).toBe(false);
+    // Paper is white, also for a person who has chosen the dark theme.
+    await page.evaluate(`document.documentElement.dataset.theme = 'dark'`);
+    expect(await page.evaluate('getComputedStyle(document.body).color')).toBe('rgb(21, 25, 31)');
+    await page.evaluate('delete document.documentElement.dataset.theme');
     expect((await page.pdf({ format: 'A4' })).subarray(0, 5).toString()).toBe('%PDF-');
     await page.emulateMedia({ media: 'screen' });
   });
