@@ -4,6 +4,9 @@ import { plainLines, plainText } from '../src/ui/plain-text.ts';
 it.each([
   ['\u202Egpj.exe\u202C', '\uFFFDgpj.exe\uFFFD'],
   ['Bi\u200Bnance', 'Bi\uFFFDnance'],
+  ['Bi\u00ADnance Bi\u3164nance', 'Bi\uFFFDnance Bi\uFFFDnance'],
+  ['Bi\uFE0Fnance \u{E0041}', 'Bi\uFFFDnance \uFFFD'],
+  ['I \u2764\uFE0F you', 'I \u2764\uFE0F you'],
   ['two\nlines\u0000', 'two\uFFFDlines\uFFFD'],
   ['مرحبا Binance é 😀', 'مرحبا Binance é 😀'],
 ])('shows the invisible characters of %j', (text, shown) => {

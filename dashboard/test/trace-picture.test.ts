@@ -249,6 +249,14 @@ const options = {
 };
 
 describe('the SVG of a trace', () => {
+  it('shows that a name has invisible characters, so that it does not read as another one', () => {
+    const picture = first([edge(START, 'a')], {
+      nodes: [node('a', { name: 'Bi\u200Bnance', stop: 'SERVICE' })],
+    });
+    const { svg } = svgOf(viewOf(picture), picture.places, options);
+    expect(svg).toContain('>Bi\uFFFDnance<');
+  });
+
   it('contains hostile names as text that turns nothing around', () => {
     const name = '</text><script>alert(1)</script>\u202Eevil\u0000';
     const picture = first([edge(START, 'a')], { nodes: [node('a', { name, stop: 'SERVICE' })] });

@@ -1,7 +1,11 @@
 /** Texts that others chose, made safe to read. React already keeps them from becoming markup. */
 
-/** Marks and overrides of direction, which make a name read as another one, and control characters. */
-const INVISIBLE = /[\p{Cc}\u061C\u200B-\u200F\u2028-\u202E\u2060-\u206F\uFEFF]/gu;
+/**
+ * Characters that nobody sees: controls, marks of direction, which make a name read as another one, and what has no width, such as a soft
+ * hyphen or a filler, which makes two names look the same. The selector of an emoji changes nothing but its colours.
+ */
+const INVISIBLE =
+  /(?<!\p{ExtPict})[\uFE0E\uFE0F]|(?![\uFE0E\uFE0F])[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu;
 
 /** Returns the text with every invisible character shown as a replacement character. */
 export const plainText = (text: string): string => text.replace(INVISIBLE, '\uFFFD');

@@ -1,5 +1,6 @@
 /** Sizes and words of the picture, the same on the screen and in files. */
 
+import { plainText } from '../../ui/plain-text.ts';
 import { type RiskLevel, riskShape } from '../../ui/RiskBadge.tsx';
 import { shorten } from '../../ui/shorten.ts';
 import { categoryCode } from './codes.ts';
@@ -19,13 +20,12 @@ export const yOf = ({ row }: Place): number => row * ROW_PX;
 /** Characters of a name beside its node. */
 const LABEL_CHARS = 24;
 
-/** Controls that would turn the text around them, and those that no file of XML may contain. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
-const UNSAFE = /[\u0000-\u001F\u007F-\u009F\u200E\u200F\u202A-\u202E\u2066-\u2069\uFFFE\uFFFF]|\p{Cs}/gu;
+/** Halves of a pair, and what no file of XML may contain. */
+const UNSAFE = /[\uFFFE\uFFFF]|\p{Cs}/gu;
 
-/** Returns a text that changes nothing around it, cut to a length. */
-export function plainText(text: string, max: number): string {
-  const plain = text.slice(0, max + 1).replace(UNSAFE, '');
+/** Returns a text that changes nothing around it and hides nothing, cut to a length. */
+export function cutText(text: string, max: number): string {
+  const plain = plainText(text.slice(0, max + 1)).replace(UNSAFE, '');
   return plain.length > max ? `${plain.slice(0, max)}…` : plain;
 }
 
@@ -43,7 +43,7 @@ export const codeOf = ({ node }: ViewNode): string => (node === null ? '+' : cat
  */
 export function labelOf({ id, node, count }: ViewNode, more: (count: number) => string): string {
   if (node === null) return more(count);
-  return node.name === null ? shorten(id) : plainText(node.name, LABEL_CHARS);
+  return node.name === null ? shorten(id) : cutText(node.name, LABEL_CHARS);
 }
 
 /** Thickness of an edge in pixels: its order of magnitude, from 1 to 5. No price is the thinnest. */

@@ -1,6 +1,6 @@
 /** The picture as SVG: a pure function, so that the same picture is the same file. PNG is made from it. */
 import type { RiskLevel } from '../../ui/RiskBadge.tsx';
-import { codeOf, labelOf, levelOf, plainText, RADIUS, ROW_PX, thicknessOf, xOf, yOf } from './geometry.ts';
+import { codeOf, cutText, labelOf, levelOf, RADIUS, ROW_PX, thicknessOf, xOf, yOf } from './geometry.ts';
 import type { Place, Places } from './layout.ts';
 import type { View, ViewEdge, ViewNode } from './view.ts';
 
@@ -46,7 +46,7 @@ const TEXT_MAX = 400;
 
 /** Returns a text that is no markup. */
 export const escapeXml = (text: string): string =>
-  plainText(text, TEXT_MAX).replace(/[&<>"']/g, (char) => ENTITIES[char] as string);
+  cutText(text, TEXT_MAX).replace(/[&<>"']/g, (char) => ENTITIES[char] as string);
 
 /** Attributes of the letters in a node: a triangle has room below its middle, and a diamond has little. */
 const codeText = (level: RiskLevel | null): string =>
@@ -87,7 +87,7 @@ function nodeSvg(node: ViewNode, place: Place, options: SvgOptions): string {
     parts.push(`<path d="M${isLeft ? -R - 3 : R + 3} -8v16" stroke="${palette.ink}" stroke-width="2"/>`);
   if (note !== undefined)
     parts.push(
-      `<text unicode-bidi="isolate" font-size="10" font-style="italic" fill="${palette.ink2}" ${halo} x="${x}" y="15" text-anchor="${isLeft ? 'end' : 'start'}">${escapeXml(plainText(note, 60))}</text>`,
+      `<text unicode-bidi="isolate" font-size="10" font-style="italic" fill="${palette.ink2}" ${halo} x="${x}" y="15" text-anchor="${isLeft ? 'end' : 'start'}">${escapeXml(cutText(note, 60))}</text>`,
     );
   const title = node.node === null ? more(node.count) : node.id;
   return `<g transform="translate(${xOf(place)} ${yOf(place)})"><title>${escapeXml(title)}</title>${parts.join('')}</g>`;
