@@ -12,14 +12,18 @@ const RETRIES = 1;
 /** Data that a person looks at for a minute is not requested again when the person switches windows. */
 const FRESH_MS = 60_000;
 
+/** Requests are sent also if the browser says that it is offline: they fail then, and the page says so. Otherwise, they would wait silently. */
+const NETWORK_MODE = 'always';
+
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: FRESH_MS,
       retry: (failures, error) => failures < RETRIES && isPassing(error),
       refetchOnWindowFocus: false,
+      networkMode: NETWORK_MODE,
     },
-    mutations: { retry: false },
+    mutations: { retry: false, networkMode: NETWORK_MODE },
   },
 });
 
