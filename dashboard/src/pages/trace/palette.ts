@@ -11,6 +11,8 @@ import type { LevelColours, Palette } from './svg.ts';
  */
 function reader(isPaper: boolean): { readonly read: (property: string) => string; readonly end: () => void } {
   const probe = document.createElement('span');
+  // Forced colours are one ink: names and their halo would be the same. The board keeps its own ground.
+  probe.style.forcedColorAdjust = 'none';
   if (isPaper) probe.style.colorScheme = 'light';
   document.body.append(probe);
   return {
