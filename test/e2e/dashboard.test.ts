@@ -411,6 +411,30 @@ describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
     await alert.getByRole('button', { name: 'Try again' }).waitFor();
     expect(await axe()).toEqual([]);
     await page.unroute('**/api/v1/screening');
+
+    await context.setOffline(true);
+    await page.locator('#search').fill(NOBODY);
+    await page.keyboard.press('Enter');
+    await alert.getByText('The server did not respond.').waitFor();
+    await context.setOffline(false);
+    await alert.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('.verdict').waitFor();
+  });
+
+  it('shows what is chosen also with forced colours', async () => {
+    await page.emulateMedia({ forcedColors: 'active' });
+    const borderOf = (index: number): Promise<string> =>
+      page.evaluate(`getComputedStyle(document.querySelectorAll('[role=tab]')[${index}]).borderBottomColor`);
+    expect(await borderOf(0)).not.toBe(await borderOf(1));
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.keyboard.press('ArrowDown');
+    await expect
+      .poll(() =>
+        page.evaluate(`getComputedStyle(document.querySelector('[data-highlighted]')).outlineStyle`),
+      )
+      .toBe('solid');
+    await page.keyboard.press('Escape');
+    await page.emulateMedia({ forcedColors: null });
   });
 
   it('shows a page of its own for a path that does not exist', async () => {

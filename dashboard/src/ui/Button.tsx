@@ -25,7 +25,7 @@ export function Button({ kind = 'plain', icon, isBusy, children, ...rest }: Butt
       type="button"
       {...rest}
       className={`button ${kind}`}
-      aria-disabled={isBusy || undefined}
+      aria-disabled={isBusy || rest['aria-disabled']}
       onClick={(event) => {
         if (isRefused(isBusy, event.detail)) event.preventDefault();
         else rest.onClick?.(event);

@@ -4,6 +4,7 @@ import { type ReactNode, useState } from 'react';
 import { queries } from '../../api/session.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { Button } from '../../ui/Button.tsx';
+import { useFocusWhileAsking } from '../../ui/focus.ts';
 import { Page, Section } from '../../ui/Page.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { isKeepable, type NewLink } from '../case/open.ts';
@@ -48,12 +49,15 @@ export function NamesPage(): ReactNode {
     renewNames(names);
     void queries.resetQueries({ queryKey, exact: true });
   };
+  useFocusWhileAsking(answer.isPending);
   return (
     <Page
       title={t('names.title')}
       actions={
         answer.data === undefined ? undefined : (
-          <Button onClick={again}>{t('names.again', { count: names.length })}</Button>
+          <Button isBusy={answer.isFetching} onClick={again}>
+            {t('names.again', { count: names.length })}
+          </Button>
         )
       }
     >

@@ -1,11 +1,12 @@
 /** `/screening/{chain}/{address}`: screens the address, and shows the report. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { queries } from '../../api/session.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { PATHS } from '../../paths.ts';
 import { Address, shorten } from '../../ui/Address.tsx';
+import { useFocusWhileAsking } from '../../ui/focus.ts';
 import { Page } from '../../ui/Page.tsx';
 import { Failure, Loading } from '../../ui/states.tsx';
 import { useUrlState } from '../../ui/url-state.ts';
@@ -35,11 +36,7 @@ export function ScreeningPage(): ReactNode {
   };
   const answer = useQuery(screeningQuery(chain, address, withSave(savedOf === subject)));
   const data = answer.data?.data;
-  // The button that asked for a new answer goes away with the old one, and with it the focus.
-  useEffect(() => {
-    if (answer.isPending && document.activeElement === document.body)
-      document.getElementById('content')?.focus({ preventScroll: true });
-  }, [answer.isPending]);
+  useFocusWhileAsking(answer.isPending);
   const remaining = answer.data?.credits?.remaining;
   return (
     <Page

@@ -8,6 +8,7 @@ import { PATHS } from '../../paths.ts';
 import { useShortcut } from '../../shell/shortcuts.ts';
 import { Address, shorten } from '../../ui/Address.tsx';
 import { Button } from '../../ui/Button.tsx';
+import { useFocusWhileAsking } from '../../ui/focus.ts';
 import { Page } from '../../ui/Page.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { useUrlState } from '../../ui/url-state.ts';
@@ -79,6 +80,7 @@ export function TracePage(): ReactNode {
     staleTime: Number.POSITIVE_INFINITY,
     enabled: !isFile && mayAsk,
   });
+  useFocusWhileAsking(answer.isPending);
   return (
     <Page
       title={`${t('trace.title')} ${shorten(address)}`}
@@ -86,7 +88,9 @@ export function TracePage(): ReactNode {
       actions={
         isFile || !mayAsk || answer.data === undefined ? undefined : (
           <>
-            <Button onClick={again}>{t('trace.again', { credits: creditsOf(options) })}</Button>
+            <Button isBusy={answer.isFetching} onClick={again}>
+              {t('trace.again', { credits: creditsOf(options) })}
+            </Button>
             <CaseActions answer={answer.data} options={options} />
           </>
         )
