@@ -6,7 +6,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommand } from '../cli/run-command.ts';
 import { chromiumProgram, startChromium } from '../setup/chromium.ts';
-import { axeOf, COLLECT_VIOLATIONS, checkInAllForms, PATIENCE_MS } from './dashboard-page.ts';
+import { axeOf, COLLECT_VIOLATIONS, checkInAllForms, isTooWide, PATIENCE_MS } from './dashboard-page.ts';
 import {
   type DashboardWorld,
   HOSTILE,
@@ -220,12 +220,25 @@ describe.runIf(chromiumProgram !== null)('traces, names and exchanges in a brows
     const tracedAt = page.getByText(/^Traced at 20\d\d-/);
     await tracedAt.waitFor();
     const answer = page.waitForResponse((response) => response.url().endsWith('/api/v1/trace'));
-    await page.getByRole('button', { name: 'Trace again (5 credits)' }).click();
+    const tracesSent = (): number => requests.filter((sent) => sent.endsWith('/api/v1/trace')).length;
+    const before = tracesSent();
+    // The second click of a double click asks for nothing more.
+    await page.getByRole('button', { name: 'Trace again (5 credits)' }).dblclick();
     const response = await answer;
     expect([response.status(), response.headers()['idempotency-replayed']]).toEqual([200, undefined]);
     await page.locator('.trace-canvas[data-frames]').waitFor();
     await tracedAt.waitFor();
+    expect(tracesSent()).toBe(before + 1);
     expect((await savedTrace()).nodes.some(({ note }) => note === '=asked the customer')).toBe(true);
+  });
+
+  it('fits on a page of A4 when it is printed', async () => {
+    const screen = page.viewportSize();
+    await page.setViewportSize({ width: 690, height: 1_000 });
+    await page.emulateMedia({ media: 'print' });
+    expect(await isTooWide(page)).toBe(false);
+    await page.emulateMedia({ media: 'screen' });
+    if (screen !== null) await page.setViewportSize(screen);
   });
 
   it('finds paths to another address, and keeps filters in the URL', async () => {
