@@ -90,9 +90,12 @@ describe.runIf(chromiumProgram !== null)('alerts, cases and wallets in a browser
     await page.goto(`${url}/wallets`);
     await page.getByRole('link', { name: 'From a screening' }).click();
     const status = page.locator('.facts .tag').first();
+    await page.getByLabel('Messages from severity').selectOption('medium');
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
     await expect.poll(() => status.textContent()).toBe('Paused');
+    // What the person has entered is still there.
+    expect(await page.getByLabel('Messages from severity').inputValue()).toBe('medium');
     await page.getByRole('button', { name: 'Resume' }).click();
     await expect.poll(() => status.textContent()).toBe('Active');
     await page.getByRole('button', { name: 'Delete' }).click();
