@@ -67,8 +67,8 @@ export const PLAIN_EXPOSURE: ExposureVerdict = { ...NO_EXPOSURE };
 export const PLAIN_MAX = 16;
 /** Maximum points of such a row, positive or negative. */
 export const PLAIN_POINTS_MAX = 100;
-/** Maximum bytes of the names of all its rows. */
-const PLAIN_NAMES_BYTES_MAX = 8 * 1024;
+/** Bytes of the names of all its rows: three of 255 bytes in each, with a comma and a space, fill three quarters. */
+const PLAIN_NAMES_BYTES_MAX = 16 * 1024;
 
 /**
  * An entry that has nothing but rows about the value, whose names are printable ASCII that JSON does not escape, and shares of the value that

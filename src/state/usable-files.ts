@@ -44,7 +44,8 @@ function faultOf(path: string, entry: Dirent, dataDir: string): string | null {
   }
 }
 
-function* faultsBelow(folder: string, dataDir: string): Generator<string> {
+/** @param seen - folders that were looked at, by device and number: a link may lead back to one */
+function* faultsBelow(folder: string, dataDir: string, seen: Set<string>): Generator<string> {
   let entries: Dirent[];
   try {
     entries = readdirSync(folder, { withFileTypes: true });
@@ -57,18 +58,22 @@ function* faultsBelow(folder: string, dataDir: string): Generator<string> {
     const path = join(folder, entry.name);
     const fault = faultOf(path, entry, dataDir);
     if (fault !== null) yield fault;
-    else if (
-      entry.isDirectory() ||
-      (entry.isSymbolicLink() && statSync(path, { throwIfNoEntry: false })?.isDirectory())
-    )
-      yield* faultsBelow(path, dataDir);
+    else if (entry.isDirectory() || entry.isSymbolicLink()) {
+      const found = statSync(path, { throwIfNoEntry: false });
+      const id = `${found?.dev} ${found?.ino}`;
+      if (!found?.isDirectory() || seen.has(id)) continue;
+      seen.add(id);
+      yield* faultsBelow(path, dataDir, seen);
+    }
   }
 }
 
 /**
  * Returns one sentence with the remedy for each unusable entry of a data folder. It looks at names and permissions, and opens nothing.
  */
-export const unusableIn = (dataDir: string): readonly string[] => [...faultsBelow(dataDir, dataDir)];
+export const unusableIn = (dataDir: string): readonly string[] => [
+  ...faultsBelow(dataDir, dataDir, new Set()),
+];
 
 /** Formats faults as one line: the first, and how many follow. */
 const firstOf = ([first = '', ...more]: readonly string[]): string =>

@@ -110,6 +110,15 @@ const randomRecord = (): ExposureRecord => ({
   })),
 });
 
+const LONGEST: ExposureRecord = {
+  ...RECORD,
+  factors: Array.from({ length: PLAIN_MAX }, () => ({
+    ...ROW,
+    evidence: ['a', 'b', 'c'].map((letter) => letter.repeat(300)),
+  })),
+};
+const EMPTY: ExposureRecord = { ...RECORD, factors: [], unfollowed: [] };
+
 describe('a plain entry', () => {
   let world: World;
   beforeAll(async () => {
@@ -126,8 +135,7 @@ describe('a plain entry', () => {
     const out = Buffer.alloc(64 * 1024);
     const verdicts = new Set<string>();
     for (let count = 0; count < 2_000; count++) {
-      const record = count === 0 ? { ...RECORD, factors: [], unfollowed: [] } : randomRecord();
-      bytes = bytesOf(record);
+      bytes = bytesOf([EMPTY, LONGEST][count] ?? randomRecord());
       expect(exposures.readPlain()).toBe(true);
       const end = write('ETH', UNLABELLED, quota, out, 3);
       const answer = ask('ETH', UNLABELLED, quota);

@@ -44,6 +44,13 @@ describe('the entries of a data folder', () => {
     expect(unusableIn(join(folder, 'missing'))).toEqual([]);
   });
 
+  it('are usable if a link leads back to the folder', () => {
+    put('accounts/keys.mdb');
+    symlinkSync(folder, join(folder, 'again'));
+    symlinkSync(join(folder, 'accounts'), join(folder, 'accounts', 'again'));
+    expect(unusableIn(folder)).toEqual([]);
+  });
+
   it.each([
     ['accounts/ledger.mdb', 'restore it from a backup (docs/OPERATIONS.md, Damaged files)'],
     ['labels/catalogue.json', 'restore it from a backup (docs/OPERATIONS.md, Damaged files)'],
