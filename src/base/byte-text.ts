@@ -37,6 +37,13 @@ export function integerInto(value: number | null, out: Buffer, offset: number): 
   return offset + digits;
 }
 
+/** The digits behind the whole number, by hundredths. */
+const FRACTIONS = Array.from({ length: 100 }, (_, hundredths) => fragment(String(hundredths / 100).slice(1)));
+
+/** Writes a whole number of hundredths, 0 or more, as JavaScript writes the number: without zeros at the end. */
+export const hundredthsInto = (value: number, out: Buffer, offset: number): number =>
+  copyInto(FRACTIONS[value % 100] as Buffer, out, integerInto((value / 100) >>> 0, out, offset));
+
 /** Writes a text as UTF-8. Returns the offset behind it; -1 if three bytes per character do not fit or `offset` is negative. */
 export const textInto = (text: string, out: Buffer, offset: number): number => {
   if (offset < 0 || offset + text.length * 3 > out.length) return -1;

@@ -8,7 +8,9 @@ import {
   LEFT_OUT,
   NAMES_MAX,
   NOTES,
+  newRowFields,
   PART_HAS_ASSET,
+  readRowFields,
   UNFOLLOWED,
 } from './record.ts';
 
@@ -20,6 +22,7 @@ const SPACE = 0x20;
 const NAMED = 1 << 24;
 
 const reader = new ByteReader();
+const fields = newRowFields();
 
 /**
  * Reads the entry at `at` into `plain`.
@@ -55,12 +58,8 @@ function readRows(plain: PlainEntry): boolean {
   if (count > PLAIN_MAX) return false;
   let end = 0;
   for (let row = 0; row < count; row++) {
-    const head = reader.byte();
-    const category = reader.byte();
-    const points = reader.signed();
-    const hundredths = reader.varint();
-    const kinds = reader.byte();
-    const names = reader.byte();
+    readRowFields(reader, fields);
+    const { head, category, points, hundredths, kinds, names } = fields;
     if ((head & HAS_ASSET) !== 0 || hundredths > HUNDREDTHS_MAX || names > NAMES_MAX) return false;
     if (points > PLAIN_POINTS_MAX || points < -PLAIN_POINTS_MAX) return false;
     plain.rowKeys[row] = (names === 0 ? 0 : NAMED) | (kinds << 16) | (head << 8) | category;

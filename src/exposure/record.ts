@@ -265,6 +265,38 @@ export function readRecord(bytes: Buffer, at: number, parties: readonly EarlierP
   };
 }
 
+/** The fields of a row before its names. */
+export interface RowFields {
+  head: number;
+  category: number;
+  points: number;
+  hundredths: number;
+  kinds: number;
+  /** Number of names. */
+  names: number;
+}
+
+export const newRowFields = (): RowFields => ({
+  head: 0,
+  category: 0,
+  points: 0,
+  hundredths: 0,
+  kinds: 0,
+  names: 0,
+});
+
+/** Reads the fields of a row before its names into `row`. */
+export function readRowFields(from: ByteReader, row: RowFields): void {
+  row.head = from.byte();
+  row.category = from.byte();
+  row.points = from.signed();
+  row.hundredths = from.varint();
+  row.kinds = from.byte();
+  row.names = from.byte();
+}
+
+const fields = newRowFields();
+
 /**
  * Cache of rows that many entries share, by a number of their bytes; cleared when full. 65,536 rows with their rendered reasons are about
  * 40 MB.
@@ -279,12 +311,8 @@ let sharedRows = new Map<number, ScoreFactor>();
 function readFactors(): ScoreFactor[] {
   const factors: ScoreFactor[] = [];
   for (let left = reader.varint(); left > 0; left--) {
-    const head = reader.byte();
-    const category = reader.byte();
-    const points = reader.signed();
-    const hundredths = reader.varint();
-    const kinds = reader.byte();
-    const names = reader.byte();
+    readRowFields(reader, fields);
+    const { head, category, points, hundredths, kinds, names } = fields;
     const isShared =
       names === 0 && (head & HAS_ASSET) === 0 && Math.abs(points) <= 100 && hundredths <= 10_000;
     // Less than 2^46, so that the number is exact.

@@ -2,7 +2,7 @@
  * Writes the reasons of plain entries as bytes. Such a reason contains a share, points and names, and depends otherwise on a few fields: the
  * text around them is rendered once, by the functions that make reasons of objects.
  */
-import { copyInto, fragment } from '../base/byte-text.ts';
+import { copyInto, fragment, hundredthsInto } from '../base/byte-text.ts';
 import { pointsText, SMALLEST_SHARE, type UnfollowedPart } from '../risk/reasons.ts';
 import { isGrave, type ScoreFactor } from '../risk/score.ts';
 import type { Reason } from './answers.ts';
@@ -16,8 +16,6 @@ const NAMES = '\ue000names\ue000';
 
 /** Maximum number of texts: some 10 MB. There are fewer kinds of rows than that in any real index. */
 const TEXTS_MAX = 16_384;
-/** Maximum bytes of a share in hundredths. */
-const SHARE_BYTES_MAX = 8;
 
 /** The text of one kind of row. */
 interface RowText {
@@ -43,23 +41,6 @@ const endAt = (text: string, points: number): number => text.lastIndexOf(pointsT
 
 const splitShare = (reason: Reason): [string, string] =>
   reasonText(reason).split(String(SHARE)) as [string, string];
-
-/** Writes hundredths as JavaScript writes the number: without zeros at the end. */
-function hundredthsInto(value: number, out: Buffer, offset: number): number {
-  if (offset < 0 || offset + SHARE_BYTES_MAX > out.length) return -1;
-  let at = offset;
-  const whole = (value / 100) | 0;
-  if (whole >= 100) out[at++] = 0x30 + ((whole / 100) | 0);
-  if (whole >= 10) out[at++] = 0x30 + (((whole / 10) | 0) % 10);
-  out[at++] = 0x30 + (whole % 10);
-  const rest = value - whole * 100;
-  if (rest === 0) return at;
-  out[at++] = 0x2e;
-  const tenths = (rest / 10) | 0;
-  out[at++] = 0x30 + tenths;
-  if (rest > tenths * 10) out[at++] = 0x30 + rest - tenths * 10;
-  return at;
-}
 
 /** Copies `source[from, to)`. Returns the same as `copyInto`. */
 function rangeInto(source: Buffer, from: number, to: number, out: Buffer, offset: number): number {
