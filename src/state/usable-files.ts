@@ -23,11 +23,17 @@ function readableBy(path: string, { uid: owner }: Stats, dataDir: string): strin
   return `It belongs to the user ${owner}: run as that user, or give the folder to this one: chown -R ${uid} ${dataDir}`;
 }
 
-function faultOf(path: string, entry: Dirent, dataDir: string): string | null {
-  let found: Stats;
+/** Returns what an entry is, or what its link leads to; null if that cannot be reached. */
+function targetOf(path: string): Stats | null {
   try {
-    found = statSync(path);
+    return statSync(path);
   } catch {
+    return null;
+  }
+}
+
+function faultOf(path: string, entry: Dirent, found: Stats | null, dataDir: string): string | null {
+  if (found === null) {
     // Removed meanwhile by another process, unless it is a link.
     if (!entry.isSymbolicLink()) return null;
     return `${path} is a link to ${readlinkSync(path)}, which cannot be reached. Mount or restore its target. Otherwise remove the link; then ${wayOutOf(path)}.`;
@@ -56,12 +62,12 @@ function* faultsBelow(folder: string, dataDir: string, seen: Set<string>): Gener
   for (const entry of entries) {
     if (LEFT_OUT.test(entry.name)) continue;
     const path = join(folder, entry.name);
-    const fault = faultOf(path, entry, dataDir);
+    const target = targetOf(path);
+    const fault = faultOf(path, entry, target, dataDir);
     if (fault !== null) yield fault;
-    else if (entry.isDirectory() || entry.isSymbolicLink()) {
-      const found = statSync(path, { throwIfNoEntry: false });
-      const id = `${found?.dev} ${found?.ino}`;
-      if (!found?.isDirectory() || seen.has(id)) continue;
+    else if (target?.isDirectory()) {
+      const id = `${target.dev} ${target.ino}`;
+      if (seen.has(id)) continue;
       seen.add(id);
       yield* faultsBelow(path, dataDir, seen);
     }
