@@ -1,7 +1,7 @@
 /** Texts that others chose, made safe to read. React already keeps them from becoming markup. */
 
 /**
- * Characters that nobody sees: controls, marks of direction, which make a name read as another one, and what has no width, such as a soft
+ * Characters that cannot be seen: controls, marks of direction, which make a name read as another one, and what has no width, such as a soft
  * hyphen or a filler, which makes two names look the same. The selector of an emoji changes nothing but its colours.
  */
 const INVISIBLE =
