@@ -5,18 +5,13 @@
 import { isoTime } from '../base/clock.ts';
 import { maxKeyBytes, writeAddressKeyFromText } from '../chains/address/parse.ts';
 import { type ChainId, chainOf, parseChainId } from '../chains/registry.ts';
+import { AnswerRing } from './answer-ring.ts';
 import type { Assessor } from './assess.ts';
 import type { LabelContext } from './context.ts';
 import type { ScreeningDeps } from './deps.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 import type { ScreeningFacts, ScreeningRequest } from './screen.ts';
 import { parseSubject } from './subject.ts';
-
-interface KeptAnswer {
-  /** The day (law in force), the transfers of the chain, and the price tables. */
-  readonly state: string;
-  readonly json: Uint8Array;
-}
 
 const scratch = new Uint8Array(maxKeyBytes);
 const TIME_MARK = Buffer.from('"screenedAt":"');
@@ -35,7 +30,8 @@ export interface KeptAnswers {
   /**
    * Returns the kept answer to a request with the time of now, or the answer that `compute` returns, which is then kept.
    *
-   * @param compute - returns the JSON text of an answer with `screenedAt` as its last field; its bytes are not changed afterwards
+   * @param compute - returns the JSON text of an answer with `screenedAt` as its last field
+   * @returns bytes that are valid until the next call
    * @throws UNKNOWN_CHAIN or INVALID_ADDRESS; the errors of `compute`, which are not kept
    */
   answer(request: ScreeningRequest, facts: ScreeningFacts, compute: () => Uint8Array): Uint8Array;
@@ -52,22 +48,15 @@ export function createKeptAnswers(
   { context }: Pick<Assessor, 'context'>,
   bytesMax: number = SCREENING_LIMITS.keptAnswerBytes,
 ): KeptAnswers {
-  /** The least recently used first. */
-  const kept = new Map<string, KeptAnswer>();
-  let bytes = 0;
+  /** With each text, its state: the day (law in force), the transfers of the chain, and the price tables. */
+  const kept = new AnswerRing<string>(bytesMax);
   /** The labels and lists of all kept answers: another object if either changed. */
   let heldBy: LabelContext | null = null;
-
-  const forget = (name: string): void => {
-    bytes -= kept.get(name)?.json.length ?? 0;
-    kept.delete(name);
-  };
 
   /** Forgets all answers if labels or lists have changed. They would not be used again, and would keep an earlier snapshot open. */
   function holdBy(now: LabelContext): void {
     if (heldBy === now) return;
     kept.clear();
-    bytes = 0;
     heldBy = now;
   }
 
@@ -76,17 +65,6 @@ export function createKeptAnswers(
     const version = transfers.graph(chain)?.version ?? '';
     const day = isoTime(clock.now()).slice(0, 10);
     return [day, version, count, firstBlock, lastBlock, asOf, assets.pricesVersion?.() ?? ''].join(' ');
-  }
-
-  function keep(name: string, answer: KeptAnswer): void {
-    // One answer must not displace a considerable part of the others.
-    if (answer.json.length > bytesMax / 16 || timeAt(answer.json) === null) return;
-    kept.set(name, answer);
-    bytes += answer.json.length;
-    for (const oldest of kept.keys()) {
-      if (bytes <= bytesMax) return;
-      forget(oldest);
-    }
   }
 
   return {
@@ -100,17 +78,14 @@ export function createKeptAnswers(
       holdBy(context());
       const state = stateOf(chain);
       const known = kept.get(name);
-      forget(name);
-      if (known?.state === state) {
-        // Behind the others: it is the most recently used.
-        kept.set(name, known);
-        bytes += known.json.length;
-        const json = Buffer.from(known.json);
-        json.write(isoTime(clock.now()), timeAt(json) as number, 'latin1');
-        return json;
+      if (known?.about === state) {
+        known.text.write(isoTime(clock.now()), timeAt(known.text) as number, 'latin1');
+        return known.text;
       }
+      kept.delete(name);
       const json = compute();
-      keep(name, { state, json });
+      // One answer must not displace a considerable part of the others.
+      if (json.length <= bytesMax / 16 && timeAt(json) !== null) kept.set(name, json, state);
       return json;
     },
   };
