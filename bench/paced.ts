@@ -29,8 +29,6 @@ import type { PacedClientResult } from './http-paced-client.ts';
 import { type ProgramServer, runProgram, startProgram } from './program-server.ts';
 
 const PER_SECOND = 1_000;
-/** As `npm start` starts a server. */
-const NODE_ARGS = ['--max-semi-space-size=32'];
 const LABELS = 300_000;
 const SEED = 5;
 /** The load runs before the first paced request, and after the last. */
@@ -218,7 +216,7 @@ try {
   await runProgram(folder, ['ingest', 'ndjson', csv, '--chain', POWER_LAW_CHAIN, '--no-attribute']);
   rmSync(csv);
   await runProgram(folder, ['index', 'synth', '--count', String(LABELS), '--seed', '1']);
-  server = await startProgram(folder, NODE_ARGS);
+  server = await startProgram(folder);
   await untilExposed(server);
   const next = seededUint32(SEED);
   const draw = (): Address => ({

@@ -52,15 +52,11 @@ export function runProgram(folder: string, args: readonly string[]): Promise<voi
   });
 }
 
-/**
- * Starts the program over a folder, and creates a key without limits.
- *
- * @param nodeArgs - options of Node
- */
-export async function startProgram(folder: string, nodeArgs: readonly string[] = []): Promise<ProgramServer> {
+/** Starts the program over a folder, with the options of Node that `npm run bench` has from `npm start`, and creates a key without limits. */
+export async function startProgram(folder: string): Promise<ProgramServer> {
   const beganMs = systemClock.monotonic();
-  const child = spawn(process.execPath, [...nodeArgs, PROGRAM, 'serve'], {
-    env: environmentOf(folder),
+  const child = spawn(process.execPath, [PROGRAM, 'serve'], {
+    env: { ...environmentOf(folder), NODE_OPTIONS: process.env.NODE_OPTIONS },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = new Promise<void>((resolve) => child.on('close', () => resolve()));

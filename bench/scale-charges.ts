@@ -28,8 +28,6 @@ const CHARGES = 40_000;
 const IN_FLIGHT_EACH = 128;
 const CREDITS = 1_000_000;
 const BOOKED_AT_ONCE = 500;
-/** As `npm start` starts a server. */
-const NODE_ARGS = ['--max-semi-space-size=32'];
 
 const answerOf = (child: ChildProcess): Promise<ChargeFigures> =>
   new Promise((resolve, reject) => {
@@ -168,7 +166,7 @@ export async function chargeRows(rounds: number): Promise<BenchRow[]> {
   const server = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
   const redis = openAt(server.url);
   const script = fileURLToPath(new URL('./scale-charger.js', import.meta.url));
-  const nodes = Array.from({ length: NODES }, () => fork(script, { execArgv: NODE_ARGS }));
+  const nodes = Array.from({ length: NODES }, () => fork(script));
   try {
     const ledger = accountingOn(redis).ledger();
     for (let from = 0; from < ACCOUNTS; from += BOOKED_AT_ONCE)
