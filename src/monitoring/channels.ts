@@ -62,8 +62,8 @@ export function openChannels(
   const trials: LiveDatabase<string, string> = root.openDB({ name: 'sealTrial', encoding: 'string' });
   const channelContext = (accountId: string): string => `channels:${accountId}`;
   const secretContext = (accountId: string): string => `webhook:${accountId}`;
-  /** Decrypted signing secrets by their context and encrypted text: each webhook needs one. Rotation changes the text. */
-  const opened = new Map<string, string>();
+  /** Decrypted signing secrets by their encrypted text: each webhook needs one. Rotation changes the text. */
+  const opened = new Map<string, { readonly accountId: string; readonly secret: string }>();
 
   const trial = new KeyTrial(() => encryption);
   /**
@@ -94,14 +94,12 @@ export function openChannels(
       const row = secrets.get(accountId);
       if (row === undefined) return [];
       const open = (sealed: string): string => {
-        const context = secretContext(accountId);
-        const key = `${context} ${sealed}`;
-        const known = opened.get(key);
-        if (known !== undefined) return known;
-        const secret = encryption.decrypt(sealed, context);
+        const known = opened.get(sealed);
+        if (known?.accountId === accountId) return known.secret;
+        const secret = encryption.decrypt(sealed, secretContext(accountId));
         if (opened.size >= MONITORING_LIMITS.openedSecretsKept)
           opened.delete(opened.keys().next().value as string);
-        opened.set(key, secret);
+        opened.set(sealed, { accountId, secret });
         return secret;
       };
       const previous = row.previous !== null && row.previousUntilMs > clock.now() ? [open(row.previous)] : [];

@@ -222,8 +222,6 @@ export interface Delivery {
   readonly event: DeliveryEvent;
   /** URL, address or chat of the receiver at the time when the delivery was stored. */
   readonly target: string;
-  /** The whole message, rendered when it was stored, so that every attempt sends the same bytes. */
-  readonly body: string;
   readonly status: 'PENDING' | 'DELIVERED' | 'FAILED' | 'CANCELLED';
   readonly attempts: readonly DeliveryAttempt[];
   /** Attempts before the current series: a replay starts a new one. */
@@ -231,6 +229,12 @@ export interface Delivery {
   readonly createdAtMs: number;
   /** Due time of the next attempt; null if none will be made. */
   readonly nextAttemptAtMs: number | null;
+}
+
+/** A delivery with its message, to be sent. */
+export interface OutgoingDelivery extends Delivery {
+  /** The whole message, rendered when it was stored, so that every attempt sends the same bytes. */
+  readonly body: string;
 }
 
 export interface DeliveryAttempt {

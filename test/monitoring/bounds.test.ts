@@ -16,7 +16,7 @@ import { channelsAnswer, openChannels } from '../../src/monitoring/channels.ts';
 import { createDispatcher } from '../../src/monitoring/delivery/dispatcher.ts';
 import { DELIVERY_LIMITS } from '../../src/monitoring/delivery/limits.ts';
 import { type Message, renderMessage } from '../../src/monitoring/delivery/messages.ts';
-import type { LmdbOutbox } from '../../src/monitoring/delivery/outbox-lmdb.ts';
+import type { EndedAttempt, LmdbOutbox } from '../../src/monitoring/delivery/outbox-lmdb.ts';
 import type { Waiting } from '../../src/monitoring/delivery/receiver-queues.ts';
 import {
   ATTEMPTS_MAX,
@@ -366,6 +366,7 @@ describe('a write under a lease', () => {
     const write = () => void written++;
     const place = { accountId: 'a', walletId: wallet.id, changes: 0 };
     const attempt = { atMs: START, durationMs: 1 };
+    const outcome: Outcome = { kind: 'DELIVERED', responseStatus: 200 };
     const screening = { riskScore: 1, riskLevel: 'LOW' } as never;
     const writes: ((fence: Fence) => Promise<unknown>)[] = [
       (fence) => store.write(write, fence),
@@ -374,7 +375,7 @@ describe('a write under a lease', () => {
       (fence) => store.forgetBlocks('ETH', fence),
       (fence) => store.refreshed(place, screening, START + 1, fence),
       (fence) => store.putOffRefresh(place, START + 1, fence),
-      (fence) => store.outbox.settle(delivery, attempt, { kind: 'DELIVERED', responseStatus: 200 }, fence),
+      (fence) => store.outbox.settle([{ waiting: delivery, attempt, outcome }], fence),
       (fence) => store.outbox.closeDays(START + 86_400_000, fence),
     ];
     fences.length = 0;
@@ -1044,12 +1045,15 @@ describe('the dispatcher', () => {
         }
         return { id, channel: queue.split('/').at(-2) } as never;
       },
-      async settle(waiting: Waiting, _attempt: unknown, outcome: Outcome, fence: Fence | null) {
+      async settle(ended: readonly EndedAttempt[], fence: Fence | null) {
         state.fences.push(fence);
         const fault = faults.settle.shift();
         if (fault !== undefined) throw fault;
-        settled.push(`${waiting.id} ${outcome.kind}`);
-        stored.splice(0, stored.length, ...stored.filter(({ id }) => id !== waiting.id));
+        for (const { waiting, outcome } of ended) {
+          settled.push(`${waiting.id} ${outcome.kind}`);
+          stored.splice(0, stored.length, ...stored.filter(({ id }) => id !== waiting.id));
+        }
+        return ended.map(() => null);
       },
       async closeDays(_nowMs: number, fence: Fence | null) {
         state.fences.push(fence);
@@ -1321,7 +1325,8 @@ describe('the dispatcher', () => {
     await end('d');
     await vi.advanceTimersByTimeAsync(1_999);
     expect(settled).toEqual([]);
-    await vi.advanceTimersByTimeAsync(1);
+    // Outcomes are stored at the end of a turn, which the simulated clock counts as a millisecond: three attempts to store.
+    await vi.advanceTimersByTimeAsync(1 + 3);
     expect([sent, settled, logged]).toEqual([['d'], ['d DELIVERED'], []]);
     faults.settle.push(full, full, full);
     put(hook(1), 'e');

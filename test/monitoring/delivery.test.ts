@@ -283,6 +283,71 @@ overLiveStates((makeState) => {
       expect(hook.received).toHaveLength(1);
     });
 
+    it('is sent, replayed and cancelled if its row is of an earlier version, with the message in it', async () => {
+      const world = await openIn();
+      const hook = await listen((_, count) => ({ status: count === 1 ? 500 : 200 }));
+      const wallets = [0, 1].map(() => world.wallet({ customWebhookUrl: hook.url }));
+      for (const wallet of wallets) await world.raise(wallet);
+      const rows = world.root.openDB<Record<string, unknown>, string>({
+        name: 'deliveries',
+        encoding: 'json',
+      });
+      const messages = world.root.openDB<string, string>({ name: 'deliveryMessages', encoding: 'string' });
+      const keys = [...rows.getKeys()];
+      const bodies = keys.map((key) => messages.get(key));
+      await world.root.transaction(() => {
+        for (const key of keys) {
+          const { via, ...row } = rows.get(key) as Record<string, unknown>;
+          rows.putSync(key, { ...row, channel: via, body: messages.get(key) });
+          messages.removeSync(key);
+        }
+      });
+      const [first, second] = world.all().toReversed();
+      expect(first).toMatchObject({ channel: 'webhook', status: 'PENDING', attempts: [] });
+      await world.root.transaction(() => world.outbox.cancelWallet(wallets[1]?.id ?? ''));
+      await world.dispatcher.runDue();
+      world.clock.advance((RETRY_WAITS_MS[0] as number) * 1.1 + 1);
+      await world.dispatcher.runDue();
+      await world.outbox.replay('a', second?.id ?? '');
+      await world.dispatcher.runDue();
+      expect(hook.received.map(({ body }) => body)).toEqual([bodies[0], bodies[0], bodies[1]]);
+      expect(world.all().map(({ status, attempts }) => [status, attempts.length])).toEqual([
+        ['DELIVERED', 1],
+        ['DELIVERED', 2],
+      ]);
+      expect(keys.map((key) => messages.get(key))).toEqual(bodies);
+      expect(keys.some((key) => 'body' in (rows.get(key) as object))).toBe(false);
+    });
+
+    it('is removed with its message at the end of the retention', async () => {
+      const world = await openIn();
+      const hook = await listen(OK);
+      const wallet = world.wallet({ customWebhookUrl: hook.url });
+      const messages = world.root.openDB<string, string>({ name: 'deliveryMessages', encoding: 'string' });
+      await world.raise(wallet);
+      await world.dispatcher.runDue();
+      world.clock.advance(DELIVERY_LIMITS.deliveriesKeptMs + 1);
+      await world.raise(wallet);
+      const [only, ...others] = world.all();
+      expect(others).toEqual([]);
+      expect([...messages.getKeys()]).toEqual([`a/${only?.id}`]);
+    });
+
+    it('stays in the queue, and is not sent, if its message is missing', async () => {
+      const world = await openIn();
+      const hook = await listen(OK);
+      await world.raise(world.wallet({ customWebhookUrl: hook.url }));
+      const messages = world.root.openDB<string, string>({ name: 'deliveryMessages', encoding: 'string' });
+      for (const key of [...messages.getKeys()]) await messages.remove(key);
+      const waiting = world.outbox
+        .queues()
+        .flatMap((queue) => world.outbox.due(queue, world.clock.now()).waiting);
+      expect(() => world.outbox.load(waiting[0] as (typeof waiting)[0])).toThrow(
+        /message of the delivery .* is missing/,
+      );
+      expect([hook.received.length, world.outbox.waitingCount()]).toEqual([0, 1]);
+    });
+
     it('is sent if the clock was set back further than the longest delay', async () => {
       const world = await openIn();
       const hook = await listen((_, count) => ({ status: count === 1 ? 500 : 200 }));

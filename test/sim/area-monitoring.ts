@@ -7,7 +7,7 @@ import type { AlertAnswer } from '../../src/monitoring/answers.ts';
 import { DELIVERY_LIMITS } from '../../src/monitoring/delivery/limits.ts';
 import type { Outcome, Send } from '../../src/monitoring/delivery/senders.ts';
 import { takeEvent } from '../../src/monitoring/listener.ts';
-import type { Delivery } from '../../src/monitoring/records.ts';
+import type { OutgoingDelivery } from '../../src/monitoring/records.ts';
 import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { ACCOUNTS } from './area-accounts.ts';
 import { type Area, must, type Schedule, type Standing } from './schedule.ts';
@@ -154,7 +154,7 @@ export function monitoringArea(schedule: Schedule): Area & {
   }
 
   /** Receivers recognise a repeated message only by its id. */
-  function noteSent({ id, accountId, walletId, event, createdAtMs, body }: Delivery): void {
+  function noteSent({ id, accountId, walletId, event, createdAtMs, body }: OutgoingDelivery): void {
     sent.set(id, { accountId, createdAtMs });
     if (event !== 'alert.created') return;
     const { alert } = (JSON.parse(body) as { data: { alert: AlertAnswer } }).data;

@@ -9,12 +9,13 @@ import type { Logger } from '../../base/log.ts';
 import { sleep } from '../../base/retry.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../../state/leases.ts';
 import { isStorageFull } from '../../state/storage.ts';
-import type { ChannelKind, Delivery } from '../records.ts';
+import type { ChannelKind, OutgoingDelivery } from '../records.ts';
 import { DueBuffer } from './due-buffer.ts';
 import { DELIVERY_LIMITS } from './limits.ts';
 import type { LmdbOutbox } from './outbox-lmdb.ts';
 import { channelOf, type ReceiverQueue, type Waiting } from './receiver-queues.ts';
 import type { Outcome, Send } from './senders.ts';
+import { Settlements } from './settlements.ts';
 
 export interface Dispatcher {
   /** Looks for due deliveries now, whenever the outbox is woken, and at intervals, while this node holds the delivery lease. */
@@ -47,6 +48,7 @@ const UNWRITTEN_PAUSE_MS = 1_000;
 const SWEEP_MS = 5_000;
 
 interface QueueState {
+  readonly isMail: boolean;
   readonly due: DueBuffer;
   /** Ids of the attempts in progress. */
   readonly inFlight: Set<string>;
@@ -75,6 +77,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
 
 class OutboxDispatcher implements Dispatcher {
   readonly #outbox: LmdbOutbox;
+  readonly #settlements: Settlements;
   readonly #senders: DispatcherDeps['senders'];
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -97,6 +100,7 @@ class OutboxDispatcher implements Dispatcher {
 
   constructor(deps: DispatcherDeps) {
     this.#outbox = deps.outbox;
+    this.#settlements = new Settlements(deps.outbox);
     this.#senders = deps.senders;
     this.#clock = deps.clock;
     this.#log = deps.log;
@@ -119,6 +123,7 @@ class OutboxDispatcher implements Dispatcher {
         state.nextCheckMs = nextCheckMs;
       } else
         this.#queues.set(queue, {
+          isMail: channelOf(queue) === 'email',
           due: new DueBuffer(),
           inFlight: new Set(),
           wallets: new Set(),
@@ -139,7 +144,7 @@ class OutboxDispatcher implements Dispatcher {
   }
 
   /** Makes one attempt. If a secret cannot be decrypted on this node, the delivery is retried by the schedule. */
-  async #attemptOf(delivery: Delivery): Promise<Outcome> {
+  async #attemptOf(delivery: OutgoingDelivery): Promise<Outcome> {
     try {
       return await this.#senders[delivery.channel](delivery);
     } catch (error) {
@@ -172,7 +177,7 @@ class OutboxDispatcher implements Dispatcher {
       const outcome = await this.#attemptOf(delivery);
       state.isFailing = outcome.kind !== 'DELIVERED';
       const attempt = { atMs: startedMs, durationMs: Math.round(this.#clock.monotonic() - started) };
-      await this.#whenWritten(() => this.#outbox.settle(waiting, attempt, outcome, fence));
+      await this.#whenWritten(() => this.#settlements.add({ waiting, attempt, outcome }, fence));
       if (outcome.kind === 'RETRY') state.due.outdate();
       state.isBroken = false;
     } catch (error) {
@@ -194,7 +199,7 @@ class OutboxDispatcher implements Dispatcher {
   #fill(queue: ReceiverQueue, state: QueueState): void {
     // Failing receivers together use at most half of the attempts in flight, so that the others always have the rest.
     if (state.isFailing && this.#failing >= DELIVERY_LIMITS.deliveriesInFlightMax / 2) return;
-    const isMail = channelOf(queue) === 'email';
+    const { isMail } = state;
     const most = state.isFailing ? 1 : DELIVERY_LIMITS.deliveriesPerReceiverMax;
     if (state.inFlight.size >= most) {
       state.nextCheckMs = null;
@@ -219,7 +224,7 @@ class OutboxDispatcher implements Dispatcher {
 
   /** Starts an attempt, and further ones to its receiver when it ends. */
   #begin(waiting: Waiting, queue: ReceiverQueue, state: QueueState): void {
-    const isMail = channelOf(queue) === 'email';
+    const { isMail } = state;
     const wasFailing = state.isFailing;
     if (isOrdered(waiting)) state.wallets.add(waiting.walletId);
     state.inFlight.add(waiting.id);

@@ -4,6 +4,8 @@ export const DELIVERY_LIMITS = {
   receiverUrlCharsMax: 2_048,
   /** Receivers whose checked URL is kept: at most 2 MB of the longest URLs, and more than are sent to at the same time. */
   receiverTargetsKept: 1_024,
+  /** Signing keys that are kept, of 0.2 KB each: more than the accounts that are sent to at the same time. */
+  signingKeysKept: 1_024,
   /** Decisions: timeout for the response of a webhook. */
   deliveryTimeoutMs: 15_000,
   /** A receiver that asks for a longer delay than a day (Retry-After) does not want the alert. */

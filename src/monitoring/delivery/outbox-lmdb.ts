@@ -19,8 +19,10 @@ import {
   type Delivery,
   type DeliveryAttempt,
   type MonitoredWallet,
+  type OutgoingDelivery,
   SEVERITIES,
 } from '../records.ts';
+import { DeliveryRows, deliveryKey } from './delivery-rows.ts';
 import { DELIVERY_LIMITS } from './limits.ts';
 import { type Message, type Notice, renderMessage } from './messages.ts';
 import {
@@ -68,6 +70,13 @@ export interface DeliveryPage {
   readonly nextCursor: string | null;
 }
 
+/** An attempt that has ended, with its outcome. */
+export interface EndedAttempt {
+  readonly waiting: Waiting;
+  readonly attempt: Omit<DeliveryAttempt, 'responseStatus' | 'error'>;
+  readonly outcome: Outcome;
+}
+
 export interface LmdbOutbox extends Outbox {
   /** Wakes the listeners; `others`: receivers for which another node has stored deliveries. */
   wake(others?: Iterable<ReceiverQueue>): void;
@@ -84,14 +93,13 @@ export interface LmdbOutbox extends Outbox {
     nowMs: number,
   ): { readonly waiting: readonly Waiting[]; readonly nextDueMs: number | null };
   /** Returns the stored delivery; null if it does not wait in this place any more: it was cancelled, or sent again, meanwhile. */
-  load(waiting: Waiting): Delivery | null;
-  /** Stores the outcome of an attempt and schedules the next one, if any. Durable when it resolves. */
-  settle(
-    waiting: Waiting,
-    attempt: Omit<DeliveryAttempt, 'responseStatus' | 'error'>,
-    outcome: Outcome,
-    fence?: Fence | null,
-  ): Promise<void>;
+  load(waiting: Waiting): OutgoingDelivery | null;
+  /**
+   * Stores the outcomes of attempts in one transaction, and schedules the next attempts, if any. Durable when it resolves.
+   *
+   * @returns for each attempt null, or the error if its delivery cannot be read; the others are stored then
+   */
+  settle(ended: readonly EndedAttempt[], fence?: Fence | null): Promise<readonly unknown[]>;
   /**
    * Sends a delivery again, with a new series of attempts.
    *
@@ -155,12 +163,14 @@ const LEAST: Readonly<Record<(typeof ALERT_THRESHOLDS)[number], (typeof SEVERITI
 const passes = (alert: Alert, wallet: MonitoredWallet): boolean =>
   SEVERITIES.indexOf(alert.severity) >= SEVERITIES.indexOf(LEAST[wallet.alertThreshold]);
 
-const keyOf = (accountId: string, id: string): string => `${accountId}/${id}`;
-
 /** Opens the outbox in the live state of monitoring. */
 export function openOutbox(root: LiveRoot, deps: OutboxDeps): LmdbOutbox {
   return new StoredOutbox(root, deps);
 }
+
+/** Returns the status of a delivery after its last attempt. If it was cancelled during a successful attempt, it counts as delivered. */
+const endOf = (delivery: Delivery, { kind }: Outcome): Delivery['status'] =>
+  kind === 'DELIVERED' ? 'DELIVERED' : delivery.status === 'CANCELLED' ? 'CANCELLED' : 'FAILED';
 
 const urlHash = (url: string): string => createHash('sha256').update(url).digest('hex');
 
@@ -183,7 +193,7 @@ class StoredOutbox implements LmdbOutbox {
   readonly #random: Random;
   readonly #newId: () => string;
   readonly #readAlert: OutboxDeps['readAlert'];
-  readonly #deliveries: LiveDatabase<Delivery, string>;
+  readonly #deliveries: DeliveryRows;
   readonly #queues: ReceiverQueues;
   /** URLs that responded with 410, with the time of the response. */
   readonly #gone: LiveDatabase<number, [accountId: string, url: string]>;
@@ -197,7 +207,7 @@ class StoredOutbox implements LmdbOutbox {
     this.#random = deps.random;
     this.#newId = deps.newId;
     this.#readAlert = deps.readAlert;
-    this.#deliveries = root.openDB({ name: 'deliveries', encoding: 'json' });
+    this.#deliveries = new DeliveryRows(root);
     this.#queues = new ReceiverQueues(root);
     this.#gone = root.openDB({ name: 'goneUrls', encoding: 'json' });
     this.#digests = root.openDB({ name: 'digests', encoding: 'string' });
@@ -233,7 +243,7 @@ class StoredOutbox implements LmdbOutbox {
     const now = this.#clock.now();
     const isGone =
       receiver.channel === 'webhook' && this.#gone.get([accountId, urlHash(receiver.target)]) !== undefined;
-    const delivery: Delivery = {
+    const delivery: OutgoingDelivery = {
       id,
       accountId,
       walletId,
@@ -257,7 +267,7 @@ class StoredOutbox implements LmdbOutbox {
       createdAtMs: now,
       nextAttemptAtMs: isGone ? null : now,
     };
-    this.#deliveries.putSync(keyOf(accountId, delivery.id), delivery);
+    this.#deliveries.put(delivery);
     if (!isGone) this.#queues.add(delivery, now, true);
     this.#purge(accountId, now);
     return delivery;
@@ -266,17 +276,17 @@ class StoredOutbox implements LmdbOutbox {
   /** Removes the oldest deliveries of an account that have ended and exceeded the retention time. */
   #purge(accountId: string, now: number): void {
     const range = {
-      start: keyOf(accountId, ''),
-      end: keyOf(accountId, PAST_IDS),
+      start: deliveryKey(accountId, ''),
+      end: deliveryKey(accountId, PAST_IDS),
       limit: DELIVERY_LIMITS.deliveriesPurgeMax,
     };
-    const ended: string[] = [];
-    for (const { key, value } of this.#deliveries.getRange(range)) {
+    const ended: Delivery[] = [];
+    for (const delivery of this.#deliveries.range(range)) {
       // Usually the first one, so that no other is read.
-      if (value.createdAtMs > now - DELIVERY_LIMITS.deliveriesKeptMs) break;
-      if (value.status !== 'PENDING') ended.push(key);
+      if (delivery.createdAtMs > now - DELIVERY_LIMITS.deliveriesKeptMs) break;
+      if (delivery.status !== 'PENDING') ended.push(delivery);
     }
-    for (const key of ended) this.#deliveries.removeSync(key);
+    for (const delivery of ended) this.#deliveries.remove(delivery);
   }
 
   /** Stores the digest of one day and receiver; returns the number of stored messages. Call it inside a transaction. */
@@ -302,8 +312,8 @@ class StoredOutbox implements LmdbOutbox {
   }
 
   #find(accountId: string, id: string): Delivery {
-    const delivery = ID_SHAPE.test(id) ? this.#deliveries.get(keyOf(accountId, id)) : undefined;
-    if (delivery !== undefined) return delivery;
+    const delivery = this.delivery(accountId, id);
+    if (delivery !== null) return delivery;
     throw new AssayError('NOT_FOUND', `id: there is no delivery '${id.slice(0, 64)}'.`, { field: 'id' });
   }
 
@@ -333,19 +343,15 @@ class StoredOutbox implements LmdbOutbox {
 
   cancelWallet(walletId: string): void {
     for (const { accountId, id } of this.#queues.ofWallet(walletId)) {
-      const delivery = this.#deliveries.get(keyOf(accountId, id));
-      if (delivery === undefined) continue;
+      const delivery = this.#deliveries.read(accountId, id);
+      if (delivery === null) continue;
       this.#queues.remove(delivery);
-      this.#deliveries.putSync(keyOf(accountId, delivery.id), {
-        ...delivery,
-        status: 'CANCELLED',
-        nextAttemptAtMs: null,
-      });
+      this.#deliveries.put({ ...delivery, status: 'CANCELLED', nextAttemptAtMs: null });
     }
   }
 
   delivery(accountId: string, id: string): Delivery | null {
-    return (ID_SHAPE.test(id) ? this.#deliveries.get(keyOf(accountId, id)) : undefined) ?? null;
+    return ID_SHAPE.test(id) ? this.#deliveries.read(accountId, id) : null;
   }
 
   queues(): readonly ReceiverQueue[] {
@@ -356,55 +362,56 @@ class StoredOutbox implements LmdbOutbox {
     return this.#queues.due(queue, nowMs);
   }
 
-  load({ accountId, id, dueMs }: Waiting): Delivery | null {
-    const delivery = this.#deliveries.get(keyOf(accountId, id));
-    return delivery?.status === 'PENDING' && delivery.nextAttemptAtMs === dueMs ? delivery : null;
+  load({ accountId, id, dueMs }: Waiting): OutgoingDelivery | null {
+    const delivery = this.#deliveries.read(accountId, id);
+    return delivery?.status === 'PENDING' && delivery.nextAttemptAtMs === dueMs
+      ? this.#deliveries.withMessage(delivery)
+      : null;
   }
 
-  async settle(
-    waiting: Waiting,
-    attempt: Omit<DeliveryAttempt, 'responseStatus' | 'error'>,
-    outcome: Outcome,
-    fence: Fence | null = null,
-  ): Promise<void> {
-    await this.#writeAs(fence, () => {
-      const delivery = this.#deliveries.get(keyOf(waiting.accountId, waiting.id));
-      this.#queues.removePlace(waiting);
-      if (delivery === undefined) return;
-      const made: DeliveryAttempt = {
-        ...attempt,
-        responseStatus: outcome.responseStatus,
-        error: outcome.kind === 'DELIVERED' ? null : outcome.error,
-      };
-      const attempts = [...delivery.attempts, made];
-      const round = attempts.length - delivery.attemptsBefore;
-      const waitMs =
-        outcome.kind === 'RETRY' && delivery.status === 'PENDING'
-          ? retryWaitMs(round, outcome.retryAfterMs, (this.#random.bytes(1)[0] ?? 0) / 255)
-          : null;
-      if (outcome.kind === 'GONE')
-        this.#gone.putSync([delivery.accountId, urlHash(delivery.target)], attempt.atMs);
-      const nextAttemptAtMs = waitMs === null ? null : attempt.atMs + attempt.durationMs + waitMs;
-      const ended = outcome.kind === 'DELIVERED' ? 'DELIVERED' : 'FAILED';
-      this.#deliveries.putSync(keyOf(delivery.accountId, delivery.id), {
-        ...delivery,
-        attempts: attempts.slice(-DELIVERY_LIMITS.deliveryAttemptsKept),
-        attemptsBefore: Math.max(
-          0,
-          delivery.attemptsBefore - Math.max(0, attempts.length - DELIVERY_LIMITS.deliveryAttemptsKept),
-        ),
-        // If it was cancelled during the attempt and the attempt succeeded, it counts as delivered.
-        status:
-          nextAttemptAtMs !== null
-            ? 'PENDING'
-            : delivery.status === 'CANCELLED' && ended === 'FAILED'
-              ? 'CANCELLED'
-              : ended,
-        nextAttemptAtMs,
-      });
-      if (nextAttemptAtMs === null) this.#queues.remove({ ...delivery, nextAttemptAtMs: null });
-      else this.#queues.add(delivery, nextAttemptAtMs, false);
+  async settle(ended: readonly EndedAttempt[], fence: Fence | null = null): Promise<readonly unknown[]> {
+    return this.#writeAs(fence, () => ended.map((one) => this.#settleOne(one)));
+  }
+
+  /**
+   * Stores the outcome of one attempt. Call it inside a transaction.
+   *
+   * @returns the error if the delivery cannot be read; then nothing is changed
+   */
+  #settleOne({ waiting, attempt, outcome }: EndedAttempt): unknown {
+    let delivery: Delivery | null;
+    try {
+      delivery = this.#deliveries.read(waiting.accountId, waiting.id);
+    } catch (error) {
+      return error;
+    }
+    this.#queues.removePlace(waiting);
+    if (delivery === null) return null;
+    const { responseStatus } = outcome;
+    if (outcome.kind === 'GONE')
+      this.#gone.putSync([delivery.accountId, urlHash(delivery.target)], attempt.atMs);
+    const error = outcome.kind === 'DELIVERED' ? null : outcome.error;
+    const attempts = [...delivery.attempts, { ...attempt, responseStatus, error }];
+    const waitMs =
+      outcome.kind === 'RETRY' && delivery.status === 'PENDING'
+        ? retryWaitMs(
+            attempts.length - delivery.attemptsBefore,
+            outcome.retryAfterMs,
+            (this.#random.bytes(1)[0] ?? 0) / 255,
+          )
+        : null;
+    const nextAttemptAtMs = waitMs === null ? null : attempt.atMs + attempt.durationMs + waitMs;
+    const removed = Math.max(0, attempts.length - DELIVERY_LIMITS.deliveryAttemptsKept);
+    this.#deliveries.put({
+      ...delivery,
+      attempts: attempts.slice(removed),
+      attemptsBefore: Math.max(0, delivery.attemptsBefore - removed),
+      status: nextAttemptAtMs !== null ? 'PENDING' : endOf(delivery, outcome),
+      nextAttemptAtMs,
     });
+    if (nextAttemptAtMs === null) this.#queues.removeFromWallet(delivery);
+    else this.#queues.add(delivery, nextAttemptAtMs, false);
+    return null;
   }
 
   async replay(accountId: string, id: string): Promise<Delivery> {
@@ -422,7 +429,7 @@ class StoredOutbox implements LmdbOutbox {
         attemptsBefore: delivery.attempts.length,
         nextAttemptAtMs: now,
       };
-      this.#deliveries.putSync(keyOf(accountId, id), again);
+      this.#deliveries.put(again);
       // Not a first attempt, so that later alerts of the wallet do not wait for it.
       this.#queues.add(again, now, false);
       return again;
@@ -454,7 +461,7 @@ class StoredOutbox implements LmdbOutbox {
     await this.#root.transaction(() => {
       for (const receiver of receivers) {
         const own = deliveryIdOf(id, receiver);
-        if (this.#deliveries.get(keyOf(accountId, own)) !== undefined) continue;
+        if (this.#deliveries.read(accountId, own) !== null) continue;
         this.#store(accountId, receiver, null, null, { event: 'billing', notice }, own);
       }
     });
@@ -478,22 +485,22 @@ class StoredOutbox implements LmdbOutbox {
     const page: Delivery[] = [];
     this.#root.resetReadTxn();
     const range = {
-      start: keyOf(accountId, cursor ?? PAST_IDS),
-      end: keyOf(accountId, ''),
+      start: deliveryKey(accountId, cursor ?? PAST_IDS),
+      end: deliveryKey(accountId, ''),
       reverse: true,
     };
     let scanned = 0;
     let lastScanned: string | null = null;
-    for (const { value } of this.#deliveries.getRange(range)) {
-      if (value.id === cursor) continue;
+    for (const delivery of this.#deliveries.range(range)) {
+      if (delivery.id === cursor) continue;
       if (++scanned > DELIVERY_LIMITS.deliveriesLookedMax)
         return { deliveries: page, nextCursor: lastScanned };
-      lastScanned = value.id;
-      if (filter.status !== undefined && value.status !== filter.status) continue;
-      if (filter.walletId !== undefined && value.walletId !== filter.walletId) continue;
-      if (filter.alertId !== undefined && value.alertId !== filter.alertId) continue;
+      lastScanned = delivery.id;
+      if (filter.status !== undefined && delivery.status !== filter.status) continue;
+      if (filter.walletId !== undefined && delivery.walletId !== filter.walletId) continue;
+      if (filter.alertId !== undefined && delivery.alertId !== filter.alertId) continue;
       if (page.length === limit) return { deliveries: page, nextCursor: page.at(-1)?.id ?? null };
-      page.push(value);
+      page.push(delivery);
     }
     return { deliveries: page, nextCursor: null };
   }

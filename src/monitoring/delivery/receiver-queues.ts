@@ -73,7 +73,12 @@ export class ReceiverQueues {
   remove(delivery: Delivery): void {
     if (delivery.nextAttemptAtMs !== null)
       this.#rows.removeSync([queueOf(delivery.accountId, delivery), delivery.nextAttemptAtMs, delivery.id]);
-    if (delivery.walletId !== null) this.#byWallet.removeSync([delivery.walletId, delivery.id]);
+    this.removeFromWallet(delivery);
+  }
+
+  /** Removes a delivery from those of its wallet that wait. Call it inside a transaction. */
+  removeFromWallet({ walletId, id }: Delivery): void {
+    if (walletId !== null) this.#byWallet.removeSync([walletId, id]);
   }
 
   /** Removes the place of a delivery after its attempt. Call it inside a transaction. */
