@@ -32,6 +32,8 @@ export const GRAPH_LIMITS = {
   bulkRunTransfers: 1_000_000,
   /** Addresses that a bulk load caches between its runs: about 40 bytes each, 0.5 GB with growth. */
   bulkAddressesKept: 8_000_000,
+  /** Transfers of one new address that are packed at once: up to 150 bytes each. An address with more is merged. */
+  bulkPackedTransfers: 2_000_000,
   /** Transfers of one address that are merged at a time if it has more: 250 bytes each during the merge. */
   bulkGroupTransfers: 500_000,
   /** Blocks that can be reverted: Ethereum is final after 64 to 96, Bitcoin counts 6, the deepest reorg of Polygon had 157. */

@@ -67,7 +67,7 @@ export function runBulkAddresses(job: BulkAddressesJob): void {
       if (isInPart()) {
         const node = groups.next(group);
         if (group.count > 0) {
-          if (node <= job.lastKnown || group.hasLarge || group.count > GRAPH_LIMITS.bulkGroupTransfers)
+          if (node <= job.lastKnown || group.hasLarge || group.count > GRAPH_LIMITS.bulkPackedTransfers)
             out.raw(node, group);
           else out.packed(node, () => packGroup(context, node, group, out));
         }

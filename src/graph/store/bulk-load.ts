@@ -86,13 +86,14 @@ interface LoadState {
 }
 
 const APPEND = { append: true };
+const NO_PLACES: readonly number[] = [];
 const START: LoadPlace = { offset: 0, line: 1, rows: 0, rejected: 0 };
 /** Batches of addresses (up to 4 MB each) per transaction of the third pass. */
 const COMMIT_BATCHES = 4;
 /** Transfers per transaction of the second pass: a whole number of log chunks. */
 const COMMIT_LOG = 250_000;
 /** Entries per transaction of the first pass. Each transaction also writes the marks of all transfers. */
-const COMMIT_TRANSACTIONS = 1_000_000;
+const COMMIT_TRANSACTIONS = 4_000_000;
 
 const readLoad = ({ meta }: ChainStore): LoadState | null =>
   (meta.get('load') as LoadState | undefined) ?? null;
@@ -194,8 +195,19 @@ export class BulkLoad {
     if (this.#state.pass === 'transactions' && this.#state.isNumbered !== true) this.#number();
     const marks = this.#readMarks();
     if (this.#state.pass === 'transactions') await this.#writeTransactions(marks, step);
-    if (this.#state.pass === 'log') await this.#writeLog(marks, step);
-    await this.#writeAddresses(marks, step);
+    const shared = new SharedArrayBuffer(marks.length);
+    new Uint8Array(shared).set(marks);
+    // Runs once, unless another process writes addresses that were unknown when the threads started.
+    while (this.#state.next !== Number.MAX_SAFE_INTEGER) {
+      // They need the marks only, so they pack the first addresses while this thread writes the log.
+      const packers = this.#startPackers(shared);
+      try {
+        if (this.#state.pass === 'log') await this.#writeLog(marks, step);
+        await this.#takeAddresses(packers, marks, step);
+      } finally {
+        await packers.stop();
+      }
+    }
     return this.#end(marks);
   }
 
@@ -282,30 +294,37 @@ export class BulkLoad {
     const merge = new MarkMerge(openRuns(this.#paths('marks'), MARK_WORDS));
     const key = Buffer.alloc(FINGERPRINT_BYTES);
     const from = Buffer.from(String(this.#state.next), 'hex');
-    const isDone = (): boolean => from.length > 0 && Buffer.compare(key, from) < 0;
     let read = 0;
     while (!merge.isAtEnd) {
       const next = root.transactionSync(() => {
         const places = new PlacesWriter(store);
         places.reserve(this.#state.transfers - read);
         for (let entries = 0; entries < COMMIT_TRANSACTIONS && !merge.isAtEnd; entries++) {
-          merge.keyInto(key);
-          const isSkipped = isDone();
-          const positions = hasFormer && !isSkipped ? formerPositions(store, key) : [];
-          const found = isSkipped ? [] : places.find(key);
+          const { words, at: start } = merge.first;
+          const high = words[start] as number;
+          const middle = words[start + 1] as number;
+          const low = words[start + 2] as number;
+          const isSkipped = from.length > 0 && Buffer.compare(merge.keyInto(key), from) < 0;
+          const positions = hasFormer && !isSkipped ? formerPositions(store, merge.keyInto(key)) : [];
+          const found = isSkipped ? NO_PLACES : places.findBits(high, middle);
           if (found.length > 0) {
             // A transaction of this load is read as a whole: those that it stored before are others of equal bits.
             const ordinals = found.filter((ordinal) => ordinal < firstOrdinal || ordinal >= end);
-            positions.push(...positionsAt(store, fingerprint, key, ordinals));
+            positions.push(...positionsAt(store, fingerprint, merge.keyInto(key), ordinals));
           }
           const before = positions.length;
           do {
-            if (!isSkipped) markPosition(merge.first, positions, marks, firstOrdinal);
+            // Most transactions have one transfer, which is new: it needs no list.
+            if (!isSkipped && positions.length === 0 && merge.isLone) {
+              const index = words[start + 3] as number;
+              marks[index] = NEW_FOR_SENDER | NEW_FOR_RECEIVER;
+              places.addBits(high, middle, firstOrdinal + index);
+            } else if (!isSkipped) markPosition(merge.first, positions, marks, firstOrdinal);
             read++;
             merge.next();
-          } while (merge.isOf(key));
+          } while (merge.isOf(high, middle, low));
           for (let at = before; at < positions.length; at++)
-            places.add(key, (positions[at] as { readonly ordinal: number }).ordinal);
+            places.addBits(high, middle, (positions[at] as KnownPosition).ordinal as number);
         }
         places.finish();
         // The marks are durable before the entries they refer to. If a crash repeats this work, the marks are the same.
@@ -366,58 +385,52 @@ export class BulkLoad {
     writer.flush();
   }
 
-  /** Third pass: addresses in the order of their ids, each with the edges of both directions. */
-  async #writeAddresses(
-    marks: Uint8Array,
-    step: (pass: 'addresses', done: number) => Promise<void>,
-  ): Promise<void> {
-    const shared = new SharedArrayBuffer(marks.length);
-    new Uint8Array(shared).set(marks);
-    // Runs once, unless another process writes addresses that were unknown when the thread started.
-    while (this.#state.next !== Number.MAX_SAFE_INTEGER) await this.#takeAddresses(shared, marks, step);
+  /** Starts the threads that pack addresses, from the first one that is not written. */
+  #startPackers(marks: SharedArrayBuffer): AddressPackers {
+    const { pass, next, firstOrdinal } = this.#state;
+    const paths = this.#paths('halves');
+    const first = pass === 'addresses' ? Math.floor(Number(next) / 2) : 0;
+    return new AddressPackers({
+      paths,
+      marks,
+      firstOrdinal,
+      parts: partsOf(paths, first, this.runTransfers),
+      lastKnown: [...this.#store.nodes.getKeys({ reverse: true, limit: 1 })][0] ?? 0,
+    });
   }
 
-  /** Writes the batches that the threads pack, until the end, or until an address in a batch is no longer new. */
+  /**
+   * Third pass: addresses in the order of their ids, each with the edges of both directions. Writes the batches that the threads pack, until the
+   * end, or until an address in a batch is no longer new.
+   */
   async #takeAddresses(
-    shared: SharedArrayBuffer,
+    packers: AddressPackers,
     marks: Uint8Array,
     step: (pass: 'addresses', done: number) => Promise<void>,
   ): Promise<void> {
     const store = this.#store;
-    const { firstOrdinal, transfers, next } = this.#state;
-    const paths = this.#paths('halves');
+    const { firstOrdinal, transfers } = this.#state;
     const records = recordsOf(store);
     const context: PackContext = {
       firstOrdinal,
       marks,
       largeAmount: (ordinal) => readTransfer(records, ordinal).amount,
     };
-    const packers = new AddressPackers({
-      paths,
-      marks: shared,
-      firstOrdinal,
-      parts: partsOf(paths, Math.floor(Number(next) / 2), this.runTransfers),
-      lastKnown: [...store.nodes.getKeys({ reverse: true, limit: 1 })][0] ?? 0,
-    });
     let read = 0;
-    try {
-      let waiting: { readonly batch: AddressBatch; readonly release: () => void }[] = [];
-      for await (const packed of packers.batches()) {
-        waiting.push(packed);
-        const isEnd = packed.batch.next === null;
-        if (!isEnd && waiting.length < COMMIT_BATCHES) continue;
-        const batches = waiting.map(({ batch }) => batch);
-        const isWhole = store.root.transactionSync(() => this.#putBatches(context, batches), FLUSHED_LATER);
-        if (!isWhole) return;
-        for (const { batch, release } of waiting) {
-          read += batch.halves;
-          release();
-        }
-        waiting = [];
-        await step('addresses', isEnd ? 1 : Math.min(1, read / Math.max(1, transfers * 2)));
+    let waiting: { readonly batch: AddressBatch; readonly release: () => void }[] = [];
+    for await (const packed of packers.batches()) {
+      waiting.push(packed);
+      const isEnd = packed.batch.next === null;
+      if (!isEnd && waiting.length < COMMIT_BATCHES) continue;
+      const batches = waiting.map(({ batch }) => batch);
+      const isWhole = store.root.transactionSync(() => this.#putBatches(context, batches), FLUSHED_LATER);
+      if (!isWhole) return;
+      for (const { batch, release } of waiting) {
+        read += batch.halves;
+        release();
       }
-    } finally {
-      await packers.stop();
+      waiting = [];
+      await step('addresses', isEnd ? 1 : Math.min(1, read / Math.max(1, transfers * 2)));
     }
   }
 
@@ -508,11 +521,22 @@ class MarkMerge {
     return this.#readers[0] as RunReader;
   }
 
-  /** Returns true if the next mark belongs to the transaction of `key`. */
-  isOf(key: Buffer): boolean {
+  /** Returns true if the next mark belongs to the transaction whose key has these words. */
+  isOf(high: number, middle: number, low: number): boolean {
     if (this.isAtEnd) return false;
     const { words, at } = this.first;
-    for (let word = 0; word < 3; word++) if (key.readUInt32BE(word * 4) !== words[at + word]) return false;
+    return words[at] === high && words[at + 1] === middle && words[at + 2] === low;
+  }
+
+  /** True if the next mark is known to be the only one of its transaction. False also if the mark behind it was not read yet. */
+  get isLone(): boolean {
+    const readers = this.#readers;
+    const { words, at, end } = this.first;
+    if (at + MARK_WORDS >= end || isSameKey(words, at, words, at + MARK_WORDS)) return false;
+    for (let child = 1; child <= 2 && child < readers.length; child++) {
+      const other = readers[child] as RunReader;
+      if (isSameKey(words, at, other.words, other.at)) return false;
+    }
     return true;
   }
 
@@ -549,6 +573,9 @@ class MarkMerge {
     readers[at] = sinking;
   }
 }
+
+const isSameKey = (a: Uint32Array, at: number, b: Uint32Array, place: number): boolean =>
+  a[at] === b[place] && a[at + 1] === b[place + 1] && a[at + 2] === b[place + 2];
 
 const isBefore = (a: RunReader | undefined, b: RunReader | undefined): boolean =>
   a !== undefined && b !== undefined && compareMarks(a.words, a.at, b.words, b.at) < 0;

@@ -34,7 +34,7 @@ export function writeGroup(
 ): void {
   const { words, count } = group;
   if (count === 0) return;
-  if (count <= GRAPH_LIMITS.bulkGroupTransfers && store.nodes.getBinaryFast(node) === undefined) {
+  if (count <= GRAPH_LIMITS.bulkPackedTransfers && store.nodes.getBinaryFast(node) === undefined) {
     packGroup(context, node, group, sink);
     return;
   }

@@ -23,8 +23,8 @@ import {
 } from './runs.ts';
 
 const TWO_32 = 2 ** 32;
-/** Places of an address in a group: more than `bulkGroupTransfers`. */
-const PLACES = 2 ** 20;
+/** Places of an address in a group: more than `bulkPackedTransfers`. With an id of 32 bits in front, a place is a safe integer. */
+const PLACES = 2 ** 21;
 
 /** Marks of a transfer in a load: it is a duplicate; it is the first of its transaction for its sender, or for its receiver. */
 export const DUPLICATE = 1;

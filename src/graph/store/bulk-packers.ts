@@ -9,8 +9,8 @@ import { HALF_NODE, HALF_WORDS, sampleRun } from './runs.ts';
 
 /** Packing takes three times as long as writing: two threads keep the writer of two cores busy. */
 const THREADS = 2;
-/** How many batches (4 MB each) each thread may pack ahead of the writer. */
-const BATCHES_AHEAD = 8;
+/** How many batches (4 MB each) each thread may pack ahead of the writer, which is away while it writes the log or a large hub. */
+const BATCHES_AHEAD = 100;
 /** Memory for new objects of a thread: nearly all of them live for one address, and are collected less often than with the usual 16 MB. */
 const YOUNG_MB = 64;
 /** Halves of a part: about 3 MB packed, so that each thread can be a part ahead of the other. */

@@ -211,8 +211,12 @@ export class PlacesWriter {
 
   /** As `placesOf`, with what was added since. */
   find(key: Buffer): readonly number[] {
-    const high = key.readUInt32BE(0);
-    const wanted = fingerprintOf(high, key.readUInt32BE(4));
+    return this.findBits(key.readUInt32BE(0), key.readUInt32BE(4));
+  }
+
+  /** Like `find`, by the first two words of a key. */
+  findBits(high: number, middle: number): readonly number[] {
+    const wanted = fingerprintOf(high, middle);
     this.#load(keyOf(this.#state, high));
     const fingerprints = this.#fingerprints;
     let found: number[] | null = null;
@@ -226,9 +230,13 @@ export class PlacesWriter {
 
   /** Adds an entry. The table must not have it. */
   add(key: Buffer, ordinal: number): void {
-    const high = key.readUInt32BE(0);
+    this.addBits(key.readUInt32BE(0), key.readUInt32BE(4), ordinal);
+  }
+
+  /** Like `add`, by the first two words of a key. */
+  addBits(high: number, middle: number, ordinal: number): void {
     this.#load(keyOf(this.#state, high));
-    this.#fingerprints.push(fingerprintOf(high, key.readUInt32BE(4)));
+    this.#fingerprints.push(fingerprintOf(high, middle));
     this.#ordinals.push(ordinal);
     this.#isChanged = true;
     this.#added++;
