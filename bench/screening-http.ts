@@ -68,6 +68,8 @@ const COUNTERPARTIES_MIN = 20;
 const PACED_PER_SECOND = 500;
 const KEYS = 16;
 const WARM_SCREENINGS = 3_000;
+/** V8 compiles beside the load, with one thread on two cores. */
+const WARM_SECONDS = 15;
 /** Addresses that are screened again and again: their answers (39 KB each) are fewer than a thread keeps. */
 const REPEATED = 500;
 
@@ -252,7 +254,7 @@ export async function benchScreening(options: ScreeningBenchOptions): Promise<Be
     await writeLines(files.keys, ready.keys);
     const { seconds, connections } = options;
     const load = { ...files, port: ready.port, kind: 'screening', connections } as const;
-    noFailures('warming up', await wrk({ ...load, seconds: Math.ceil(seconds / 2), start: 0 }));
+    noFailures('warming up', await wrk({ ...load, seconds: WARM_SECONDS, start: 0 }));
     const paced = {
       port: ready.port,
       perSecond: PACED_PER_SECOND,
