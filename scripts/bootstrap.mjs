@@ -121,7 +121,7 @@ const MEMORY = {
   NODE_OPTIONS: '--max-semi-space-size=32',
 };
 
-/** V8's own number of helper threads, which suits machines with more cores than these have. */
+/** The number of helper threads that Node starts on every machine. */
 const HELPERS_MAX = 4;
 
 /**
