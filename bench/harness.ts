@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { projectRoot } from '../src/base/paths.ts';
+import { processMemory } from '../src/base/process-memory.ts';
 
 export interface BenchGoal {
   readonly atLeast?: number;
@@ -197,6 +198,22 @@ export function heldBytes(): number {
   globalThis.gc?.();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
+}
+
+/**
+ * Watches the memory that belongs to this process alone, without the pages of mapped files.
+ *
+ * @returns a function that ends the watch and returns the most bytes at any time
+ */
+export function watchOwnBytes(): () => number {
+  let most = 0;
+  const watch = setInterval(() => {
+    most = Math.max(most, processMemory()?.ownBytes ?? 0);
+  }, 100);
+  return () => {
+    clearInterval(watch);
+    return most;
+  };
 }
 
 /** Returns the middle value; the upper of two. */

@@ -10,13 +10,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isoTime, systemClock } from '../src/base/clock.ts';
 import { silentLogger } from '../src/base/log.ts';
-import { processMemory } from '../src/base/process-memory.ts';
 import { buildLabelIndex } from '../src/labels/build-index.ts';
 import { importFiles } from '../src/labels/import.ts';
 import { loadRulebook } from '../src/labels/map.ts';
 import { writeMbalLayout } from '../src/labels/mbal-layout.ts';
 import { openLabelStore } from '../src/labels/store.ts';
-import { argument, publish, report, row, runChild } from './harness.ts';
+import { argument, publish, report, row, runChild, watchOwnBytes } from './harness.ts';
 
 const SELF = fileURLToPath(import.meta.url);
 const ROWS = 10_000_000;
@@ -51,18 +50,14 @@ async function timed<T>(work: () => Promise<T>): Promise<[T, Phase]> {
 async function measure(file: string, dataDir: string): Promise<SnapshotResult> {
   const store = openLabelStore({ dataDir });
   const deps = { store, rules: loadRulebook(), clock: systemClock, log: silentLogger };
-  let ownBytes = 0;
-  const watch = setInterval(() => {
-    ownBytes = Math.max(ownBytes, processMemory()?.ownBytes ?? 0);
-  }, 100);
+  const mostBytes = watchOwnBytes();
   const [{ datasets }, imported] = await timed(() => importFiles({ source: 'mbal', files: [file] }, deps));
   const [, built] = await timed(() => buildLabelIndex({ snapshotsFolder: join(dataDir, 'snapshots') }, deps));
-  clearInterval(watch);
   const { labels = 0, keptApart = 0, rejected = 0 } = datasets[0] ?? {};
-  return { imported, built, ownMb: ownBytes / 1e6, labels, keptApart, rejected };
+  return { imported, built, ownMb: mostBytes() / 1e6, labels, keptApart, rejected };
 }
 
-/** What any program does that puts the rows in order: copies the file, and sorts it by bytes with both cores and the same memory. */
+/** Copies the file and sorts it by bytes, with both cores and as much memory: the least work of a program that puts the rows in order. */
 function copyAndSort(file: string, folder: string): number {
   const copy = join(folder, 'copy.csv');
   const startedAt = systemClock.monotonic();

@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isoTime, systemClock } from '../src/base/clock.ts';
 import { silentLogger } from '../src/base/log.ts';
-import { processMemory } from '../src/base/process-memory.ts';
 import { seededUint32 } from '../src/base/random.ts';
 import { buildSnapshot } from '../src/labels/index/build.ts';
 import { currentSnapshot } from '../src/labels/index/folder.ts';
@@ -18,7 +17,7 @@ import { openSnapshot } from '../src/labels/index/snapshot.ts';
 import { loadSynthProfile, synthesise } from '../src/labels/index/synth.ts';
 import { primaryOrder } from '../src/labels/primary.ts';
 import { loadSourceTable } from '../src/labels/source-table.ts';
-import { argument, type BenchRow, median, publish, report, row, runChild } from './harness.ts';
+import { argument, type BenchRow, median, publish, report, row, runChild, watchOwnBytes } from './harness.ts';
 
 const SELF = fileURLToPath(import.meta.url);
 const SEED = 1;
@@ -82,10 +81,7 @@ async function build(folder: string): Promise<BuildResult> {
   const root = join(folder, 'snapshots');
   const start = systemClock.monotonic();
   const before = process.cpuUsage();
-  let ownBytes = 0;
-  const watch = setInterval(() => {
-    ownBytes = Math.max(ownBytes, processMemory()?.ownBytes ?? 0);
-  }, 100);
+  const mostBytes = watchOwnBytes();
   const source = { id: 'synthetic', dataset: 'bench', publishedAt: null, url: null, lists: [] };
   const meta = await buildSnapshot(
     {
@@ -97,7 +93,7 @@ async function build(folder: string): Promise<BuildResult> {
     },
     { clock: systemClock, log: silentLogger },
   );
-  clearInterval(watch);
+  const ownBytes = mostBytes();
   const path = currentSnapshot(root);
   if (path === null) throw new Error('The build published nothing.');
   return {

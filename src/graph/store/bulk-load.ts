@@ -86,7 +86,6 @@ interface LoadState {
 }
 
 const APPEND = { append: true };
-const NO_PLACES: readonly number[] = [];
 const START: LoadPlace = { offset: 0, line: 1, rows: 0, rejected: 0 };
 /** Batches of addresses (up to 4 MB each) per transaction of the third pass. */
 const COMMIT_BATCHES = 4;
@@ -306,7 +305,7 @@ export class BulkLoad {
           const low = words[start + 2] as number;
           const isSkipped = from.length > 0 && Buffer.compare(merge.keyInto(key), from) < 0;
           const positions = hasFormer && !isSkipped ? formerPositions(store, merge.keyInto(key)) : [];
-          const found = isSkipped ? NO_PLACES : places.findBits(high, middle);
+          const found = isSkipped ? [] : places.findBits(high, middle);
           if (found.length > 0) {
             // A transaction of this load is read as a whole: those that it stored before are others of equal bits.
             const ordinals = found.filter((ordinal) => ordinal < firstOrdinal || ordinal >= end);
