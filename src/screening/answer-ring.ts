@@ -3,19 +3,18 @@
  * answers that came and went as growth, and collected the whole heap of a busy thread once a second.
  */
 
-interface RingEntry<T> {
+interface RingEntry {
   readonly at: number;
   readonly length: number;
-  readonly about: T;
 }
 
-/** A memory of texts by name, with something about each. */
-export class AnswerRing<T> {
+/** A memory of texts by name. */
+export class AnswerRing {
   readonly #size: number;
   /** Allocated for the first text: the system provides its pages as they are filled. */
   #bytes: Buffer | null = null;
   /** In the order of their places from `#next` around the ring, so the first is the next to be overwritten. */
-  readonly #entries = new Map<string, RingEntry<T>>();
+  readonly #entries = new Map<string, RingEntry>();
   #next = 0;
 
   /** @param size - bytes of all texts together */
@@ -24,33 +23,29 @@ export class AnswerRing<T> {
   }
 
   /**
-   * Returns a text and what was stored about it; null if it is not kept. The text is a view that is valid until the next call, and the caller may
-   * change its bytes. A text that would soon be overwritten is moved, because it is still asked for.
+   * Returns a text, as a view that is valid until the next call and whose bytes the caller may change; null if it is not kept. A text that
+   * would soon be overwritten is moved, because it is still asked for.
    */
-  get(name: string): { readonly text: Buffer; readonly about: T } | null {
+  get(name: string): Buffer | null {
     const entry = this.#entries.get(name);
     if (entry === undefined || this.#bytes === null) return null;
-    const { at, length, about } = entry;
+    const { at, length } = entry;
     const ahead = (at - this.#next + this.#size) % this.#size;
-    if (ahead >= this.#size / 2) return { text: this.#bytes.subarray(at, at + length), about };
+    if (ahead >= this.#size / 2) return this.#bytes.subarray(at, at + length);
     this.#entries.delete(name);
     const to = this.#placeFor(length);
     this.#bytes.copyWithin(to, at, at + length);
-    this.#entries.set(name, { at: to, length, about });
-    return { text: this.#bytes.subarray(to, to + length), about };
+    this.#entries.set(name, { at: to, length });
+    return this.#bytes.subarray(to, to + length);
   }
 
   /** Stores a text, which must not be longer than the ring. */
-  set(name: string, text: Uint8Array, about: T): void {
+  set(name: string, text: Uint8Array): void {
     this.#entries.delete(name);
     const at = this.#placeFor(text.length);
     this.#bytes ??= Buffer.allocUnsafeSlow(this.#size);
     this.#bytes.set(text, at);
-    this.#entries.set(name, { at, length: text.length, about });
-  }
-
-  delete(name: string): void {
-    this.#entries.delete(name);
+    this.#entries.set(name, { at, length: text.length });
   }
 
   clear(): void {

@@ -48,8 +48,8 @@ export function createKeptAnswers(
   { context }: Pick<Assessor, 'context'>,
   bytesMax: number = SCREENING_LIMITS.keptAnswerBytes,
 ): KeptAnswers {
-  /** With each text, its state: the day (law in force), the transfers of the chain, and the price tables. */
-  const kept = new AnswerRing<string>(bytesMax);
+  /** By request and state: an answer of an earlier state is not found again, and is overwritten in its turn. */
+  const kept = new AnswerRing(bytesMax);
   /** The labels and lists of all kept answers: another object if either changed. */
   let heldBy: LabelContext | null = null;
 
@@ -60,11 +60,12 @@ export function createKeptAnswers(
     heldBy = now;
   }
 
-  function stateOf(chain: ChainId): string {
+  /** What an answer depends on besides its request: the day (law in force), the transfers of the chain, and the price tables. */
+  function stateOf(chain: ChainId): readonly unknown[] {
     const { transfers: count, firstBlock, lastBlock, asOf } = transfers.coverage(chain);
     const version = transfers.graph(chain)?.version ?? '';
     const day = isoTime(clock.now()).slice(0, 10);
-    return [day, version, count, firstBlock, lastBlock, asOf, assets.pricesVersion?.() ?? ''].join(' ');
+    return [day, version, count, firstBlock, lastBlock, asOf, assets.pricesVersion?.() ?? ''];
   }
 
   return {
@@ -74,18 +75,16 @@ export function createKeptAnswers(
       if (writeAddressKeyFromText(chain, request.address, scratch, 0) < 0)
         parseSubject(chain, request.address);
       if (request.withEvidence || chainOf(chain).family === 'utxo') return compute();
-      const name = JSON.stringify([request, facts]);
       holdBy(context());
-      const state = stateOf(chain);
+      const name = JSON.stringify([request, facts, stateOf(chain)]);
       const known = kept.get(name);
-      if (known?.about === state) {
-        known.text.write(isoTime(clock.now()), timeAt(known.text) as number, 'latin1');
-        return known.text;
+      if (known !== null) {
+        known.write(isoTime(clock.now()), timeAt(known) as number, 'latin1');
+        return known;
       }
-      kept.delete(name);
       const json = compute();
       // One answer must not displace a considerable part of the others.
-      if (json.length <= bytesMax / 16 && timeAt(json) !== null) kept.set(name, json, state);
+      if (json.length <= bytesMax / 16 && timeAt(json) !== null) kept.set(name, json);
       return json;
     },
   };
