@@ -1,5 +1,6 @@
-/** Entry of the thread that packs the templates of a large label index while its build scatters the records. */
+/** Entry of the thread that does the steps of a large label index beside its main build. */
 import { workerData } from 'node:worker_threads';
-import { runTemplateThread, type TemplateSources } from '../src/labels/index/template-build.ts';
+import { runBuildThread } from '../src/labels/index/build-thread.ts';
+import type { TemplateSources } from '../src/labels/index/template-build.ts';
 
-runTemplateThread(workerData as TemplateSources);
+runBuildThread(workerData as TemplateSources);

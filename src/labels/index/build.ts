@@ -11,8 +11,9 @@ import { freeMemory } from '../../base/free-memory.ts';
 import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
 import { LABEL_LIMITS } from '../limits.ts';
 import { CATEGORIES } from '../taxonomy.ts';
+import { type BuildThread, type Hashed, startBuildThread } from './build-thread.ts';
 import type { BuildDeps, BuildOptions } from './build-types.ts';
-import { OPEN_FILTER, slotPlace } from './filter.ts';
+import { buildFilter, OPEN_FILTER, slotPlace } from './filter.ts';
 import { beginBuild } from './folder.ts';
 import {
   FORMAT_VERSION,
@@ -25,6 +26,7 @@ import {
   SYNTHETIC,
   snapshotChecksum,
   TEMPLATE_WORDS,
+  valueChecksum,
 } from './format.ts';
 import { type BuiltLookup, buildLookup } from './lookup.ts';
 import { type Merged, mergeLabels } from './merge-labels.ts';
@@ -32,7 +34,6 @@ import type { LabelCounts, SnapshotMeta } from './reader.ts';
 import { readSegment, type Segment, type SegmentPart, splitSegment } from './segment.ts';
 import { openTexts } from './snapshot-views.ts';
 import {
-  type CountedRegions,
   countRegions,
   distribute,
   noteTemplates,
@@ -40,16 +41,10 @@ import {
   type Pause,
   sortRegions,
 } from './sort-records.ts';
-import { type BuiltTemplates, beginTemplates } from './template-build.ts';
+import type { BuiltTemplates } from './template-build.ts';
 import { categoryOf } from './template-table.ts';
 import { SCOPES } from './template-text.ts';
-import {
-  type PartitionValues,
-  writeEnvironment,
-  writePartition,
-  writeSharedMeta,
-  writeSharedTexts,
-} from './write-environment.ts';
+import { writeEnvironment, writePartition, writeSharedMeta, writeSharedTexts } from './write-environment.ts';
 
 /**
  * Builds and publishes the snapshot of all labels of the segments. If it throws, the previous snapshot stays published. An aborted signal
@@ -88,7 +83,7 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
   };
 
   const designations = options.designations ?? new Map();
-  const templateBuild = beginTemplates(
+  const thread = startBuildThread(
     {
       segments: options.segments.map(({ path, source }) => ({
         path,
@@ -98,9 +93,13 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
     },
     total,
   );
-  const build = { options, deps, segments, total, pause, folder, templateBuild };
+  const build = { options, deps, segments, total, pause, folder, thread };
   const partitions = partitionsFor(total, options.partitionLabels ?? LABEL_LIMITS.partitionLabelsMax);
-  return partitions === 1 ? buildWhole(build) : buildPartitioned(build, partitions);
+  try {
+    return await (partitions === 1 ? buildWhole(build) : buildPartitioned(build, partitions));
+  } finally {
+    await thread.close();
+  }
 }
 
 /** Returns the number of partitions of an index: a power of two. */
@@ -115,36 +114,39 @@ interface Build {
   readonly total: number;
   readonly pause: Pause;
   readonly folder: string;
-  readonly templateBuild: ReturnType<typeof beginTemplates>;
+  readonly thread: BuildThread;
 }
 
 /** The values of one partition, or of the whole snapshot, with their layout and counts. */
 interface BuiltRecords {
-  readonly values: PartitionValues;
+  /** The checksum of the records is computed while the other values are written. */
+  readonly records: Promise<Hashed>;
+  readonly lookup: Uint8Array;
+  /** Bytes of both. */
+  readonly bytes: number;
   readonly merged: Merged;
   readonly layout: Pick<SnapshotLayout, 'addresses' | 'bucketBits' | 'overflowWords' | 'filter'>;
-  readonly sha256: { readonly records: string; readonly lookup: string };
 }
 
-/** Merges and hashes the sorted records of so many labels. */
+/** Merges the sorted records of so many labels. */
 async function finishRecords(
-  records: Int32Array,
+  records: Int32Array<ArrayBuffer>,
   labels: number,
-  { addresses, bucketBits, directory, filter }: BuiltLookup,
+  { addresses, bucketBits, directory, filter: firstFilter }: BuiltLookup,
   templates: BuiltTemplates,
-  { options, pause }: Pick<Build, 'options' | 'pause'>,
+  { options, pause, thread }: Pick<Build, 'options' | 'pause' | 'thread'>,
 ): Promise<BuiltRecords> {
   const merged = await mergeLabels(records, labels, templates, options.compareLabels, pause);
-  const values = {
-    records: bytesOf(records.subarray(0, addresses * RECORD_WORDS)),
-    lookup: Buffer.concat([bytesOf(directory), bytesOf(merged.overflow), filter.bytes]),
-  };
+  const filter = (await firstFilter) ?? buildFilter(records, RECORD_WORDS, addresses);
+  const lookup = Buffer.concat([bytesOf(directory), bytesOf(merged.overflow), filter.bytes]);
   freeMemory([directory, filter.bytes]);
+  const kept = bytesOf(records.subarray(0, addresses * RECORD_WORDS));
   return {
-    values,
+    bytes: kept.length + lookup.length,
+    records: thread.hashed(kept),
+    lookup,
     merged,
     layout: { addresses, bucketBits, overflowWords: merged.overflow.length, filter: filter.shape },
-    sha256: { records: sha256Of(values.records), lookup: sha256Of(values.lookup) },
   };
 }
 
@@ -196,31 +198,28 @@ function metaOf(
 }
 
 async function buildWhole(build: Build): Promise<StoredMeta> {
-  const { segments, total, pause, folder, templateBuild } = build;
-  let counted: CountedRegions;
-  let records: Int32Array<ArrayBuffer>;
-  let lookup: BuiltLookup;
-  let templates: BuiltTemplates;
-  try {
-    const parts = segments.map((segment) => partOf(segment));
-    counted = await countRegions(parts, total, pause);
-    const building = templateBuild.finish(counted.used);
-    // Awaited below, after the work that runs in parallel; an error of that work is thrown first.
-    building.catch(() => undefined);
-    records = await distribute(parts, counted.starts, total, pause);
-    await sortRegions(records, counted.starts, pause);
-    lookup = await buildLookup(records, total, pause);
-    templates = await building;
-  } finally {
-    await templateBuild.close();
-  }
-  const built = await finishRecords(records, total, lookup, templates, build);
+  const { segments, total, pause, folder, thread } = build;
+  const parts = segments.map((segment) => partOf(segment));
+  const { starts, used } = await countRegions(parts, total, pause);
+  const building = thread.templates(used);
+  const sorted = await distribute(parts, starts, total, pause);
+  await sortRegions(sorted, starts, pause);
+  const lookup = await buildLookup(sorted, total, thread, pause);
+  const templates = await building;
+  const built = await finishRecords(sorted, total, lookup, templates, build);
   const texts = templates.encoded.bytes;
-  requireFit(built.values.records.length + built.values.lookup.length + texts.length);
-  const layout = layoutOf(built, templates, { ...built.sha256, texts: sha256Of(texts) });
-  const meta = metaOf(build, FORMAT_VERSION, layout, countLabels(templates, built.merged));
+  requireFit(built.bytes + texts.length);
+  const counts = countLabels(templates, built.merged);
   await pause('write', 0);
-  await writeEnvironment(folder, meta, { ...built.values, texts });
+  // It has its last call, and ends while the values are written.
+  void thread.close();
+  const sha256 = { lookup: valueChecksum(built.lookup), texts: templates.sha256 };
+  const meta = built.records.then(({ sha256: records }) =>
+    metaOf(build, FORMAT_VERSION, layoutOf(built, templates, { ...sha256, records }), counts),
+  );
+  // If another value cannot be written, that is the error of the build.
+  meta.catch(() => undefined);
+  await writeEnvironment(folder, { texts, lookup: built.lookup, records: built.records, meta });
   await pause('write', total);
   return meta;
 }
@@ -230,42 +229,36 @@ async function buildWhole(build: Build): Promise<StoredMeta> {
  * of all segments are split into files by partition.
  */
 async function buildPartitioned(build: Build, partitions: number): Promise<StoredMeta> {
-  const { segments, pause, folder, templateBuild } = build;
+  const { segments, pause, folder, thread } = build;
   const parts = join(folder, 'parts');
   mkdirSync(parts, PRIVATE_FOLDER);
-  let templates: BuiltTemplates;
   const split: (readonly SegmentPart[])[] = [];
-  try {
-    const used: Uint8Array<ArrayBuffer>[] = [];
-    let done = 0;
-    for (const [number, segment] of segments.entries()) {
-      const usedHere = new Uint8Array(segment.stats.templates);
-      const { parts: made, steps } = splitSegment(
-        segment,
-        partitions,
-        join(parts, String(number)),
-        (words, at) => slotPlace(words, at) & (partitions - 1),
-      );
-      for (const [words, count] of steps) {
-        noteTemplates(words, count, usedHere, segment.path);
-        done += count;
-        if (done % PAUSE_EVERY === 0) await pause('read', done);
-      }
-      split.push(made);
-      used.push(usedHere);
+  const used: Uint8Array<ArrayBuffer>[] = [];
+  let done = 0;
+  for (const [number, segment] of segments.entries()) {
+    const usedHere = new Uint8Array(segment.stats.templates);
+    const { parts: made, steps } = splitSegment(
+      segment,
+      partitions,
+      join(parts, String(number)),
+      (words, at) => slotPlace(words, at) & (partitions - 1),
+    );
+    for (const [words, count] of steps) {
+      noteTemplates(words, count, usedHere, segment.path);
+      done += count;
+      if (done % PAUSE_EVERY === 0) await pause('read', done);
     }
-    templates = await templateBuild.finish(used);
-  } finally {
-    await templateBuild.close();
+    split.push(made);
+    used.push(usedHere);
   }
-  const textsSha256 = sha256Of(templates.encoded.bytes);
+  let templates = await thread.templates(used);
   requireFit(templates.encoded.bytes.length);
   await writeSharedTexts(folder, templates.encoded.bytes);
   const shared = openTexts(folder);
   let meta: StoredMeta;
   try {
     templates = withTexts(templates, shared.texts);
-    meta = await buildPartitions(build, split, templates, textsSha256);
+    meta = await buildPartitions(build, split, templates);
   } finally {
     await shared.close();
   }
@@ -289,9 +282,8 @@ async function buildPartitions(
   build: Build,
   split: readonly (readonly SegmentPart[])[],
   templates: BuiltTemplates,
-  textsSha256: string,
 ): Promise<StoredMeta> {
-  const { total, pause, folder } = build;
+  const { total, pause, folder, thread } = build;
   const partitions = split[0]?.length ?? 0;
   const layouts: SnapshotLayout[] = [];
   const sums: Merged = {
@@ -306,11 +298,15 @@ async function buildPartitions(
     const { starts } = await countRegions(here, labels, pause);
     const records = await distribute(here, starts, labels, pause);
     await sortRegions(records, starts, pause);
-    const lookup = await buildLookup(records, labels, pause);
+    const lookup = await buildLookup(records, labels, thread, pause);
     const built = await finishRecords(records, labels, lookup, templates, build);
-    requireFit(built.values.records.length + built.values.lookup.length);
-    await writePartition(folder, partition, built.values);
-    layouts.push(layoutOf(built, templates, { ...built.sha256, texts: textsSha256 }));
+    requireFit(built.bytes);
+    const lookupSha256 = valueChecksum(built.lookup);
+    const { bytes, sha256 } = await built.records;
+    await writePartition(folder, partition, { lookup: built.lookup, records: bytes });
+    layouts.push(
+      layoutOf(built, templates, { records: sha256, lookup: lookupSha256, texts: templates.sha256 }),
+    );
     addTo(sums, built.merged);
     await pause('write', Math.round((total * (partition + 1)) / partitions));
   }
@@ -321,7 +317,7 @@ async function buildPartitions(
   const whole = layoutOf(
     { layout: { addresses: sums.addresses, bucketBits: 0, overflowWords: 0, filter: OPEN_FILTER } },
     templates,
-    { records: joined('records'), lookup: joined('lookup'), texts: textsSha256 },
+    { records: joined('records'), lookup: joined('lookup'), texts: templates.sha256 },
   );
   const layout = { ...whole, partitions: layouts };
   return metaOf(build, PARTITIONED_FORMAT, layout, countLabels(templates, sums));
@@ -349,16 +345,9 @@ function partOf(segment: Segment): SegmentPart {
   };
 }
 
-const bytesOf = (words: Int32Array | Uint32Array): Uint8Array =>
-  new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
-
-const sha256Of = (bytes: Uint8Array): string => {
-  const digest = createHash('sha256');
-  // One update takes at most 2 GiB.
-  for (let from = 0; from < bytes.length; from += 1 << 28)
-    digest.update(bytes.subarray(from, from + (1 << 28)));
-  return digest.digest('hex');
-};
+const bytesOf = <Memory extends ArrayBufferLike>(
+  words: Int32Array<Memory> | Uint32Array<Memory>,
+): Uint8Array<Memory> => new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
 
 type Counts = Pick<
   StoredMeta,

@@ -52,7 +52,21 @@ export const fingerprint = (place: number, second: number): number =>
 
 export interface Filter {
   readonly shape: FilterShape;
-  readonly bytes: Uint8Array;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** The positions of a filter with the keys that use them: what is left of the records when its bytes are computed. */
+export interface FilterUses {
+  readonly shape: FilterShape;
+  /** Number of different keys. */
+  readonly keys: number;
+  /**
+   * For each position: the number of keys that still use it (times 4, plus the exclusive or of the roles, 0 to 2, of the position for these
+   * keys), and the exclusive or of their hashes. At a position with one key left, these values identify the key.
+   */
+  readonly uses: Uint16Array<ArrayBuffer>;
+  readonly places: Int32Array<ArrayBuffer>;
+  readonly seconds: Int32Array<ArrayBuffer>;
 }
 
 /**
@@ -64,24 +78,34 @@ export interface Filter {
 export function buildFilter(records: Int32Array, stride: number, count: number, keys = count): Filter {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const shape = filterShape(keys, 1 + attempt / 16);
-    const bytes = tryFilter(records, stride, count, shape);
-    if (bytes) return { shape, bytes };
+    const uses = countUses(records, stride, count, shape);
+    const filter = uses === null ? null : filterFrom(uses);
+    if (filter !== null) return filter;
   }
   return { shape: OPEN_FILTER, bytes: new Uint8Array(0) };
 }
 
-function tryFilter(
+/**
+ * The part of the first attempt that reads the records, which may change afterwards.
+ *
+ * @returns null if too many keys have one position: a further attempt needs the records
+ */
+export const firstUses = (
+  records: Int32Array,
+  stride: number,
+  count: number,
+  keys: number,
+): FilterUses | null => countUses(records, stride, count, filterShape(keys, 1));
+
+function countUses(
   records: Int32Array,
   stride: number,
   count: number,
   shape: FilterShape,
-): Uint8Array | null {
+): FilterUses | null {
   const { span, segmentBits, bytes: size } = shape;
   const segment = 1 << segmentBits;
   const mask = segment - 1;
-  // For each position: the number of keys that still use it (times 4, plus the exclusive or of the roles, 0 to 2, of the
-  // position for these keys), and the exclusive or of their hashes. At a position with one key left, these values
-  // identify the key.
   const uses = new Uint16Array(size);
   const places = new Int32Array(size);
   const seconds = new Int32Array(size);
@@ -109,7 +133,18 @@ function tryFilter(
     seconds[last] = (seconds[last] as number) ^ second;
     if ((uses[first] as number) >= 0xfff0) return null;
   }
+  return { shape, keys, uses, places, seconds };
+}
 
+/**
+ * Computes the bytes of a filter, and frees its positions.
+ *
+ * @returns null if some keys have no position to themselves: a further attempt needs the records
+ */
+export function filterFrom({ shape, keys, uses, places, seconds }: FilterUses): Filter | null {
+  const { span, segmentBits, bytes: size } = shape;
+  const segment = 1 << segmentBits;
+  const mask = segment - 1;
   // A stack of positions with one key left grows from the start, and the order in which keys are taken from its end. Each position is put
   // on the stack at most once, so they never meet. A taken key has its last position to itself, so its hashes stay there.
   const order = new Int32Array(size);
@@ -155,7 +190,7 @@ function tryFilter(
       fingerprint(place, second);
   }
   freeMemory([uses, places, seconds, order]);
-  return filter;
+  return { shape, bytes: filter };
 }
 
 /** Returns whether a slot with these hashes passes the filter; always true for a slot that the filter was built from. */

@@ -110,6 +110,15 @@ export interface SnapshotLayout {
   readonly partitions?: readonly SnapshotLayout[];
 }
 
+/** Returns the SHA-256 of a value, hex. */
+export function valueChecksum(bytes: Uint8Array): string {
+  const hash = createHash('sha256');
+  // One update takes at most 2 GiB.
+  for (let from = 0; from < bytes.length; from += 1 << 28)
+    hash.update(bytes.subarray(from, from + (1 << 28)));
+  return hash.digest('hex');
+}
+
 /** Returns the checksum of a whole snapshot: of its values, and of the designations in its meta if it has any. */
 export function snapshotChecksum(
   sha256: SnapshotLayout['sha256'],

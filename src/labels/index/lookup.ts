@@ -1,5 +1,6 @@
 /** Directory and filter of the records of a snapshot. Both depend on the slots alone, not on the labels. */
-import { buildFilter, type Filter, slotPlace } from './filter.ts';
+import type { BuildThread } from './build-thread.ts';
+import { type Filter, firstUses, slotPlace } from './filter.ts';
 import { RECORD_WORDS } from './format.ts';
 import { SLOT_WORDS } from './slot.ts';
 import type { Pause } from './sort-records.ts';
@@ -12,18 +13,25 @@ export interface BuiltLookup {
   /** log2 of the number of buckets. */
   readonly bucketBits: number;
   readonly directory: Uint32Array<ArrayBuffer>;
-  readonly filter: Filter;
+  /** Null if the first attempt failed: the records decide the next ones. */
+  readonly filter: Promise<Filter | null>;
 }
 
 /**
  * Builds the directory and the filter of the first `labels` records, which are sorted by place hash and slot: an address with several labels
- * has several records in a row, and counts once. So both can be built before the labels are merged.
+ * has several records in a row, and counts once. So both can be built before the labels are merged; the thread computes the bytes of the
+ * filter meanwhile.
  */
-export async function buildLookup(records: Int32Array, labels: number, pause: Pause): Promise<BuiltLookup> {
+export async function buildLookup(
+  records: Int32Array,
+  labels: number,
+  thread: BuildThread,
+  pause: Pause,
+): Promise<BuiltLookup> {
   await pause('filter', 0);
   const addresses = countAddresses(records, labels);
-  const filter = buildFilter(records, RECORD_WORDS, labels, addresses);
-  // The memory of the filter's construction is free in the next turn.
+  const uses = firstUses(records, RECORD_WORDS, labels, addresses);
+  const filter = uses === null ? Promise.resolve(null) : thread.filter(uses);
   await pause('filter', labels);
   const bucketBits = Math.min(Math.max(Math.ceil(Math.log2(addresses / BUCKET_LOAD)), 4), 26);
   const directory = directoryOf(records, labels, bucketBits);

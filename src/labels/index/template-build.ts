@@ -1,35 +1,21 @@
-/**
- * Builds the templates of a snapshot from those of its segments: deduplicated, sorted by text, packed. The only input from the records
- * is which templates are in use, so a large build does this on a worker thread while it scatters the records.
- */
-import { type MessagePort, parentPort, Worker } from 'node:worker_threads';
-import { AssayError, type ErrorData, errorFromData, errorToData } from '../../base/errors.ts';
-import { workerUrl } from '../../base/paths.ts';
-import { endBehind, whenEnded } from '../../base/threads.ts';
-import { asStorageFull } from '../../state/storage.ts';
+/** Builds the templates of a snapshot from those of its segments: deduplicated, sorted by text, packed. */
+import { AssayError } from '../../base/errors.ts';
 import { type Designations, ownerEntriesAdder } from '../designations.ts';
 import { LABEL_LIMITS } from '../limits.ts';
+import { valueChecksum } from './format.ts';
 import { readSegment } from './segment.ts';
 import { type EncodedTemplates, encodeTemplates } from './template-table.ts';
 
 export interface BuiltTemplates {
   readonly encoded: EncodedTemplates;
+  /** SHA-256 of the bytes of `encoded`, hex. */
+  readonly sha256: string;
   readonly count: number;
   /**
    * Maps the index of a template among the templates of all segments, one after the other, to its number in the snapshot; -1 if it has
    * no labels.
    */
   readonly numbers: Int32Array<ArrayBuffer>;
-}
-
-export interface TemplateBuild {
-  /**
-   * Finishes the build. Throws INVALID_REQUEST, STORE_CORRUPT.
-   *
-   * @param used For each segment one byte per template: whether it has labels.
-   */
-  finish(used: readonly Uint8Array<ArrayBuffer>[]): Promise<BuiltTemplates>;
-  close(): Promise<void>;
 }
 
 /** Inputs of the templates of a build: plain data that can be posted to a thread. */
@@ -40,82 +26,27 @@ export interface TemplateSources {
 }
 
 /**
- * Starts to build the templates of the segments, on a worker thread if there are many labels.
+ * Returns the texts of the templates of each segment.
  *
- * @param labels Number of labels of the build.
+ * @throws NOT_FOUND, STORE_CORRUPT or STORE_VERSION for a segment that cannot be read
  */
-export function beginTemplates(sources: TemplateSources, labels: number): TemplateBuild {
-  return labels < LABEL_LIMITS.buildThreadFromLabels ? inline(sources) : onThread(sources);
-}
-
-const inline = (sources: TemplateSources): TemplateBuild => ({
-  finish: async (used) => buildTemplates(readTexts(sources), used),
-  close: () => Promise.resolve(),
-});
-
-type Reply = { readonly ok: true; readonly built: BuiltTemplates } | ErrorData;
-
-function onThread(sources: TemplateSources): TemplateBuild {
-  const worker = new Worker(workerUrl('label-templates'), { workerData: sources });
-  let reply: Promise<BuiltTemplates> | null = new Promise<BuiltTemplates>((resolve, reject) => {
-    worker.on('message', (message: Reply) => {
-      if (message.ok) resolve(message.built);
-      else reject(errorFromData(message));
-    });
-    worker.on('error', reject);
-    worker.on('exit', (code) => reject(new Error(`The thread of the templates ended with ${code}.`)));
-  });
-  // Awaited in `finish`; if the build ends earlier, a rejection must not end the process.
-  reply.catch(() => undefined);
-  return {
-    async finish(used) {
-      const taken = reply;
-      // A promise keeps its value: the packed texts leave memory before the build ends.
-      reply = null;
-      if (taken === null) throw new Error('The templates were built already.');
-      worker.postMessage(used);
-      return taken;
-    },
-    close() {
-      worker.postMessage(null);
-      return whenEnded(worker);
-    },
-  };
-}
-
-/** Runs in the worker thread: builds the templates and posts the result. */
-export function runTemplateThread(sources: TemplateSources, port: MessagePort | null = parentPort): void {
-  let texts: string[][] | null = null;
-  let failure: ErrorData | null = null;
-  try {
-    texts = readTexts(sources);
-  } catch (error) {
-    failure = errorToData(asStorageFull(error, 'The disk'));
-  }
-  port?.on('message', (used: readonly Uint8Array[] | null) => {
-    if (used === null) return endBehind(port);
-    try {
-      if (texts === null) return port.postMessage(failure);
-      const built = buildTemplates(texts, used);
-      const reply: Reply = { ok: true, built };
-      port.postMessage(reply, [built.encoded.bytes.buffer as ArrayBuffer, built.numbers.buffer]);
-    } catch (error) {
-      port.postMessage(errorToData(asStorageFull(error, 'The disk')));
-    }
-  });
-}
-
-const readTexts = ({ segments, designations }: TemplateSources): string[][] =>
+export const readTexts = ({ segments, designations }: TemplateSources): string[][] =>
   segments.map(({ path, date }) => {
     const texts = readSegment(path).templateTexts;
     return designations.size === 0 ? [...texts] : texts.map(ownerEntriesAdder(designations, date));
   });
 
-/** Empties `textsOf`: each text leaves memory when it is packed. */
-function buildTemplates(textsOf: string[][], used: readonly Uint8Array[]): BuiltTemplates {
+/**
+ * Builds the templates. Empties `textsOf`: each text leaves memory when it is packed.
+ *
+ * @param used - for each segment one byte per template: whether it has labels
+ * @throws INVALID_REQUEST if there are too many
+ */
+export function buildTemplates(textsOf: string[][], used: readonly Uint8Array[]): BuiltTemplates {
   const { texts, numbers } = numberTemplates(textsOf, used);
   textsOf.length = 0;
-  return { encoded: encodeTemplates(texts), count: texts.length, numbers };
+  const encoded = encodeTemplates(texts);
+  return { encoded, sha256: valueChecksum(encoded.bytes), count: texts.length, numbers };
 }
 
 /** A function of its own: what its variables refer to stays in memory until it returns. */

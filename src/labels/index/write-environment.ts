@@ -1,23 +1,31 @@
 /** Writes the values of a snapshot into a new LMDB environment and flushes it to disk. */
-import { closeSync, fsyncSync, openSync, statSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { freeMemory } from '../../base/free-memory.ts';
 import { noteFinishedSize } from '../../state/finished-size.ts';
 import { openEnvironment } from '../../state/lmdb.ts';
-import { ENVIRONMENT_FILE, partitionFiles, SIZE_FILE, type StoredMeta, VALUE_KEYS } from './format.ts';
+import {
+  ENVIRONMENT_FILE,
+  MAP_BYTES,
+  partitionFiles,
+  SIZE_FILE,
+  type StoredMeta,
+  VALUE_KEYS,
+} from './format.ts';
 import { syncFolder } from './segment.ts';
-
-/** Space for LMDB's own pages, in addition to the values. */
-const SLACK_BYTES = 16 * 1024 * 1024;
-
-export interface SnapshotValues extends PartitionValues {
-  readonly texts: Uint8Array;
-}
 
 export interface PartitionValues {
   readonly records: Uint8Array;
   readonly lookup: Uint8Array;
+}
+
+export interface SnapshotValues {
+  readonly texts: Uint8Array;
+  readonly lookup: Uint8Array;
+  /** Awaited when the other values are written. */
+  readonly records: Promise<{ readonly bytes: Uint8Array }>;
+  readonly meta: Promise<StoredMeta>;
 }
 
 /**
@@ -25,20 +33,27 @@ export interface PartitionValues {
  * largest is written last, when the others are freed. Nothing reads the folder yet, so LMDB does not sync during the writes; the whole file
  * is synced once at the end.
  */
-export const writeEnvironment = (folder: string, meta: StoredMeta, values: SnapshotValues): Promise<void> =>
+export const writeEnvironment = (
+  folder: string,
+  { texts, lookup, records, meta }: SnapshotValues,
+): Promise<void> =>
   writeValues(folder, ENVIRONMENT_FILE, SIZE_FILE, [
-    [VALUE_KEYS.texts, values.texts],
-    [VALUE_KEYS.lookup, values.lookup],
-    [VALUE_KEYS.records, values.records],
-    [VALUE_KEYS.meta, Buffer.from(JSON.stringify(meta))],
+    [VALUE_KEYS.texts, () => texts],
+    [VALUE_KEYS.lookup, () => lookup],
+    [VALUE_KEYS.records, async () => (await records).bytes],
+    [VALUE_KEYS.meta, async () => jsonOf(await meta)],
   ]);
 
 /** Writes the environment of one partition, and frees the values. */
-export function writePartition(folder: string, partition: number, values: PartitionValues): Promise<void> {
+export function writePartition(
+  folder: string,
+  partition: number,
+  { lookup, records }: PartitionValues,
+): Promise<void> {
   const { environment, size } = partitionFiles(partition);
   return writeValues(folder, environment, size, [
-    [VALUE_KEYS.lookup, values.lookup],
-    [VALUE_KEYS.records, values.records],
+    [VALUE_KEYS.lookup, () => lookup],
+    [VALUE_KEYS.records, () => records],
   ]);
 }
 
@@ -47,31 +62,36 @@ export function writePartition(folder: string, partition: number, values: Partit
  * are copied into LMDB while no partition is in memory.
  */
 export const writeSharedTexts = (folder: string, texts: Uint8Array): Promise<void> =>
-  writeValues(folder, ENVIRONMENT_FILE, SIZE_FILE, [[VALUE_KEYS.texts, texts]]);
+  writeValues(folder, ENVIRONMENT_FILE, SIZE_FILE, [[VALUE_KEYS.texts, () => texts]]);
 
 /** Writes the meta of the environment that partitions share, after its texts. */
 export const writeSharedMeta = (folder: string, meta: StoredMeta): Promise<void> =>
-  writeValues(folder, ENVIRONMENT_FILE, SIZE_FILE, [[VALUE_KEYS.meta, Buffer.from(JSON.stringify(meta))]]);
+  writeValues(folder, ENVIRONMENT_FILE, SIZE_FILE, [[VALUE_KEYS.meta, () => jsonOf(meta)]]);
 
-/** Writes values into a new environment, or adds them to the one that is there. Frees each value when it is written. */
+const jsonOf = (meta: StoredMeta): Uint8Array => Buffer.from(JSON.stringify(meta));
+
+/**
+ * Writes values into a new environment, or adds them to the one that is there. Asks for each when those before it are written, and frees it
+ * when it is written itself.
+ */
 async function writeValues(
   folder: string,
   name: string,
   sizeName: string,
-  values: readonly (readonly [key: Buffer, value: Uint8Array])[],
+  values: readonly (readonly [key: Buffer, ready: () => Uint8Array | Promise<Uint8Array>])[],
 ): Promise<void> {
   const path = join(folder, name);
-  const before = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  const bytes = values.reduce((sum, [, value]) => sum + value.length, before);
   const environment = openEnvironment(path, {
     encoding: 'binary',
     keyEncoding: 'binary',
     noSync: true,
     noMemInit: true,
-    mapSize: Math.ceil((bytes + SLACK_BYTES) / 4096) * 4096,
+    // Address space only: the file has the size of its values.
+    mapSize: MAP_BYTES,
   });
   try {
-    for (const [key, value] of values) {
+    for (const [key, ready] of values) {
+      const value = await ready();
       environment.putSync(key, asBuffer(value));
       freeMemory([value]);
       // The memory is free in the next turn of the event loop.

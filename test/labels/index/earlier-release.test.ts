@@ -49,7 +49,12 @@ async function asEarlier(path: string): Promise<string> {
   }
   const earlier = join(folder.path, 'earlier');
   mkdirSync(earlier);
-  await writeEnvironment(earlier, meta, { records, lookup, texts });
+  await writeEnvironment(earlier, {
+    texts,
+    lookup,
+    records: Promise.resolve({ bytes: records }),
+    meta: Promise.resolve(meta),
+  });
   return earlier;
 }
 
