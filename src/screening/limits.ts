@@ -65,7 +65,7 @@ export const SCREENING_LIMITS = {
   /** Addresses of which a thread caches the degrees: a power of two, 16 bytes each, 16 MB. */
   rememberedDegrees: 2 ** 20,
   /**
-   * Rows of addresses that walks of a thread cache, a power of two (64 bytes each, 32 MB), and the memory of their edges (24 bytes each, 3.5
+   * Rows of addresses that walks of a thread cache, a power of two (68 bytes each, 34 MB), and the memory of their edges (24 bytes each, 3.5
    * million); newer ones replace the oldest.
    */
   rememberedRows: { rows: 2 ** 19, edgeBytes: 80 * 2 ** 20 },

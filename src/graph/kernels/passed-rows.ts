@@ -26,15 +26,15 @@ const COUNT_MAX = 2 ** COUNT_BITS - 1;
 const SECONDS_MAX = 2 ** 32 - 1;
 
 export interface PassedRowLimits {
-  /** A power of two. */
+  /** A power of two, at least SET_SLOTS. */
   readonly rows: number;
   /** Memory of their edges: 24 bytes each, or 40 if they are wide. */
   readonly edgeBytes: number;
 }
 
 /**
- * A slot has eight words, one line of the processor's cache: node and era, way, place of the edges, dust, total, their number and the tag,
- * state, form of the edges.
+ * A slot has eight words, one line of the processor's cache: era, way, place of the edges, dust, total, their number and the tag, state, form
+ * of the edges. Its node is apart, so that those of a set are in one line.
  */
 const SLOT_WORDS = 8;
 const WAY = 1;
@@ -45,10 +45,15 @@ const STATE = 6;
 /** 1 if the edges are compact. */
 const FORM = 7;
 /** Places of the 32-bit fields. */
-const NODE_HALF = 0;
-const ERA_HALF = 1;
+const ERA_HALF = 0;
 const COUNT_HALF = 10;
 const TAG_HALF = 11;
+
+/**
+ * Slots among which a row has its place: with one alone, rows that share it displace each other while others are free. In 20,000 screenings on a
+ * graph of 200,000 addresses, whose rows fill two thirds of the table, 46 rows were read for each instead of 22.
+ */
+const SET_SLOTS = 4;
 
 /**
  * The memory of a cache: a table with one slot for each row, and a ring of edges. New edges overwrite the oldest ones; a slot remembers where
@@ -56,6 +61,8 @@ const TAG_HALF = 11;
  */
 export class PassedRows {
   readonly #mask: number;
+  /** The node of each slot; 0, which no node has, if it is free. */
+  readonly #nodes: Uint32Array;
   readonly #slots: Float64Array;
   /** The same memory. */
   readonly #slotHalves: Uint32Array;
@@ -67,7 +74,8 @@ export class PassedRows {
   #written = 0;
 
   constructor({ rows, edgeBytes }: PassedRowLimits) {
-    this.#mask = rows - 1;
+    this.#mask = rows / SET_SLOTS - 1;
+    this.#nodes = new Uint32Array(rows);
     this.#slots = new Float64Array(rows * SLOT_WORDS);
     this.#slotHalves = new Uint32Array(this.#slots.buffer);
     this.#words = edgeBytes / 8;
@@ -75,20 +83,46 @@ export class PassedRows {
     this.#ringHalves = new Uint32Array(this.#ring.buffer);
   }
 
-  /** Index of the first word of the slot of a row. */
-  #slotOf({ node, way, era }: RowName): number {
+  /** Returns the first of the slots among which a row has its place. */
+  #setOf({ node, way, era }: RowName): number {
     const mixed = Math.imul(node, 0x9e3779b1) ^ Math.imul(way + 1, 0x85ebca6b) ^ Math.imul(era, 0xc2b2ae35);
-    return ((mixed ^ (mixed >>> 15)) & this.#mask) * SLOT_WORDS;
+    return ((mixed ^ (mixed >>> 15)) & this.#mask) * SET_SLOTS;
+  }
+
+  /** Returns the slot of a row; -1 if it has none. */
+  #slotOf(name: RowName): number {
+    const first = this.#setOf(name);
+    for (let slot = first; slot < first + SET_SLOTS; slot++)
+      if (
+        this.#nodes[slot] === name.node &&
+        this.#slotHalves[2 * slot * SLOT_WORDS + ERA_HALF] === name.era &&
+        this.#slots[slot * SLOT_WORDS + WAY] === name.way
+      )
+        return slot;
+    return -1;
+  }
+
+  /** Returns the slot that a row takes: its own, or that of the row of its set that was stored first, if none is free. */
+  #slotFor(name: RowName): number {
+    const own = this.#slotOf(name);
+    if (own >= 0) return own;
+    const beginOf = (slot: number): number => this.#slots[slot * SLOT_WORDS + BEGIN] as number;
+    const first = this.#setOf(name);
+    let oldest = first;
+    for (let slot = first; slot < first + SET_SLOTS; slot++) {
+      if (this.#nodes[slot] === 0) return slot;
+      if (beginOf(slot) < beginOf(oldest)) oldest = slot;
+    }
+    return oldest;
   }
 
   /** Writes the edges of a row to the columns. Returns undefined if it is not cached. */
   get(name: RowName, into: NeighbourColumns): PassedRow | undefined {
-    const slot = this.#slotOf(name);
+    const number = this.#slotOf(name);
+    if (number < 0) return undefined;
+    const slot = number * SLOT_WORDS;
     const slots = this.#slots;
     const halves = this.#slotHalves;
-    if (halves[2 * slot + NODE_HALF] !== name.node || halves[2 * slot + ERA_HALF] !== name.era)
-      return undefined;
-    if (slots[slot + WAY] !== name.way) return undefined;
     const count = halves[2 * slot + COUNT_HALF] as number;
     const begin = slots[slot + BEGIN] as number;
     if (count > 0) {
@@ -153,10 +187,11 @@ export class PassedRows {
     // The edges of a row are in one piece.
     const place = this.#written % this.#words;
     if (place + words > this.#words) this.#written += this.#words - place;
-    const slot = this.#slotOf(name);
+    const number = this.#slotFor(name);
+    const slot = number * SLOT_WORDS;
     const slots = this.#slots;
     const halves = this.#slotHalves;
-    halves[2 * slot + NODE_HALF] = name.node;
+    this.#nodes[number] = name.node;
     halves[2 * slot + ERA_HALF] = name.era;
     slots[slot + WAY] = name.way;
     slots[slot + BEGIN] = this.#written;

@@ -110,6 +110,28 @@ describe('cached rows', () => {
     expect(hits).toBeGreaterThan(500);
   });
 
+  it('do not displace each other while places of the table are free', () => {
+    const rows = new PassedRows({ rows: 2 ** 12, edgeBytes: 2 ** 20 });
+    const into = createNeighbourColumns(1);
+    const stored = Math.floor((2 * 2 ** 12) / 3);
+    for (let node = 1; node <= stored; node++)
+      rows.set({ node, way: node % 2, era: 1 }, row(1), columnsFrom(node, 1));
+    let kept = 0;
+    for (let node = 1; node <= stored; node++)
+      if (rows.get({ node, way: node % 2, era: 1 }, into) !== undefined) kept++;
+    // With one place for each row it is seven tenths.
+    expect(kept / stored).toBeGreaterThan(0.9);
+  });
+
+  it('are displaced by newer ones, the oldest first', () => {
+    // All rows share their places.
+    const rows = new PassedRows({ rows: 4, edgeBytes: 2 ** 12 });
+    const into = createNeighbourColumns(1);
+    for (let node = 1; node <= 6; node++) rows.set({ node, way: 0, era: 1 }, row(1), columnsFrom(node, 1));
+    const kept = [1, 2, 3, 4, 5, 6].filter((node) => rows.get({ node, way: 0, era: 1 }, into) !== undefined);
+    expect(kept).toEqual([3, 4, 5, 6]);
+  });
+
   it('do not store a row that would displace many others', () => {
     const rows = new PassedRows({ rows: 16, edgeBytes: 40 * 64 });
     rows.set({ node: 1, way: 0, era: 1 }, row(9), columnsFrom(1, 9));
