@@ -69,8 +69,12 @@ export interface RecentTransfer {
 export interface AddressTransfer extends RecentTransfer {
   /** A transfer of the address to itself is `out`, with itself as the counterparty. */
   readonly direction: Direction;
-  /** Null if there is no counterparty: coinbase, mint, fee. */
-  readonly counterparty: { readonly key: AddressKey; readonly address: string } | null;
+  /** Null if there is no counterparty: coinbase, mint, fee. `node` is its id in the chain's graph. */
+  readonly counterparty: {
+    readonly node: NodeId;
+    readonly key: AddressKey;
+    readonly address: string;
+  } | null;
 }
 
 /** One transfer of a transaction. */

@@ -25,7 +25,7 @@ import type { Place } from './assess.ts';
 import { type Attribution, UNATTRIBUTED } from './attribution.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 import { realCounterparties, spoofKindOf } from './poisoning.ts';
-import { type Subject, shownAsset, shownKey } from './subject.ts';
+import { type Subject, shownAsset, shownNode } from './subject.ts';
 
 export interface SpoofingOptions {
   readonly subject: Pick<Subject, 'chain' | 'key'>;
@@ -125,23 +125,24 @@ function seenTransfers(
     const { counterparty, direction } = transfer;
     const kind = kindOf(transfer, chain, deps);
     if (kind === null || counterparty === null) continue;
-    const node = graph.idOf(counterparty.key);
-    if (node === null || node === place.node) continue;
+    const { node } = counterparty;
+    if (node === place.node) continue;
     add({
       transfer,
       direction,
-      shown: shownKey(chain, counterparty.key),
+      shown: shownNode(graph, node),
       attribution: attributions.of(node),
       kind,
     });
   }
   for (const { node, direction, attribution } of riskyDealings(options, deps)) {
     const other = graph.keyOf(node);
+    const shown = shownNode(graph, node);
     const [from, to] = direction === 'in' ? [other, key] : [key, other];
     for (const transfer of transfers.newest(chain, from, to, SCREENING_LIMITS.screeningListMax)) {
       const kind = kindOf(transfer, chain, deps);
       if (kind === null) continue;
-      add({ transfer, direction, shown: shownKey(chain, other), attribution, kind });
+      add({ transfer, direction, shown, attribution, kind });
     }
   }
   return [...found.values()];

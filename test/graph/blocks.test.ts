@@ -90,7 +90,8 @@ function everything(of: TransferStore): unknown {
       const own = key(index + 1);
       return {
         totals: of.totals('ETH', own),
-        recent: of.recent('ETH', own, 64),
+        // Ids of addresses are in the order of their arrival.
+        recent: of.recent('ETH', own, 64).map(({ counterparty, ...one }) => [one, counterparty?.address]),
         daily: of.daily('ETH', own, 30),
         sides: (['in', 'out'] as const).map((direction) => [
           // Equal counterparties are in the order of their first transfer, even if its block was reverted since; so sort by address.

@@ -148,7 +148,11 @@ const stateOf = (store: TransferStore) =>
       // Counterparties with equal values are in the order of arrival, so sort them.
       out: byAddress(store.counterparties('ETH', key, { direction: 'out', limit: 100 })),
       in: byAddress(store.counterparties('ETH', key, { direction: 'in', limit: 100 })),
-      recent: store.recent('ETH', key, 1_000).toSorted((a, b) => (a.txHash < b.txHash ? -1 : 1)),
+      // Ids of addresses are in the order of their arrival.
+      recent: store
+        .recent('ETH', key, 1_000)
+        .toSorted((a, b) => (a.txHash < b.txHash ? -1 : 1))
+        .map(({ counterparty, ...one }) => [one, counterparty?.address]),
     };
   });
 

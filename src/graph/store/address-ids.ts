@@ -40,10 +40,14 @@ function idOf(
 }
 
 function hasKey(keys: Database<Buffer, number>, id: number, key: Uint8Array): boolean {
-  // The memory of the result may be longer than its length.
   const found = keys.getBinaryFast(id);
-  if (found?.length !== key.length) return false;
-  for (let at = key.length - 1; at >= 0; at--) if (found[at] !== key[at]) return false;
+  return found !== undefined && isSameKey(found, key);
+}
+
+function isSameKey(a: Uint8Array, b: Uint8Array): boolean {
+  // A result of the store may have more memory than its length.
+  if (a.length !== b.length) return false;
+  for (let at = a.length - 1; at >= 0; at--) if (a[at] !== b[at]) return false;
   return true;
 }
 
@@ -53,9 +57,11 @@ export function addressReader(store: ChainStore): (key: Uint8Array) => number {
   const fingerprint = new Fingerprinter(store.salt);
   const hash = Buffer.alloc(ADDRESS_HASH_BYTES);
   const state = new ReadingValue<PlacesState>();
+  /** A screening asks for its own address again and again. */
+  const last = new ReadingValue<{ readonly key: Uint8Array; readonly id: number }>();
   const find = (key: Uint8Array, placed: PlacesState): number =>
     idOf(store, placesOf(table, placed, hash), key);
-  return (key) => {
+  const read = (key: Uint8Array): number => {
     addressHash(fingerprint, key, hash);
     const cached = state.value;
     const found = cached === null ? UNKNOWN : find(key, cached);
@@ -64,6 +70,14 @@ export function addressReader(store: ChainStore): (key: Uint8Array) => number {
     const placed = readPlacesState(table);
     state.value = placed;
     return find(key, placed);
+  };
+  return (key) => {
+    const known = last.value;
+    if (known !== null && isSameKey(known.key, key)) return known.id;
+    const id = read(key);
+    // A write of the same code may add an unknown address.
+    if (id !== UNKNOWN) last.value = { key: Uint8Array.from(key), id };
+    return id;
   };
 }
 

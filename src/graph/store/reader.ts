@@ -219,6 +219,7 @@ export function createChainReader(records: ChainRecords, cache: KeyCache | null 
           initiation,
           direction,
           counterparty: otherKey && {
+            node: otherOf(logged),
             key: otherKey,
             get address() {
               return formatAddressKey(otherKey, records.chain);
