@@ -163,4 +163,18 @@ describe('the client origin', () => {
     expect(origin.address(forwarded('junk'))).toBe('10.1.1.1');
     expect(origin.address(forwarded(''))).toBe('10.1.1.1');
   });
+  it.each([
+    ['::ffff:1.2.3.4', '1.2.3.4'],
+    ['::FFFF:1.2.3.4, ::ffff:10.2.2.2', '1.2.3.4'],
+    ['1.2.3.4:51234', '1.2.3.4'],
+    ['[2001:db8::7]:51234', '2001:db8::7'],
+    ['[2001:db8::7]', '2001:db8::7'],
+    ['[::ffff:1.2.3.4]:443', '1.2.3.4'],
+    ['2001:db8::7', '2001:db8::7'],
+    ['1.2.3.4:', '10.1.1.1'],
+    ['[1.2.3.4', '10.1.1.1'],
+    ['1.2.3.4:80:80', '10.1.1.1'],
+  ])('is the address of %s', (value, address) => {
+    expect(origin.address(from('10.1.1.1', { 'x-forwarded-for': value }))).toBe(address);
+  });
 });

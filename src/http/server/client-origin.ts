@@ -9,6 +9,26 @@ export interface ClientOrigin {
   isSecure(exchange: Exchange): boolean;
 }
 
+/**
+ * Forms in which proxies write an address beside the plain one: IPv4 with a port (Azure), IPv6 in brackets with or without one, and IPv4
+ * mapped to IPv6 (a proxy that listens on both with one socket).
+ */
+const WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/;
+const IN_BRACKETS = /^\[([^\]]*)\](?::\d{1,5})?$/;
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+
+/**
+ * Reads one element of X-Forwarded-For.
+ *
+ * @returns the address without a port, IPv4 if it is mapped to IPv6; null if it is no address
+ */
+function readHop(text: string): string | null {
+  const hop = text.trim();
+  const bare = (WITH_PORT.exec(hop) ?? IN_BRACKETS.exec(hop))?.[1] ?? hop;
+  const address = MAPPED.exec(bare)?.[1] ?? bare;
+  return isIP(address) === 0 ? null : address;
+}
+
 const kindOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
 /**
@@ -37,8 +57,8 @@ export function createClientOrigin(options: {
       const hops = exchange.header('x-forwarded-for').split(',');
       let nearest = peer;
       while (isTrusted(nearest)) {
-        const hop = hops.pop()?.trim() ?? '';
-        if (isIP(hop) === 0) break;
+        const hop = readHop(hops.pop() ?? '');
+        if (hop === null) break;
         nearest = hop;
       }
       return nearest;
