@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { request as tlsRequest } from 'node:https';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
@@ -962,6 +963,24 @@ export function describeHttpServer(
         clientRequest.end();
       });
       expect(fetched).toBe(5 * MIB);
+      /** Returns the cipher of a connection; null if the server accepts none of those offered. */
+      const cipherOf = (options: ConnectionOptions): Promise<string | null> =>
+        new Promise((resolve) => {
+          const ca = readFileSync(tls.certFile);
+          const socket = connectTls(
+            { host: '127.0.0.1', port, ca, servername: 'localhost', ...options },
+            () => {
+              resolve(socket.getCipher().name);
+              socket.destroy();
+            },
+          );
+          socket.on('error', () => resolve(null));
+        });
+      const older = 'AES128-SHA:AES256-SHA:AES128-GCM-SHA256:ECDHE-RSA-AES128-SHA:ECDHE-ECDSA-AES128-SHA';
+      expect(await cipherOf({ ciphers: older, maxVersion: 'TLSv1.2' })).toBeNull();
+      const forward = 'ECDHE-ECDSA-AES128-GCM-SHA256';
+      expect(await cipherOf({ ciphers: `${older}:${forward}`, maxVersion: 'TLSv1.2' })).toBe(forward);
+      expect(await cipherOf({ minVersion: 'TLSv1.3' })).toMatch(/^TLS_/);
       const wrong = { keyFile: tls.certFile, certFile: tls.keyFile };
       await expect(serve({}, { tls: wrong })).rejects.toThrow(/TLS: /);
     });

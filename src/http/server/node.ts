@@ -23,6 +23,7 @@ import {
   type ServerDeps,
   type ServerOptions,
   SSE_HEADERS,
+  TLS_CIPHERS,
   type UploadPace,
 } from './port.ts';
 
@@ -488,7 +489,7 @@ function createUnbound(
   if (!tls) return createPlainServer(settings, answer);
   try {
     const pair = { key: readFileSync(tls.keyFile), cert: readFileSync(tls.certFile) };
-    return createTlsServer({ ...settings, ...pair }, answer);
+    return createTlsServer({ ...settings, ...pair, ciphers: TLS_CIPHERS }, answer);
   } catch (cause) {
     throw new AssayError(
       'INVALID_CONFIG',

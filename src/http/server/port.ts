@@ -212,6 +212,19 @@ export const REASONS: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 };
 
+/**
+ * Ciphers of TLS 1.2, for both servers: those with forward secrecy and authenticated encryption (RFC 9325, section 4.2). The defaults of both
+ * libraries also accept key transport by RSA and CBC. All ciphers of TLS 1.3 are accepted.
+ */
+export const TLS_CIPHERS = [
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':');
+
 /** Headers of a stream of server-sent events. No proxy may cache or transform it. */
 export const SSE_HEADERS =
   'Content-Type: text/event-stream\r\nCache-Control: no-store, no-transform\r\nX-Accel-Buffering: no';

@@ -31,6 +31,7 @@ import {
   type ServerDeps,
   type ServerOptions,
   SSE_HEADERS,
+  TLS_CIPHERS,
   type UploadPace,
 } from './port.ts';
 import { loadUws } from './uws-binding.ts';
@@ -660,7 +661,11 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
   const createApp = (): TemplatedApp => {
     if (!tls) return uws.App();
     try {
-      return uws.SSLApp({ key_file_name: tls.keyFile, cert_file_name: tls.certFile });
+      return uws.SSLApp({
+        key_file_name: tls.keyFile,
+        cert_file_name: tls.certFile,
+        ssl_ciphers: TLS_CIPHERS,
+      });
     } catch (cause) {
       throw new AssayError(
         'INVALID_CONFIG',
