@@ -51,6 +51,9 @@ const SECURITY_LINES = [
   .map((line) => `\r\n${line}`)
   .join('');
 
+/** Browsers then reach the host by TLS only, for a year. */
+const TLS_ONLY = '\r\nStrict-Transport-Security: max-age=31536000';
+
 /** First segments of paths that belong to programs: what they do not have is an error of the API, never a page. */
 const RESERVED: ReadonlySet<string> = new Set([
   'api',
@@ -64,13 +67,13 @@ const RESERVED: ReadonlySet<string> = new Set([
   '.well-known',
 ]);
 
-/** Sent to browsers if the build has no dashboard: the API works without it. */
-const NOT_BUILT: Page = {
+/** Returns the page that browsers get if the build has no dashboard: the API works without it. */
+const notBuilt = (securityLines: string): Page => ({
   status: 200,
   contentType: 'text/plain; charset=utf-8',
-  lines: `\r\nCache-Control: no-store${SECURITY_LINES}`,
+  lines: `\r\nCache-Control: no-store${securityLines}`,
   body: 'The dashboard is not part of this build. The API is at /api/v1, and its reference at /docs.\n',
-};
+});
 
 /** Returns the document with the status of a path that no page has. Its script shows the same as a page. */
 const notFound = (document: Page): Page => ({
@@ -84,26 +87,37 @@ export class Dashboard {
   readonly #files: StaticFiles;
   readonly #document: string | null;
   readonly #pages: Router<true>;
+  readonly #notBuilt: Page;
 
-  private constructor(files: StaticFiles, document: string | null, pages: readonly string[]) {
+  private constructor(
+    files: StaticFiles,
+    document: string | null,
+    pages: readonly string[],
+    securityLines: string,
+  ) {
     this.#files = files;
     this.#document = document;
+    this.#notBuilt = notBuilt(securityLines);
     this.#pages = createRouter(pages.map((pattern) => ({ method: 'GET', pattern, value: true })));
   }
 
-  static readonly notBuilt: Dashboard = new Dashboard(StaticFiles.none, null, []);
+  /** Returns a dashboard without pages. */
+  static notBuilt(securityLines: string): Dashboard {
+    return new Dashboard(StaticFiles.none, null, [], securityLines);
+  }
 
   /**
    * Reads the files of a folder.
    *
    * @param folder - output of dashboard/build.mjs
+   * @param securityLines - header lines of every response, each preceded by its line break
    */
-  static read(folder: string): Dashboard {
+  static read(folder: string, securityLines: string): Dashboard {
     const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as DashboardManifest;
     const { files, document, pages } = manifest;
     // The document names the files of one build: a cached one would ask for files that are gone.
-    const options = { securityLines: SECURITY_LINES, cacheControl: 'no-cache' };
-    return new Dashboard(StaticFiles.read(folder, files, options), document, pages);
+    const options = { securityLines, cacheControl: 'no-cache' };
+    return new Dashboard(StaticFiles.read(folder, files, options), document, pages, securityLines);
   }
 
   /**
@@ -124,9 +138,9 @@ export class Dashboard {
     if (isDocument || RESERVED.has(path.slice(1).split('/', 1)[0] ?? '')) return null;
     const accepts = acceptsHtml(exchange.header('accept'));
     if (this.#document === null) {
-      if (path === '/') return accepts === 'no' ? null : NOT_BUILT;
+      if (path === '/') return accepts === 'no' ? null : this.#notBuilt;
       // Links of emails lead to pages.
-      return accepts === 'named' ? notFound(NOT_BUILT) : null;
+      return accepts === 'named' ? notFound(this.#notBuilt) : null;
     }
     if (this.#pages.match('GET', path, []) !== null) return accepts === 'no' ? null : send(this.#document);
     // People see a page that says so; programs, which do not name HTML, get the error as JSON.
@@ -139,9 +153,11 @@ export class Dashboard {
  * Opens the built dashboard. If the folder has none, a warning is logged, and `/` says so.
  *
  * @param folder - output of dashboard/build.mjs
+ * @param isTlsOnly - tell browsers to reach the host by TLS only
  */
-export function openDashboard(folder: string, log: Logger): Dashboard {
-  if (existsSync(join(folder, 'manifest.json'))) return Dashboard.read(folder);
+export function openDashboard(folder: string, isTlsOnly: boolean, log: Logger): Dashboard {
+  const securityLines = isTlsOnly ? SECURITY_LINES + TLS_ONLY : SECURITY_LINES;
+  if (existsSync(join(folder, 'manifest.json'))) return Dashboard.read(folder, securityLines);
   log.warn({ folder }, 'dashboard was not built');
-  return Dashboard.notBuilt;
+  return Dashboard.notBuilt(securityLines);
 }

@@ -59,6 +59,13 @@ function bodyOf<Body>(work: Work<Body>): Pick<RouteBody, 'kind' | 'bytesMax'> | 
   }
 }
 
+/**
+ * Whether people reach the host by TLS on its standard port, which this program has. Only then does it tell browsers to use TLS alone: they
+ * apply that to all ports of a host, and at another port the host may have programs without TLS.
+ */
+const isTlsOnly = ({ tls, publicHost }: Pick<HttpOptions, 'tls' | 'publicHost'>): boolean =>
+  tls !== null && publicHost !== null && !publicHost.includes(':');
+
 /** Creates the HTTP front end. It does not listen yet. */
 export function createHttpApp(
   options: HttpOptions,
@@ -163,7 +170,7 @@ export function createHttpApp(
       const dashboard =
         options.operations === 'health'
           ? null
-          : openDashboard(options.dashboardFolder ?? builtDashboard, deps.log);
+          : openDashboard(options.dashboardFolder ?? builtDashboard, isTlsOnly(options), deps.log);
       const unknown = pipeline.fallback(unknownRow);
       const fallback =
         dashboard === null

@@ -1,10 +1,12 @@
 /** The built dashboard over both servers: its files, its pages, and the paths that it leaves to the API. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { builtDashboard } from '../../src/base/paths.ts';
+import { builtDashboard, projectRoot } from '../../src/base/paths.ts';
 import type { DashboardManifest } from '../../src/http/dashboard.ts';
 import { sendAsIs as ask } from './send-as-is.ts';
 import { openWorld, type World } from './world.ts';
@@ -161,6 +163,37 @@ describe.each(['uws', 'node'] as const)('the dashboard on %s', (backend) => {
     const text = String((await ask(world, '/metrics')).body);
     expect(text).toMatch(/^assay_http_requests_total\{route="dashboard",status="200"\} [1-9]/m);
   });
+});
+
+it.each([
+  ['assay.example.org', 'max-age=31536000'],
+  ['assay.example.org:8443', undefined],
+  [null, undefined],
+])('with TLS and the public host %s, sends the header of TLS alone as %s', async (publicHost, expected) => {
+  const fileOf = (name: string): string => join(projectRoot, 'test', 'http', 'tls', name);
+  const tls = { keyFile: fileOf('key.pem'), certFile: fileOf('cert.pem') };
+  const world = await openWorld({ backend: 'uws', tls, publicHost });
+  try {
+    for (const path of ['/', '/login', '/no-such-page']) {
+      const options = {
+        ...{
+          host: '127.0.0.1',
+          port: world.port,
+          path,
+          servername: 'localhost',
+          ca: readFileSync(tls.certFile),
+        },
+        headers: { accept: NAVIGATION },
+      };
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        get(options, resolve).on('error', reject);
+      });
+      response.resume();
+      expect(response.headers['strict-transport-security'], path).toBe(expected);
+    }
+  } finally {
+    await world.close();
+  }
 });
 
 it('says at / that the dashboard was not built, and serves the API', async () => {
