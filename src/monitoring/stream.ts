@@ -23,10 +23,16 @@ export interface StreamSink {
   /** Bytes that the reader has not taken yet. */
   readonly waitingBytes: number;
   close(reason: string): void;
+  /** Returns false if the reader may not read any more, and then closes the stream. Omitted: it always may. */
+  mayRead?(): boolean;
 }
 
 export interface StreamHub {
-  /** Throws INVALID_REQUEST if the account has the maximum number of streams. */
+  /**
+   * Ends the streams that may not be read any more, if the account has the maximum number of streams.
+   *
+   * @throws INVALID_REQUEST if it still has
+   */
   requireRoom(accountId: string): void;
   /**
    * Starts a stream after the number `after`; null starts with the next change.
@@ -131,7 +137,13 @@ export function createStreamHub<Change extends { readonly number: number }>(deps
 
   return {
     requireRoom(accountId) {
-      if ((byAccount.get(accountId)?.size ?? 0) < MONITORING_LIMITS.streamsPerAccountMax) return;
+      const isFull = (): boolean =>
+        (byAccount.get(accountId)?.size ?? 0) >= MONITORING_LIMITS.streamsPerAccountMax;
+      if (!isFull()) return;
+      // Otherwise, streams of a revoked key would take all places of an account until its next event.
+      for (const subscription of [...(byAccount.get(accountId) ?? [])])
+        if (subscription.sink.mayRead?.() === false) drop(accountId, subscription, null);
+      if (!isFull()) return;
       throw new AssayError(
         'INVALID_REQUEST',
         `This account already has ${MONITORING_LIMITS.streamsPerAccountMax} open streams, the maximum.`,

@@ -59,6 +59,13 @@ describe('a stream of a key', () => {
     expect([sent, closed]).toEqual([[EVENT], ['The key of this stream is not valid any more.']]);
   });
 
+  it('ends without an event if it is asked whether it may be read', () => {
+    const { stream, closed, state } = world(null, 'monitoring');
+    expect([stream.mayRead?.(), closed]).toEqual([true, []]);
+    state.isDisabled = true;
+    expect([stream.mayRead?.(), closed]).toEqual([false, ['The key of this stream is not valid any more.']]);
+  });
+
   it('needs no permission if any key may read it, but an active key', () => {
     const { stream, state } = world(null, 'any');
     state.key = { status: 'ACTIVE', permissions: [] };

@@ -993,6 +993,22 @@ describe('streams', () => {
     hub.requireRoom('a');
   });
 
+  it('leave their places if their readers may not read any more', () => {
+    const { hub, sink } = world();
+    let mayRead = true;
+    for (let count = 0; count < MONITORING_LIMITS.streamsPerAccountMax; count++)
+      hub.subscribe('a', null, {
+        ...sink(),
+        send: () => true,
+        ...(count < 2 ? { mayRead: () => mayRead } : {}),
+      });
+    hub.subscribe('b', null, { ...sink(), mayRead: () => false });
+    expect(() => hub.requireRoom('a')).toThrow('the maximum');
+    mayRead = false;
+    hub.requireRoom('a');
+    expect(hub.size).toBe(MONITORING_LIMITS.streamsPerAccountMax - 2 + 1);
+  });
+
   it('send more than one page of changes', () => {
     const { hub, sink } = world(1, MONITORING_LIMITS.streamBacklogPage);
     const reader = sink();

@@ -25,18 +25,20 @@ export function guarded(
   const { id: keyId, accountId } = callerOf(call);
   const { keys } = services.access;
   const token = call.principal?.token ?? '';
-  const mayRead = (): boolean => {
+  const isValid = (): boolean => {
     if (token !== '') return services.access.people().session(token) !== null;
     const key = keys.get(keyId);
     const isAllowed = permission === 'any' || key?.permissions.includes(permission) === true;
     return key?.status === 'ACTIVE' && isAllowed && !keys.isDisabled(accountId);
   };
+  const mayRead = (): boolean => {
+    if (isValid()) return true;
+    stream.close(`The ${token === '' ? 'key' : 'session'} of this stream is not valid any more.`);
+    return false;
+  };
   return {
-    send(event: StreamEvent): boolean {
-      if (mayRead()) return stream.send(event);
-      stream.close(`The ${token === '' ? 'key' : 'session'} of this stream is not valid any more.`);
-      return false;
-    },
+    mayRead,
+    send: (event: StreamEvent): boolean => mayRead() && stream.send(event),
     get waitingBytes() {
       return stream.waitingBytes;
     },
