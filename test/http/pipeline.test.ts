@@ -880,6 +880,20 @@ describe('the pipeline', () => {
     expect((await unknown(129)).includes('x…. All operations')).toBe(true);
   });
 
+  it('makes one text of the metrics for all requests of a turn, in a later turn', async () => {
+    let reads = 0;
+    const gauge = { name: 'assay_test_reads', help: 'Reads of this gauge.', value: () => ++reads };
+    const metrics = createHttpMetrics({ routes: ['one'], gauges: [gauge] });
+    const scrapes = [metrics.scrape(), metrics.scrape()];
+    await Promise.resolve();
+    scrapes.push(metrics.scrape());
+    expect(reads).toBe(0);
+    const texts = await Promise.all(scrapes);
+    expect(new Set(texts).size).toBe(1);
+    expect(texts[0]).toContain('assay_test_reads 1');
+    expect(await metrics.scrape()).toContain('assay_test_reads 2');
+  });
+
   it('counts every status that this program sends', async () => {
     const statuses = [
       ...new Set([0, 200, 206, 301, 304, ...Object.values(ERRORS).map(({ status }) => status)]),

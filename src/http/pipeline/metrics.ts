@@ -47,7 +47,7 @@ export interface HttpMetrics {
    */
   record(route: number, status: number, durationMs: number): void;
   readonly contentType: string;
-  /** Returns the text of `/metrics`. */
+  /** Returns the text of `/metrics`, of a later turn of the event loop. All requests of one turn share it. */
   scrape(): Promise<string>;
 }
 
@@ -234,11 +234,26 @@ export function createHttpMetrics(options: {
     return registry;
   }
 
+  let scraping: Promise<string> | null = null;
+
+  /**
+   * A text takes milliseconds, and needs no key. Within a turn, thousands of requests of one connection can be answered, so that one client
+   * could stop the server for many seconds.
+   */
+  async function scrapeLater(): Promise<string> {
+    await new Promise(setImmediate);
+    scraping = null;
+    return registered().metrics();
+  }
+
   return {
     get contentType() {
       return registered().contentType;
     },
-    scrape: () => registered().metrics(),
+    scrape() {
+      scraping ??= scrapeLater();
+      return scraping;
+    },
     record: own.record,
   };
 }
