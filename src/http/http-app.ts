@@ -38,6 +38,7 @@ function documentPage(contentType: string, text: () => string, lines = ''): () =
       contentType,
       lines: `\r\nCache-Control: max-age=300${lines}`,
       body: Buffer.from(text()),
+      compressed: new Map(),
     };
     return page;
   };

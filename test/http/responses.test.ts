@@ -289,6 +289,18 @@ describe.each(['uws', 'node'] as const)('responses on %s', (backend) => {
     }
   });
 
+  it('compresses a document once, so that all clients get it compressed', async () => {
+    const all = await Promise.all(
+      Array.from({ length: 40 }, () => ask('GET', '/docs', { headers: { 'accept-encoding': 'br' } })),
+    );
+    expect(new Set(all.map(({ headers }) => headers['content-encoding']))).toEqual(new Set(['br']));
+    expect(new Set(all.map(({ body }) => brotliDecompressSync(body).toString())).size).toBe(1);
+    // A list of ignored parameters is not part of the document.
+    const noted = await ask('GET', '/openapi.json?x=1', { headers: { 'accept-encoding': 'br' } });
+    const plain = await ask('GET', '/openapi.json');
+    expect(brotliDecompressSync(noted.body).toString()).toBe(plain.body.toString());
+  });
+
   it('passes the chosen sections and the limit on, and refuses unknown ones', async () => {
     const chosen = { sections: ['entity', 'exposures'], limit: 3 };
     expect((await screening(chosen)).status).toBe(200);

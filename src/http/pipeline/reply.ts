@@ -141,7 +141,8 @@ export class Responder {
   /**
    * Sends a body, compressed if it is large and the client accepts that. The compression is done on other threads.
    *
-   * @param body - may be overwritten after the call
+   * @param body - may be overwritten after the call, unless its compressed forms are kept
+   * @param kept - compressed forms of a body that never changes
    */
   #replyCompressed(
     call: Call,
@@ -149,6 +150,7 @@ export class Responder {
     status: number,
     headers: string,
     body: string | Uint8Array,
+    kept?: Page['compressed'],
   ): void {
     if (body.length <= HTTP_LIMITS.uncompressedBytesMax) {
       this.reply(call, endpoint, status, headers, body);
@@ -156,13 +158,15 @@ export class Responder {
     }
     const coding = this.#codingOf(call);
     const varied = call.lines.includes(VARY) ? headers : headers + VARY;
-    if (coding === null || !this.#compressor.isFree) {
+    const known = coding === null ? undefined : kept?.get(coding);
+    if (coding === null || (known === undefined && !this.#compressor.isFree)) {
       this.reply(call, endpoint, status, varied, body);
       return;
     }
-    const plain = Buffer.from(body);
-    this.#compressor
-      .compress(plain, coding)
+    const plain = kept === undefined || typeof body === 'string' ? Buffer.from(body) : body;
+    const compressing = known ?? this.#compressor.compress(plain, coding);
+    kept?.set(coding, compressing);
+    compressing
       .then((compressed) => {
         if (compressed === null) this.reply(call, endpoint, status, varied, plain);
         else this.reply(call, endpoint, status, `${varied}\r\nContent-Encoding: ${coding}`, compressed);
@@ -239,8 +243,12 @@ export class Responder {
       return;
     }
     const { ignored } = call;
-    const body = ignored === null ? page.body : withIgnored(Buffer.from(page.body), ignored);
-    this.#replyCompressed(call, endpoint, page.status, headers, body);
+    if (ignored === null)
+      this.#replyCompressed(call, endpoint, page.status, headers, page.body, page.compressed);
+    else {
+      const body = withIgnored(Buffer.from(page.body), ignored);
+      this.#replyCompressed(call, endpoint, page.status, headers, body);
+    }
   }
 
   /** Sends the headers of a response at once, and its bytes at the pace of the client. */

@@ -9,6 +9,7 @@ import type { ByteSource, EventStream } from '../server/port.ts';
 import type { Upload } from '../server/uploads.ts';
 import type { Call } from './call.ts';
 import type { BodyOutline, ReadBody } from './json-body.ts';
+import type { Coding } from './negotiation.ts';
 
 /** Async response data: JSON as a text or as owned bytes, or in a pooled buffer that is released after it has been copied. */
 export type AsyncData = string | Uint8Array | PooledJson;
@@ -22,6 +23,8 @@ export interface Page {
   readonly body: string | Uint8Array;
   /** The body is sent as it is: it already has the coding that `lines` name, or the client accepts none. */
   readonly isEncoded?: true;
+  /** Compressed forms of a body that never changes: each is made once. Omitted: the body may change. */
+  readonly compressed?: Map<Coding, Promise<Uint8Array | null>>;
 }
 
 /** A response of any size, read at the pace of the client. */
