@@ -18,7 +18,7 @@ import { createPipeline } from './pipeline/pipeline.ts';
 import { createRequestIds } from './pipeline/request-id.ts';
 import type { Work } from './pipeline/work.ts';
 import type { Acceptors, HttpApp, HttpDeps, HttpOptions } from './ports.ts';
-import { patternsOf } from './routes.ts';
+import { bodyBytesMaxOf, patternsOf } from './routes.ts';
 import { chooseServer, isUws } from './server/choose.ts';
 import { createClientOrigin } from './server/client-origin.ts';
 import type { Handler, HttpServer, ServerDeps } from './server/port.ts';
@@ -45,14 +45,14 @@ function documentPage(contentType: string, text: () => string, lines = ''): () =
 }
 
 /** Returns how the body of an operation is read; null if it reads none. */
-function bodyOf<Body>(work: Work<Body>): Pick<RouteBody, 'kind' | 'bytesMax'> | null {
+function bodyOf<Body>(operation: Operation, work: Work<Body>): Pick<RouteBody, 'kind' | 'bytesMax'> | null {
   switch (work.kind) {
     case 'body':
     case 'message':
     case 'task':
     case 'purchase':
     case 'bytes':
-      return { kind: 'whole', bytesMax: HTTP_LIMITS.bodyBytesMax };
+      return { kind: 'whole', bytesMax: bodyBytesMaxOf(operation) };
     case 'upload':
       return { kind: 'pieces', bytesMax: work.bytesMax };
     default:
@@ -138,7 +138,7 @@ export function createHttpApp(
       if (options.operations === 'health' && nodes !== 'all') return [];
       const patterns = patternsOf(operation);
       const value = operation.bind(services, (work) => {
-        const body = bodyOf(work);
+        const body = bodyOf(operation, work);
         if (body !== null) bodies.push(...patterns.map((pattern) => ({ method, pattern, ...body })));
         return pipeline.handlerFor(operation, position, work);
       });

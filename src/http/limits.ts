@@ -2,6 +2,11 @@
 export const HTTP_LIMITS = {
   /** Specification decisions: maximum body of a request, unless the route has its own limit. */
   bodyBytesMax: 1024 * 1024,
+  /**
+   * Maximum body of an operation for clients without a key or session: passwords, tokens and an email address. Anybody can have the server hold so
+   * much for each connection.
+   */
+  openBodyBytesMax: 16 * 1024,
   /** No real request nests deeper than an array of objects; recursion in a parser must stay far from the end of the stack. */
   jsonDepthMax: 16,
   /** Cleared matches on one page, as for other lists. */

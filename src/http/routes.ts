@@ -6,6 +6,7 @@ import type { ChargeType } from '../accounts/credits.ts';
 import type { Permission } from '../accounts/keys.ts';
 import type { QuotaMeterName, RateClass } from '../accounts/plans.ts';
 import type { Role } from '../accounts/roles.ts';
+import { HTTP_LIMITS } from './limits.ts';
 
 /** Path prefix of the API version. */
 export const API_BASE = '/api/v1';
@@ -121,6 +122,10 @@ export function patternsOf(route: Pick<Route, 'mount' | 'path'>): readonly strin
 /** Returns the path that documents show: at the root if the operation is mounted there. */
 export const shownPath = ({ mount, path }: Pick<Route, 'mount' | 'path'>): string =>
   mount === 'api' ? `${API_BASE}${path}` : path;
+
+/** Returns the maximum length of a body that is read whole. */
+export const bodyBytesMaxOf = ({ principal }: Pick<Route, 'principal'>): number =>
+  principal === 'anyone' ? HTTP_LIMITS.openBodyBytesMax : HTTP_LIMITS.bodyBytesMax;
 
 /** Returns the permissions of which an operation requires one; empty if it requires none. */
 export const permissionsOf = ({ permission }: Pick<Route, 'permission'>): readonly Permission[] => {

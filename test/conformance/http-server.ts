@@ -272,6 +272,22 @@ export function describeHttpServer(
       expect(answer?.body.length).toBe(large.length);
     });
 
+    it('passes no body on after the request was answered', async () => {
+      const bodies: (Uint8Array | null)[] = [];
+      const { port } = await serve({
+        'POST /refuse': (exchange) => {
+          exchange.readBody(1000, (body) => bodies.push(body));
+          setTimeout(() => exchange.reply(200, TYPE, 'refused'), 20);
+        },
+      });
+      const socket = client(port);
+      socket.send('POST /refuse HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf');
+      expect((await socket.next())?.body).toBe('refused');
+      socket.send(' rest');
+      await sleep(50);
+      expect(bodies).toEqual([]);
+    });
+
     it('reads bodies with a length, with chunks, and in many pieces', async () => {
       const { port } = await serve({
         'POST /echo': (exchange) =>

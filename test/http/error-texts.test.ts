@@ -172,6 +172,9 @@ describe.each(['uws', 'node'] as const)('errors on %s', (backend) => {
     ['INVALID_REQUEST', 'all', ['POST', '/api/v1/screening', { chain: 'ETH' }]],
     ['INVALID_JSON', 'all', ['POST', '/api/v1/screening', '{']],
     ['BODY_TOO_LARGE', 'all', ['POST', '/api/v1/screening', `"${'x'.repeat(1_100_000)}"`]],
+    // Anybody can send these, so they are shorter.
+    ['BODY_TOO_LARGE', 'none', ['POST', '/api/v1/auth/login', `"${'x'.repeat(17_000)}"`]],
+    ['INVALID_REQUEST', 'none', ['POST', '/api/v1/auth/login', `"${'x'.repeat(16_000)}"`]],
     ['UNKNOWN_CHAIN', 'all', ['GET', `/api/v1/entity/${EXCHANGE}?chain=EHT`]],
     ['INVALID_ADDRESS', 'all', ['GET', '/api/v1/entity/0x1']],
     ['UNAUTHENTICATED', 'none', ['GET', `/api/v1/entity/${EXCHANGE}`]],

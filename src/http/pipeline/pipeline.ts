@@ -8,7 +8,7 @@ import { AssayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import type { HttpDeps } from '../ports.ts';
-import { hasOptionalBody, isPayable, type Route } from '../routes.ts';
+import { bodyBytesMaxOf, hasOptionalBody, isPayable, type Route } from '../routes.ts';
 import type { ClientOrigin } from '../server/client-origin.ts';
 import {
   type BodyReceiver,
@@ -58,8 +58,8 @@ const NO_FIELDS = Buffer.from('{}');
 /** Characters of the method and path that an error quotes. */
 const SHOWN_PATH_MAX = 128;
 
-const bodyTooLarge = (): AssayError =>
-  new AssayError('BODY_TOO_LARGE', `The request body is larger than ${HTTP_LIMITS.bodyBytesMax} bytes.`, {
+const bodyTooLarge = (bytesMax: number): AssayError =>
+  new AssayError('BODY_TOO_LARGE', `The request body is larger than ${bytesMax} bytes.`, {
     field: 'body',
   });
 
@@ -297,7 +297,7 @@ export class Pipeline {
       call.exchange.keep();
       call.exchange.readBody(HTTP_LIMITS.bodyBytesMax, (body) => {
         try {
-          if (body === null) throw bodyTooLarge();
+          if (body === null) throw bodyTooLarge(HTTP_LIMITS.bodyBytesMax);
           this.#admitter.whenAdmitted(call, endpoint, 1, false, respond, body);
         } catch (error) {
           fail(call, error);
@@ -377,11 +377,12 @@ export class Pipeline {
     const needsHead = route.parameters.some(({ in: place }) => place !== 'path');
     const isOptional = hasOptionalBody(route);
     const canBePaid = isPayable(route);
+    const bytesMax = bodyBytesMaxOf(route);
     const fail = (call: Call, error: unknown): void => this.#admitter.failCounted(call, endpoint, error);
 
     const onBody = (call: Call, body: Uint8Array | null): void => {
       try {
-        if (body === null) throw bodyTooLarge();
+        if (body === null) throw bodyTooLarge(bytesMax);
         respond(call, body.length === 0 && isOptional ? NO_FIELDS : body);
       } catch (error) {
         fail(call, error);
@@ -397,7 +398,7 @@ export class Pipeline {
         requireJson(call.exchange.header('content-type'));
       if (route.credits > 0) this.#charging.prepare(call);
       if (needsHead) call.exchange.keep();
-      call.exchange.readBody(HTTP_LIMITS.bodyBytesMax, (body) => onBody(call, body));
+      call.exchange.readBody(bytesMax, (body) => onBody(call, body));
     };
     return this.#handler(endpoint, run, fail);
   }

@@ -130,7 +130,7 @@ class NodeExchange implements Exchange {
     let length = 0;
     let isOver = false;
     request.on('data', (chunk: Buffer) => {
-      if (isOver) return;
+      if (isOver || this.#replied) return;
       length += chunk.length;
       if (length <= bytesMax) {
         received.push(chunk);
@@ -142,7 +142,7 @@ class NodeExchange implements Exchange {
       onBody(null);
     });
     request.once('end', () => {
-      if (!isOver) onBody(Buffer.concat(received, length));
+      if (!isOver && !this.#replied) onBody(Buffer.concat(received, length));
     });
   }
 

@@ -39,7 +39,7 @@ export interface Exchange {
   remoteAddress(): string;
   /**
    * Reads the whole body and passes it to `onBody`, or null if it is longer than `bytesMax` (no part of it is kept then). Called at
-   * most once, before the handler first returns. `onBody` is not called if the client disconnects first.
+   * most once, before the handler first returns. `onBody` is not called if the client disconnects first, or if the request is answered first.
    */
   readBody(bytesMax: number, onBody: (body: Uint8Array | null) => void): void;
   /**

@@ -144,6 +144,8 @@ class UwsExchange implements ForwardableExchange {
   readonly #forwardedFor: string;
   readonly #hasEmptyHeader: boolean;
   #bodyRead = false;
+  /** Parts of a whole body; null if there is none, it is too large, or its request was answered. */
+  #received: Uint8Array[] | null = null;
   /** Null unless a body or a response is passed piece by piece, so that a usual exchange has no extra cost. */
   #large: Large | null = null;
 
@@ -279,15 +281,14 @@ class UwsExchange implements ForwardableExchange {
       return;
     }
     this.#listenForAbort();
-    let received: Uint8Array[] = [];
+    this.#received = [];
     let length = 0;
-    let over = false;
     this.#res.onData((chunk, isLast) => {
-      if (over) return;
+      const received = this.#received;
+      if (received === null) return;
       length += chunk.byteLength;
       if (length > bytesMax) {
-        over = true;
-        received = [];
+        this.#received = null;
         this.#closeAfter = true;
         onBody(null);
         return;
@@ -480,6 +481,7 @@ class UwsExchange implements ForwardableExchange {
   #markReplied(): void {
     if (this.#replied) throw new Error('The exchange already has a response.');
     this.#replied = true;
+    this.#received = null;
     this.#large?.intake?.answered();
   }
 
