@@ -1,5 +1,6 @@
 /** `assay doctor`: what it finds on a machine, in a folder and at servers, and what it says to do. */
-import { existsSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { generateKeyPairSync, X509Certificate } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,7 +10,9 @@ import {
   lmdbFinding,
   openFilesLimit,
   spaceFinding,
+  tlsFinding,
 } from '../../src/app/doctor/machine.ts';
+import { projectRoot } from '../../src/base/paths.ts';
 import type { Finding } from '../../src/cli/doctor.ts';
 import { labelsFolderOf } from '../../src/labels/folders.ts';
 import { writeListChecks } from '../../src/labels/freshness.ts';
@@ -228,6 +231,38 @@ describe('findings', () => {
     [null, 'ok'],
   ])('judge a limit of %s open files: %s', (limit, state) => {
     expect(fileLimitFinding(limit, 'The server').state).toBe(state);
+  });
+
+  it('judge the certificate of a server by its key, its time and its host', () => {
+    const fileOf = (name: string): string => join(projectRoot, 'test', 'http', 'tls', name);
+    const files = { keyFile: fileOf('key.pem'), certFile: fileOf('cert.pem') };
+    const { validFrom, validTo } = new X509Certificate(readFileSync(files.certFile));
+    const [start, end] = [Date.parse(validFrom), Date.parse(validTo)];
+    const day = 86_400_000;
+    const judge = (nowMs: number, host: string | null = null, more: Partial<typeof files> = {}): string => {
+      const { check, state, text } = tlsFinding({ ...files, ...more }, host, nowMs);
+      return `${check} ${state}: ${text}`;
+    };
+    expect(judge(end - 15 * day, 'localhost:8443')).toMatch(/^tls ok: The certificate is valid until 2/);
+    expect(judge(end - 13 * day)).toMatch(/^tls warning: The certificate is valid until 2/);
+    expect(judge(end + 1)).toMatch(/^tls problem: The certificate has expired on 2/);
+    expect(judge(start - 1)).toMatch(/^tls problem: The certificate is not valid before 2/);
+    expect(judge(start, 'assay.example.org')).toBe(
+      'tls problem: The certificate is not valid for assay.example.org.',
+    );
+    expect([judge(start, '127.0.0.1:8443'), judge(start, '[::1]')]).toEqual([
+      expect.stringMatching(/^tls ok/),
+      'tls problem: The certificate is not valid for ::1.',
+    ]);
+    const binary = join(folder, 'cert.der');
+    writeFileSync(binary, new X509Certificate(readFileSync(files.certFile)).raw);
+    expect(judge(start, null, { certFile: binary })).toMatch(/cert\.der is not a certificate/);
+    expect(judge(start, null, { certFile: files.keyFile })).toMatch(/key\.pem is not a certificate/);
+    expect(judge(start, null, { keyFile: files.certFile })).toMatch(/cert\.pem is not a private key/);
+    const other = join(folder, 'other-key.pem');
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    writeFileSync(other, privateKey.export({ type: 'pkcs8', format: 'pem' }));
+    expect(judge(start, null, { keyFile: other })).toMatch(/does not belong to the first certificate/);
   });
 
   it('report binaries that lose writes of a server beside commands', () => {

@@ -22,6 +22,7 @@ import {
   lmdbFinding,
   type OtherClock,
   openFilesLimit,
+  tlsFinding,
 } from './machine.ts';
 import { examineNodes, examineRedis } from './servers.ts';
 
@@ -46,7 +47,7 @@ export async function examine(
     const advice = 'Correct the setting (docs/reference/configuration.md), and run `assay doctor` again.';
     return [{ check: 'settings', state: 'problem', text: messageOf(error), advice }];
   }
-  const { dataDir, jobsDir } = config;
+  const { dataDir, jobsDir, tls, publicHost } = config;
   const server = existsSync(dataDir) ? await serverIn(dataDir) : null;
   const [nodes, redis] = await Promise.all([
     guarded('nodes', () => examineNodes(config, clock, signal)),
@@ -64,6 +65,7 @@ export async function examine(
     ...findingsOf('clock', () =>
       clockFindings(clock.now(), [...nodes.clocks, ...redis.clocks, ...recordedTimes(config, clock)]),
     ),
+    ...(tls === null ? [] : findingsOf('tls', () => [tlsFinding(tls, publicHost, clock.now())])),
     fileLimits(server),
     ...findingsOf('lmdb', () => [lmdbFinding(lmdbFault())]),
   ];

@@ -1,5 +1,7 @@
-/** Checks of the machine: the disk, the clock and the limits of the process. */
+/** Checks of the machine: the disk, the clock, the certificate of TLS and the limits of the process. */
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { dirname } from 'node:path';
 import { isoTime } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
@@ -94,6 +96,71 @@ export function fileLimitFinding(limit: number | null, of: string): Finding {
   if (limit >= FILES_WANTED) return { check, state: 'ok', text, advice: null };
   const advice = `Raise the limit to ${FILES_WANTED}: LimitNOFILE= in systemd, --ulimit nofile= in Docker, ulimit -n in a shell.`;
   return { check, state: limit < FILES_MIN ? 'problem' : 'warning', text, advice };
+}
+
+/** Days before the end of a certificate at which it should have been renewed: ACME clients do so after two thirds of its 90 days. */
+const CERTIFICATE_DAYS_WANTED = 14;
+const DAY_MS = 86_400_000;
+
+/** Returns the result of a step; null if it throws. */
+function attempt<T>(step: () => T): T | null {
+  try {
+    return step();
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Checks the certificate and the key that a server reads at its start.
+ *
+ * @param publicHost - with or without a port
+ * @param nowMs - milliseconds since the epoch
+ */
+export function tlsFinding(
+  { keyFile, certFile }: { readonly keyFile: string; readonly certFile: string },
+  publicHost: string | null,
+  nowMs: number,
+): Finding {
+  const finding = (state: Finding['state'], text: string, advice: string | null): Finding => ({
+    ...{ check: 'tls', state, text, advice },
+  });
+  const certificate = attempt(() => new X509Certificate(readFileSync(certFile, 'latin1')));
+  const key = attempt((): KeyObject => createPrivateKey(readFileSync(keyFile)));
+  if (certificate === null)
+    return finding('problem', `${certFile} is not a certificate in PEM format.`, 'Correct ASSAY_TLS_CERT.');
+  if (key === null)
+    return finding(
+      'problem',
+      `${keyFile} is not a private key in PEM format without a passphrase.`,
+      'Correct ASSAY_TLS_KEY.',
+    );
+  if (!certificate.checkPrivateKey(key))
+    return finding(
+      'problem',
+      `The key in ${keyFile} does not belong to the first certificate in ${certFile}.`,
+      'Put the certificate of this server first, and those of its issuers after it.',
+    );
+  const { validFrom, validTo } = certificate;
+  const end = Date.parse(validTo);
+  const renew = 'Renew the certificate, and restart the server, which reads it at its start.';
+  if (end < nowMs) return finding('problem', `The certificate has expired on ${isoTime(end)}.`, renew);
+  const start = Date.parse(validFrom);
+  if (start > nowMs)
+    return finding('problem', `The certificate is not valid before ${isoTime(start)}.`, 'Check the clock.');
+  const host = publicHost?.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1') ?? null;
+  const covers = (name: string): boolean =>
+    (isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(name)) !== undefined;
+  if (host !== null && !covers(host))
+    return finding(
+      'problem',
+      `The certificate is not valid for ${host}.`,
+      'Use a certificate for the host in ASSAY_PUBLIC_HOST.',
+    );
+  const text = `The certificate is valid until ${isoTime(end)}.`;
+  return end - nowMs < CERTIFICATE_DAYS_WANTED * DAY_MS
+    ? finding('warning', text, renew)
+    : finding('ok', text, null);
 }
 
 /**
