@@ -16,6 +16,7 @@ import {
 import { dirname, join } from 'node:path';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
+import { syncFolder } from './atomic-file.ts';
 import { PRIVATE_FOLDER } from './data-folder.ts';
 import { scoped } from './redis-installation.ts';
 
@@ -33,6 +34,18 @@ export interface Encryption {
   encrypt(secret: string, context: string): string;
   /** Decrypts a secret. Throws STORE_CORRUPT if the text was changed, or was encrypted with another key or context. */
   decrypt(encrypted: string, context: string): string;
+}
+
+const created = new Set<(path: string) => void>();
+
+/**
+ * Calls `listener` with the path of each key file that this thread creates from now on.
+ *
+ * @returns the function that unsubscribes
+ */
+export function onKeyCreated(listener: (path: string) => void): () => void {
+  created.add(listener);
+  return () => created.delete(listener);
 }
 
 /** Returns the file of the installation's key. */
@@ -104,7 +117,7 @@ export function openEncryption(options: EncryptionOptions, deps: { readonly rand
   if (key.length !== KEY_BYTES)
     throw new AssayError(
       'STORE_CORRUPT',
-      `${path} is not a key of ${KEY_BYTES} bytes. The file was not changed.`,
+      `${path} is not a key of ${KEY_BYTES} bytes. The file was not changed: restore it from a backup (docs/OPERATIONS.md, Damaged files).`,
     );
   return createEncryption(key, deps.random);
 }
@@ -113,6 +126,8 @@ function makeKey(path: string, fresh: Uint8Array, read: () => Buffer | null): Bu
   mkdirSync(dirname(path), PRIVATE_FOLDER);
   const key = Buffer.from(fresh);
   const draft = `${path}.${process.pid}`;
+  // Of a process that was killed here: in a container, the next one has the same id.
+  rmSync(draft, { force: true });
   const file = openSync(draft, 'wx', 0o600);
   try {
     writeSync(file, key);
@@ -123,6 +138,8 @@ function makeKey(path: string, fresh: Uint8Array, read: () => Buffer | null): Bu
   try {
     // Unlike a rename, a link fails if another process was first.
     linkSync(draft, path);
+    syncFolder(dirname(path));
+    for (const listener of created) listener(path);
     return key;
   } catch (error) {
     const other = (error as NodeJS.ErrnoException).code === 'EEXIST' ? read() : null;

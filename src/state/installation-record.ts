@@ -9,6 +9,7 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import { readJson, writeJsonAtomically } from './atomic-file.ts';
+import { installationKeyPath, onKeyCreated } from './encryption.ts';
 import { wrongFormat } from './format-version.ts';
 import { onEnvironmentMade } from './lmdb.ts';
 import { isStorageFull } from './storage.ts';
@@ -23,15 +24,18 @@ export interface StoreKind {
   readonly kind: string;
   /** True if Redis holds the store when one is configured: the file is then only a copy. */
   readonly isShared: boolean;
-  /** True for an LMDB environment; a catalogue is a JSON file that names the other files of its folder. */
+  /** True for an LMDB environment; a catalogue is a JSON file that names the other files of its folder, and the key is 32 bytes. */
   readonly isEnvironment: boolean;
 }
 
 const shared = { isShared: true, isEnvironment: true };
 const ofNode = { isShared: false, isEnvironment: true };
 const catalogue = { isShared: false, isEnvironment: false };
+/** With a Redis, a node without the file may derive it, and compares it with the key of the others (`key-trial.ts`). */
+const key = { isShared: true, isEnvironment: false };
 
 const KINDS: readonly StoreKind[] = [
+  { path: /^installation\.key$/, kind: 'encryption key', ...key },
   { path: /^accounts\/ledger\.mdb$/, kind: 'ledger', ...shared },
   { path: /^accounts\/keys\.mdb$/, kind: 'keys', ...shared },
   { path: /^accounts\/people\.mdb$/, kind: 'people', ...shared },
@@ -187,6 +191,12 @@ export function missingStores(dataDir: string, isShared: boolean): readonly Reco
   );
 }
 
+/** Returns what the next start creates in the place of a lost store, as part of a sentence. */
+const replacementOf = (dataDir: string, { path }: RecordedStore): string =>
+  join(dataDir, path) === installationKeyPath(dataDir)
+    ? 'a new one, with which the stored secrets (webhooks, chats, second factors, signing keys) cannot be decrypted'
+    : 'an empty one';
+
 export interface OpenInstallation {
   readonly record: InstallationRecord;
   /** Paths of the LMDB environments that exist in the folder. */
@@ -209,17 +219,20 @@ export function openInstallation(
     throw new AssayError(
       'STORE_CORRUPT',
       `${join(dataDir, missing.path)} (${missing.kind}) is missing, but it existed since ${missing.since.slice(0, 10)}: ` +
-        `restore it from a backup (docs/OPERATIONS.md, Damaged files), or run 'assay installation accept-loss ${missing.path}' to start with an empty one.`,
+        `restore it from a backup (docs/OPERATIONS.md, Damaged files), or run 'assay installation accept-loss ${missing.path}' to start with ${replacementOf(dataDir, missing)}.`,
     );
   const record = addExisting(dataDir, deps);
-  const end = onEnvironmentMade((file) => {
+  const add = (file: string): void => {
     const path = relative(dataDir, file);
     if (kindOf(path) !== undefined) addStores(dataDir, [path], deps);
-  });
+  };
+  const ends = [onEnvironmentMade(add), onKeyCreated(add)];
   return {
     record,
     stores: () => storesIn(dataDir).filter(isEnvironment),
-    close: end,
+    close() {
+      for (const end of ends) end();
+    },
   };
 }
 

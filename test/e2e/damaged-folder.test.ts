@@ -131,7 +131,7 @@ describe('a used state folder', () => {
   it('has a record of every store that cannot be rebuilt from others', () => {
     const isRecorded = (name: string): boolean =>
       (/\.l?mdb$/.test(name) && !DERIVED.test(name)) ||
-      /^(?:labels|names|registers)\/catalogue\.json$/.test(name);
+      /^(?:(?:labels|names|registers)\/catalogue\.json|installation\.key)$/.test(name);
     const stores = filesIn(sound).filter(isRecorded);
     expect(readInstallation(store)?.stores.map(({ path }) => path)).toEqual(stores);
   });

@@ -26,6 +26,12 @@ describe('the encryption at rest of an installation', () => {
     expect(readFileSync(join(folder, 'key'))).toHaveLength(32);
   });
 
+  it('makes the key although a process of the same id was killed while it made one', () => {
+    writeFileSync(join(folder, `killed.${process.pid}`), 'half a key');
+    const encrypted = open('killed').encrypt('secret', 'webhook:a');
+    expect(open('killed').decrypt(encrypted, 'webhook:a')).toBe('secret');
+  });
+
   it('rejects a text that was changed, that belongs to another context, or that another key encrypted', () => {
     const encrypted = open().encrypt('secret', 'webhook:a');
     const changed = Buffer.from(encrypted, 'base64');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import { installationKeyPath, openEncryption } from '../../src/state/encryption.ts';
 import {
   acceptLoss,
   missingStores,
@@ -109,6 +110,23 @@ describe('the record of an installation', () => {
       open(dataDir).close();
     },
   );
+
+  it('refuses a start over a lost encryption key, and accepts a new one if the loss is accepted', () => {
+    const dataDir = newFolder();
+    const newKey = () => openEncryption({ path: installationKeyPath(dataDir) }, deps);
+    const installation = open(dataDir);
+    const encrypted = newKey().encrypt('secret', 'context');
+    installation.close();
+    rmSync(installationKeyPath(dataDir));
+    expect(() => open(dataDir)).toThrow(
+      /installation\.key \(encryption key\) is missing, .* accept-loss installation\.key' to start with a new one, with which the stored secrets .* cannot be decrypted/,
+    );
+    // A node of several derives it, or finds that its own differs.
+    open(dataDir, true).close();
+    expect(acceptLoss(dataDir, 'installation.key')).toMatchObject({ kind: 'encryption key' });
+    open(dataDir).close();
+    expect(() => newKey().decrypt(encrypted, 'context')).toThrow(/cannot be decrypted/);
+  });
 
   it('does not report stores in Redis as missing', async () => {
     const dataDir = await withStores();
