@@ -148,6 +148,8 @@ export interface JobResult {
   readonly etag: string;
   /** Returns the file ranges that hold the bytes from `start` (inclusive) to `end` (exclusive), in order. */
   parts(start: number, end: number): readonly FilePart[];
+  /** Throws NOT_FOUND if a file of these ranges is missing or truncated. */
+  requireFiles(parts: readonly FilePart[]): Awaitable<void>;
 }
 
 export interface JobPage extends PageEnd {

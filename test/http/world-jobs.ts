@@ -230,6 +230,7 @@ export function folderJobs(folder: string): FolderJobs {
             return from < to ? [{ path, start: from, end: to }] : [];
           });
         },
+        requireFiles: () => {},
       };
     },
     async cancel(accountId, id) {

@@ -1,7 +1,7 @@
 /** `GET /jobs/{id}/lines/{line}`. */
 import { callerOf, operation } from '../operation.ts';
 import { JobLine } from '../schemas/jobs.ts';
-import { JOBS, jobOf, jobPath, NO_JOB, noSuchJob, receiptOf } from './support/jobs.ts';
+import { JOBS, jobOf, jobPath, NO_RESULT, noSuchJob, receiptOf } from './support/jobs.ts';
 import { lineOf, linePath } from './support/receipts.ts';
 
 export const jobLine = operation({
@@ -11,7 +11,7 @@ export const jobLine = operation({
   path: '/jobs/{id}/lines/{line}',
   pathParameters: { ...jobPath, ...linePath },
   response: JobLine,
-  statuses: NO_JOB,
+  statuses: NO_RESULT,
   summary: 'One line of a result, with its proof',
   description:
     'Of an ended job that was sent with `receipt=jws`: the line, its salt, and the hashes from it to the root that the receipt of the job binds. It is verified offline, and reveals no other line.',

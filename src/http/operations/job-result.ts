@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { AssayError } from '../../base/errors.ts';
 import { callerOf, mayAnswerRange, openFileParts, operation, rangeOf } from '../operation.ts';
-import { JOBS, jobOf, jobPath, NO_JOB, noSuchJob } from './support/jobs.ts';
+import { JOBS, jobOf, jobPath, NO_RESULT, noSuchJob } from './support/jobs.ts';
 
 const RESULT_TYPE = 'application/x-ndjson';
 
@@ -28,7 +28,7 @@ export const jobResult = operation({
     'X-Result-Complete',
     'Content-Range',
   ],
-  statuses: { ...NO_JOB, 206: { description: 'The requested range of bytes.', schema: null } },
+  statuses: { ...NO_RESULT, 206: { description: 'The requested range of bytes.', schema: null } },
   summary: 'Result of a bulk job',
   description:
     'A line for every line of the input, in its order; a line that failed is `{address, error, line}` in its place. While the job runs, the result has the complete lines from the first one on (`X-Result-Complete: false`).',
@@ -49,11 +49,13 @@ export const jobResult = operation({
       );
     }
     const { start, end } = range === 'whole' ? { start: 0, end: bytes } : range;
+    const parts = result.parts(start, end);
+    await result.requireFiles(parts);
     if (range !== 'whole') call.lines += `\r\nContent-Range: bytes ${start}-${end - 1}/${bytes}`;
     return {
       status: range === 'whole' ? 200 : 206,
       contentType: RESULT_TYPE,
-      source: await openFileParts(result.parts(start, end)),
+      source: await openFileParts(parts),
     };
   },
 });

@@ -39,7 +39,7 @@ import { newJob, viewOf } from './job-view.ts';
 import { lineProof } from './line-proofs.ts';
 import { type JobPlaces, jobPlaces } from './places.ts';
 import { type InputFile, openInput } from './receiving.ts';
-import { partsOf, ResultIndexes } from './results.ts';
+import { firstLost, isMissing, lostResult, partsOf, ResultIndexes } from './results.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import { Upload } from './upload.ts';
 
@@ -108,7 +108,7 @@ const pause = (ms: number): Promise<void> => sleep(ms, undefined, { unref: true 
 export const openBulkJobs = (options: BulkJobsOptions, deps: BulkJobsDeps): OpenBulkJobs =>
   new StoredBulkJobs(options, deps);
 
-function requireFiles({ filesRemoved }: JobRecord): void {
+function requireNotExpired({ filesRemoved }: JobRecord): void {
   if (filesRemoved)
     throw new AssayError('INVALID_REQUEST', 'id: the result of this job was removed when it expired.', {
       field: 'id',
@@ -251,7 +251,7 @@ class StoredBulkJobs implements OpenBulkJobs {
   result(accountId: string, id: string): JobResult | null {
     const job = this.#find(accountId, id);
     if (job === null) return null;
-    requireFiles(job);
+    requireNotExpired(job);
     const index = this.#results.of(job);
     const bytes = index.ends.at(-1) ?? 0;
     return {
@@ -259,7 +259,17 @@ class StoredBulkJobs implements OpenBulkJobs {
       isComplete: job.endedAt !== null,
       etag: `${id}-${bytes}`,
       parts: (start, end) => partsOf(index, start, Math.min(end, bytes)),
+      requireFiles: async (parts) => {
+        const lost = await firstLost(parts);
+        if (lost !== null) throw this.#lost(id, lost);
+      },
     };
+  }
+
+  /** Returns the error of a lost result file. The operator has to know it as well, unless the job was deleted meanwhile. */
+  #lost(id: string, path: string): AssayError {
+    if (this.#store.job(id) !== null) this.#deps.log.error({ job: id, path }, 'job result file missing');
+    return lostResult();
   }
 
   unissued(accountId: string, id: string): ReceiptSubject | null {
@@ -281,8 +291,13 @@ class StoredBulkJobs implements OpenBulkJobs {
   async proof(accountId: string, id: string, line: number): Promise<ResultProof | null> {
     const job = this.#find(accountId, id);
     if (job === null) return null;
-    requireFiles(job);
-    return lineProof(job, line, { store: this.#store, places: this.#places });
+    requireNotExpired(job);
+    try {
+      return await lineProof(job, line, { store: this.#store, places: this.#places });
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      throw this.#lost(id, String((error as NodeJS.ErrnoException).path));
+    }
   }
 
   async cancel(accountId: string, id: string): Promise<JobView | null> {

@@ -1,4 +1,6 @@
 /** Reads results: the files of the answered chunks, one after another, as one range of bytes. */
+import { stat } from 'node:fs/promises';
+import { AssayError } from '../../base/errors.ts';
 import type { FilePart } from '../bulk-jobs.ts';
 import type { JobRecord, JobStore } from './job-store.ts';
 import type { JobPlaces } from './places.ts';
@@ -29,6 +31,29 @@ export function partsOf({ files, ends }: ResultIndex, start: number, end: number
       parts.push({ path: files[at] as string, start: Math.max(start, from) - from, end: to - from });
   }
   return parts;
+}
+
+/** Returns the error of a result of which a file was lost on the server. */
+export const lostResult = (): AssayError =>
+  new AssayError(
+    'NOT_FOUND',
+    'id: a file of the result of this job is missing on the server. If the operator cannot restore it, delete the job and send it again.',
+    { field: 'id' },
+  );
+
+export const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
+/** Returns the path of the first file that is missing or has fewer bytes than were written; null if there is none. */
+export async function firstLost(parts: readonly FilePart[]): Promise<string | null> {
+  for (const { path, end } of parts) {
+    try {
+      if ((await stat(path)).size < end) return path;
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      return path;
+    }
+  }
+  return null;
 }
 
 /** Cached indexes of the jobs with results that were read last. */

@@ -1,4 +1,12 @@
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AssayError } from '../../../src/base/errors.ts';
@@ -252,6 +260,21 @@ overLiveStates((makeState, kind) => {
         expect((await resultOf(jobs, id)).startsWith(partial)).toBe(true);
       },
     );
+
+    it.runIf(kind === 'LMDB')('reports a lost or truncated file of its result before any byte', async () => {
+      const { id } = await send(jobs, wallets(33_000));
+      await ended(jobs, id);
+      const result = await jobs.result('a', id);
+      const parts = result?.parts(0, result.bytes) ?? [];
+      expect(parts.length).toBeGreaterThan(1);
+      await result?.requireFiles(parts);
+      const last = parts.at(-1)?.path as string;
+      truncateSync(last, 10);
+      await expect(result?.requireFiles(parts)).rejects.toMatchObject({ code: 'NOT_FOUND', field: 'id' });
+      await result?.requireFiles(parts.slice(0, -1));
+      rmSync(last);
+      await expect(result?.requireFiles(parts)).rejects.toThrow(/delete the job and send it again/);
+    });
 
     it('reads CSV with a header, and answers one line fewer', async () => {
       const text = `chain,address\nBASE,${WALLETS.exchange}\n,${WALLETS.exchange}\n`;

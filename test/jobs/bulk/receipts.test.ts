@@ -125,5 +125,5 @@ it('has no proofs without a receipt, and reports a damaged result', async () => 
   await ended(jobs, other.id);
   const [part] = (await jobs.result('a', other.id))?.parts(0, 10) ?? [];
   rmSync(dirname(part?.path ?? ''), { recursive: true });
-  await expect(jobs.proof('a', other.id, 0)).rejects.toThrow();
+  await expect(jobs.proof('a', other.id, 0)).rejects.toMatchObject({ code: 'NOT_FOUND', field: 'id' });
 });

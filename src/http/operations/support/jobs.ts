@@ -18,6 +18,15 @@ export const NO_JOB = {
   404: { description: 'There is no job of this id in the account.', schema: ErrorBody },
 } as const;
 
+/** Of operations that read the files of a result. */
+export const NO_RESULT = {
+  404: {
+    description:
+      'There is no job of this id in the account, or a file of its result was lost on the server: the message says which.',
+    schema: ErrorBody,
+  },
+} as const;
+
 /** Permissions for each kind of bulk job: the same as for a single request for one of its lines. One of several is enough. */
 const JOB_PERMISSIONS: Readonly<Record<JobKind, readonly Permission[]>> = {
   labels: ['intel'],
