@@ -2,7 +2,7 @@
  * Changes one instruction of the installed binaries of lmdb, so that a process that opens a store does not set back the number of the last
  * transaction while another process writes (docs/decisions/lmdb-open.md).
  */
-import { existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { hashOf, readTable } from './binaries.mjs';
@@ -23,7 +23,8 @@ function binariesFolder(folder) {
 /**
  * Changes the binaries that the program in `folder` loads. A binary that is changed already stays as it is.
  *
- * @returns a sentence for each binary of a recorded platform that is not a recorded file, and one if there is none of such a platform
+ * @returns a sentence for each binary of a recorded platform that is not a recorded file or cannot be changed, and one if there is none of
+ * such a platform
  */
 export function changeLmdb(folder) {
   const packages = binariesFolder(folder);
@@ -42,8 +43,18 @@ export function changeLmdb(folder) {
   );
 }
 
-/** Changes one binary. Returns a sentence if it is not the recorded file. */
+/** Changes one binary. Returns a sentence if it is not the recorded file, or cannot be changed. */
 function changeOne(path, recorded) {
+  try {
+    return change(path, recorded);
+  } catch (error) {
+    return [
+      `${path} cannot be changed (${error.message}): run npm ci as the user who owns it. Until then a command beside a running server may lose a write of the server (docs/decisions/lmdb-open.md).`,
+    ];
+  }
+}
+
+function change(path, recorded) {
   const hash = hashOf(path);
   if (hash === recorded?.changed) return [];
   if (hash !== recorded?.sha256)
@@ -52,7 +63,12 @@ function changeOne(path, recorded) {
   bytes.set(Buffer.from(recorded.to, 'hex'), recorded.at);
   // Another installation may share the file by a link, and a process that runs has it mapped.
   const partial = `${path}.${process.pid}.tmp`;
-  writeFileSync(partial, bytes, { mode: statSync(path).mode });
-  renameSync(partial, path);
+  try {
+    writeFileSync(partial, bytes, { mode: statSync(path).mode, flush: true });
+    renameSync(partial, path);
+  } catch (error) {
+    rmSync(partial, { force: true });
+    throw error;
+  }
   return [];
 }

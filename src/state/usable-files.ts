@@ -3,7 +3,7 @@
  * target, a file of another user. The error of the operating system often does not name the file, and never the remedy.
  */
 import { accessSync, constants, type Dirent, readdirSync, readlinkSync, type Stats, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { AssayError } from '../base/errors.ts';
 import { wayOutOf } from './sound-file.ts';
 
@@ -15,8 +15,8 @@ const LEFT_OUT =
 
 const restored = (path: string): string => `Move it away; then ${wayOutOf(path)}.`;
 
-/** Returns how this user gets to read a file. */
-function readableBy(path: string, { uid: owner }: Stats, dataDir: string): string {
+/** Returns how this user gets to read and write a file. */
+function usableBy(path: string, { uid: owner }: Stats, dataDir: string): string {
   const uid = process.getuid?.();
   if (uid === undefined) return 'Run as its owner.';
   if (uid === owner) return `It belongs to this user, whose permissions were removed: chmod -R u+rwX ${path}`;
@@ -46,7 +46,7 @@ function faultOf(path: string, entry: Dirent, found: Stats | null, dataDir: stri
     accessSync(path, found.isDirectory() ? constants.R_OK | constants.X_OK : constants.R_OK);
     return null;
   } catch {
-    return `${path} cannot be read by this user. ${readableBy(path, found, dataDir)}`;
+    return `${path} cannot be read by this user. ${usableBy(path, found, dataDir)}`;
   }
 }
 
@@ -98,6 +98,18 @@ export function requireUsable(dataDir: string): void {
 const isOfTheSystem = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === 'string';
 
+/** Returns a sentence about a file or folder that this user can read and must write; null if the error has another cause. */
+function unwritable(error: unknown, dataDir: string): string | null {
+  const { code, path } = error as NodeJS.ErrnoException;
+  if (code !== 'EACCES' || !path?.startsWith(join(dataDir, '/'))) return null;
+  // A new file is refused by its folder.
+  for (const each of [path, dirname(path)]) {
+    const found = targetOf(each);
+    if (found !== null) return `${each} cannot be written by this user. ${usableBy(each, found, dataDir)}`;
+  }
+  return null;
+}
+
 /**
  * Converts an error of the operating system to one that names the unusable file and its remedy, if the cause is in the data folder; otherwise
  * returns the error itself. An error that wraps one and names a file of the folder is converted too.
@@ -109,6 +121,8 @@ export function asUnusable(error: unknown, dataDir: string): unknown {
   if (!isWrapped && !isOfTheSystem(error)) return error;
   const faults = unusableIn(dataDir);
   if (faults.length > 0) return new AssayError('STORE_CORRUPT', firstOf(faults), { cause: error });
+  const fault = unwritable(isWrapped ? error.cause : error, dataDir);
+  if (fault !== null) return new AssayError('STORE_CORRUPT', fault, { cause: error });
   if (!isOfTheSystem(error)) return error;
   const { code, path } = error;
   if (code !== 'ENOENT' || !path?.startsWith(inside)) return error;

@@ -3,7 +3,8 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { requireUsable, unusableIn } from '../../src/state/usable-files.ts';
+import { AssayError } from '../../src/base/errors.ts';
+import { asUnusable, requireUsable, unusableIn } from '../../src/state/usable-files.ts';
 import { runCommand } from '../cli/run-command.ts';
 import { execFileSync } from '../support/child-process.ts';
 
@@ -117,6 +118,37 @@ describe('the entries of a data folder', () => {
       expect(told).toContain(
         `${path} cannot be read by this user. It belongs to the user 1: run as that user, or give the folder to this one: chown -R ${NOBODY} ${folder}`,
       );
+  });
+});
+
+describe('a file that this user cannot write', () => {
+  const refused = (path: string) =>
+    Object.assign(new Error(`EACCES: permission denied, access '${path}'`), {
+      ...{ code: 'EACCES', syscall: 'access', path },
+    });
+  const messageOf = (error: unknown): string => (asUnusable(error, folder) as Error).message;
+
+  it('is named with the remedy, also if the error of its store wraps it', () => {
+    const path = put('accounts/ledger.mdb-lock');
+    chownSync(path, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
+    const remedy = `${path} cannot be written by this user. It belongs to this user, whose permissions were removed: chmod -R u+rwX ${path}`;
+    expect(messageOf(refused(path))).toBe(remedy);
+    const wrapped = new AssayError('STORE_CORRUPT', `${path} cannot be opened as a store.`, {
+      cause: refused(path),
+    });
+    expect(messageOf(wrapped)).toBe(remedy);
+  });
+
+  it('is its folder if the file is new', () => {
+    const path = putFolder('labels/lists');
+    expect(messageOf(refused(join(path, 'new.json.tmp')))).toContain(
+      `${path} cannot be written by this user.`,
+    );
+  });
+
+  it('is not blamed for an error elsewhere', () => {
+    const error = refused('/elsewhere/file.csv');
+    expect(asUnusable(error, folder)).toBe(error);
   });
 });
 

@@ -118,6 +118,18 @@ describe.skipIf(installed.length === 0)('the binaries of lmdb', () => {
     expect(readFileSync(path).equals(other)).toBe(true);
   });
 
+  it('are named with a remedy if this user cannot write them', () => {
+    const [name = ''] = installed;
+    const { folder, path } = installationOf(name, published(name));
+    // Refuses the write to root as well.
+    mkdirSync(`${path}.${process.pid}.tmp`);
+    expect(changeLmdb(folder)).toEqual([
+      expect.stringMatching(
+        /node\..*\.node cannot be changed \(.*EISDIR.*\): run npm ci as the user who owns it\./,
+      ),
+    ]);
+  });
+
   it('of another platform are named', () => {
     const { folder } = installationOf('lmdb-other-x64/node.napi.node', Buffer.from('other'));
     expect(changeLmdb(folder)).toEqual([expect.stringContaining('no recorded binary for this platform')]);
