@@ -30,7 +30,7 @@ interface ReadFile {
 }
 
 /**
- * Imports the files of a reading as a dataset; an unchanged file is a no-op unless `force` is set.
+ * Imports the files of a reading as a dataset; an unchanged file is a no-op unless `force` is set or its segments are damaged.
  *
  * @throws INVALID_FILE if a file gives no label: it is empty, or all of its rows were rejected.
  */
@@ -46,7 +46,8 @@ export async function importAddresses(reading: Reading): Promise<DatasetReport> 
         row.rules === deps.rules.fingerprint &&
         (request.dataset === undefined || row.dataset === slugOf(request.dataset)),
     );
-  if (same && force !== true) return datasetReport(same, 'unchanged', reading.names, null);
+  if (same && force !== true && deps.store.isIntact(same))
+    return datasetReport(same, 'unchanged', reading.names, null);
   const folder = reading.writer.stage();
   const segments = new StagedSegments(folder);
   const rejects = createRejectsWriter(join(folder, 'rejects.ndjson'));

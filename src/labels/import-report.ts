@@ -60,6 +60,8 @@ export interface ListFiles {
   readonly files: readonly string[];
   /** Hash of the content of the files. */
   readonly contentHash: string;
+  /** As in the request. Default: false. */
+  readonly force?: boolean;
 }
 
 /** Receives the records of one reading of sanctions lists. All calls are made while the lock of the label store is held. */

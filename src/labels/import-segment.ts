@@ -37,7 +37,8 @@ async function writeSegment(
   const { store, rules, clock } = deps;
   const dataset = slugOf(request.dataset);
   const same = store.catalogue().datasets.find((row) => row.source === source && row.dataset === dataset);
-  if (same?.contentHash === contentHash && same.rules === rules.fingerprint && request.force !== true) {
+  const isSame = same?.contentHash === contentHash && same.rules === rules.fingerprint;
+  if (isSame && request.force !== true && store.isIntact(same)) {
     return datasetReport(same, 'unchanged', files, null);
   }
   const staged = writer.stage();

@@ -99,7 +99,7 @@ async function importGroup(
   const ofSource = deps.rules.sources.of(source)?.lists ?? [];
   const input = { request, files, names, contentHash, writer, deps };
   if (ofSource.length === 0) return [await importAddresses(startReading(input))];
-  const receiver = deps.receiveLists?.({ source, files, contentHash }) ?? null;
+  const receiver = deps.receiveLists?.({ source, files, contentHash, force: request.force === true }) ?? null;
   try {
     const reports = await importLists(startReading(input, receiver), ofSource);
     const lists = reports.flatMap((report) => report.lists);

@@ -19,6 +19,7 @@ import { wrongFormat } from '../state/format-version.ts';
 import { type LockOptions, withLock } from '../state/writer-lock.ts';
 import { labelsFolderOf } from './folders.ts';
 import { type ListChecks, writeListChecks } from './freshness.ts';
+import { isIntactSegment } from './index/segment.ts';
 import type { When } from './map.ts';
 import { emptyList, type ListState } from './sanctions.ts';
 
@@ -88,6 +89,8 @@ export interface LabelStore {
   revision(): string;
   /** Returns the path of a segment, without suffix. */
   segmentPath(row: DatasetRow, segment: DatasetSegment): string;
+  /** Whether the files of a dataset are as they were written: if not, importing the same content again replaces them. */
+  isIntact(row: DatasetRow): boolean;
   /** Runs `work` as the only writer of all processes. Throws STORE_BUSY. */
   locked<T>(work: (writer: StoreWriter) => Promise<T>): Promise<T>;
   /** Returns the path of the rejects file of a dataset. */
@@ -172,6 +175,8 @@ export function openLabelStore(options: StoreOptions): LabelStore {
       return createHash('sha256').update(JSON.stringify(content)).digest('hex');
     },
     segmentPath: (row, segment) => join(folder, 'datasets', row.folder, segment.name),
+    isIntact: (row) =>
+      row.segments.every(({ name }) => isIntactSegment(join(folder, 'datasets', row.folder, name))),
     locked: (work) =>
       withLock(join(folder, 'LOCK'), lock, async () => {
         // With the lock held, no other process is staging: this is left over from a writer that crashed.

@@ -163,7 +163,7 @@ async function importDataset(request: DatasetRequest, deps: NameImportDeps): Pro
     lists: rows.map(({ list, listType, parties }) => ({ list, listType, parties })),
     ...read,
   });
-  if (same !== undefined) {
+  if (same !== undefined && (await areIntact(former, names))) {
     return report('unchanged', former, { ...same, rejects: [], passedOver: 0 });
   }
 
@@ -211,27 +211,31 @@ async function importDataset(request: DatasetRequest, deps: NameImportDeps): Pro
     requirePlausible(former, writers, source, force);
     const rows: NameListRow[] = [];
     for (const [listType, writer] of writers) {
-      rows.push(
-        await writer.finish({
-          list: prefix + listType,
-          listType,
-          source,
-          layout: header.layout,
-          publishedAt,
-          // A file imported by hand proves the state of its list up to its publication only.
-          checkedAt: publishedAt,
-          importedAt: at,
-          contentHash,
-          rejected,
-          verified,
-        }),
-      );
+      const row = {
+        list: prefix + listType,
+        listType,
+        source,
+        layout: header.layout,
+        publishedAt,
+        // A file imported by hand proves the state of its list up to its publication only.
+        checkedAt: publishedAt,
+        importedAt: at,
+        contentHash,
+        rejected,
+        verified,
+      };
+      rows.push(await writer.finish(row, force));
     }
     names.remove(former.map((row) => row.list).filter((list) => !rows.some((row) => row.list === list)));
     return report('imported', rows, read);
   } finally {
     for (const writer of writers.values()) await writer.abort();
   }
+}
+
+async function areIntact(rows: readonly NameListRow[], names: NameStore): Promise<boolean> {
+  for (const row of rows) if (!(await names.isIntact(row))) return false;
+  return true;
 }
 
 /**

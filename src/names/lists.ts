@@ -71,6 +71,8 @@ export interface NameStore {
   revision(): string;
   /** Yields the parties of a list, including former ones (with `delistedAt`). */
   parties(row: NameListRow): AsyncGenerator<NameEntity, void, undefined>;
+  /** Whether the file of a list is as it was written. */
+  isIntact(row: NameListRow): Promise<boolean>;
   /** Creates a writer for a list's parties; `finish` replaces the former parties. */
   write(list: string): Promise<ListWriter>;
   /** Records a later check of a list, without changing its parties. */
@@ -86,13 +88,19 @@ export interface ListWriter {
   /**
    * Puts the list in force. Parties of the former file that the new one
    * lacks stay as history, delisted on the day of the new publication.
+   *
+   * @param force - if the former file is damaged, its parties are forgotten
+   * @throws STORE_CORRUPT if the former file is damaged
    */
-  finish(row: NewList): Promise<NameListRow>;
+  finish(row: NewList, force?: boolean): Promise<NameListRow>;
   /** Removes the written file, unless it is finished. */
   abort(): Promise<void>;
 }
 
 const FORMAT = 1;
+/** The parties that were delisted are in no newer file. */
+const REMEDY =
+  'Restore it from a backup. Or import the list again with --force, which forgets the parties that an earlier file had.';
 /** Suffix of the files that this process is writing. */
 const PARTIAL = `.${process.pid}.partial`;
 
@@ -124,6 +132,7 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
 
   async function* parties(of: NameListRow): AsyncGenerator<NameEntity, void, undefined> {
     const path = join(listsFolder, of.file);
+    if (!existsSync(path)) throw new AssayError('STORE_CORRUPT', `${path} is missing. ${REMEDY}`);
     const digest = createHash('sha256');
     for await (const { line, text } of openLines(path)) {
       if (text === '') continue;
@@ -132,15 +141,24 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
       try {
         party = JSON.parse(text) as NameEntity;
       } catch (cause) {
-        throw new AssayError('STORE_CORRUPT', `${path}, line ${line}: is not a listed party.`, { cause });
+        throw new AssayError('STORE_CORRUPT', `${path}, line ${line}: is not a listed party. ${REMEDY}`, {
+          cause,
+        });
       }
       yield party;
     }
     if (of.sha256 !== undefined && digest.digest('hex') !== of.sha256)
-      throw new AssayError(
-        'STORE_CORRUPT',
-        `${path} is damaged: it does not match its checksum. Import the list again, or restore the file from a backup.`,
-      );
+      throw new AssayError('STORE_CORRUPT', `${path} is damaged: it does not match its checksum. ${REMEDY}`);
+  }
+
+  async function isIntact(of: NameListRow): Promise<boolean> {
+    try {
+      for await (const _ of parties(of));
+      return true;
+    } catch (error) {
+      if (error instanceof AssayError && error.code === 'STORE_CORRUPT') return false;
+      throw error;
+    }
   }
 
   async function write(list: string): Promise<ListWriter> {
@@ -197,9 +215,10 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
         else gone++;
         await put(party);
       },
-      async finish(fresh) {
+      async finish(fresh, force = false) {
         const former = row(list);
-        if (former !== null) gone += await keepHistory(former, fresh.publishedAt);
+        const isForgotten = former !== null && force && !(await isIntact(former));
+        if (former !== null && !isForgotten) gone += await keepHistory(former, fresh.publishedAt);
         out.end();
         await finished(out);
         const handle = await open(partial, 'r');
@@ -228,6 +247,7 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
     row,
     revision: () => hashOf(rows().map((one) => [one.list, one.file, one.publishedAt])),
     parties,
+    isIntact,
     write,
     confirm(list, checkedAt) {
       const lists = rows();

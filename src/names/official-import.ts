@@ -23,6 +23,8 @@ export interface OfficialFiles {
   readonly files: readonly string[];
   /** Hash of the content of the files. */
   readonly contentHash: string;
+  /** Writes the lists again even if the store has them, and forgets the earlier parties of a damaged file. Default: false. */
+  readonly force?: boolean;
 }
 
 /** The result of the label store for the same files: which lists they hold. */
@@ -87,6 +89,7 @@ class OfficialNames {
   }
 
   #isKnown(list: SanctionsList): boolean {
+    if (this.#files.force === true) return false;
     const row = this.#deps.names.row(list);
     return row?.contentHash === this.#files.contentHash && row.reader === READER_VERSION;
   }
@@ -100,11 +103,11 @@ class OfficialNames {
 
   async #putInForce(list: SanctionsList, publishedAt: string, checkedAt: string | null): Promise<void> {
     const { names, clock, log } = this.#deps;
-    const { source, contentHash } = this.#files;
+    const { source, contentHash, force } = this.#files;
     // The label store accepts a list without parties only if the import is forced.
     const writer = this.#writers.get(list) ?? (await names.write(list));
     this.#writers.set(list, writer);
-    const row = await writer.finish({
+    const fresh = {
       list,
       listType: 'sanctions',
       source,
@@ -116,7 +119,8 @@ class OfficialNames {
       rejected: this.#rejected,
       verified: true,
       reader: READER_VERSION,
-    });
+    } as const;
+    const row = await writer.finish(fresh, force);
     log.debug({ list, parties: row.parties, delisted: row.delisted }, 'names imported');
   }
 

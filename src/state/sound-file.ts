@@ -31,6 +31,10 @@ const WAYS_OUT: readonly (readonly [RegExp, (name: string) => string])[] = [
     /\/exposure\/[^/]+\/(?:CURRENT|snapshot-[^/]+\/[^/]+)$/,
     () => "remove the folder 'exposure': the index is built again",
   ],
+  [
+    /\/labels\/datasets\/[^/]+\/[^/]+$/,
+    () => 'import the files of its dataset again, or restore it from a backup',
+  ],
   [/\/clusters\/[^/]+\/[^/]+$/, () => "'assay cluster' builds it again"],
   [/\/replicas\/.*\.mdb$/, () => 'remove it: it is copied from Redis again'],
   [/\/fetched\.lmdb$/, () => 'remove it: its data is fetched again'],

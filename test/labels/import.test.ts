@@ -79,6 +79,31 @@ describe('importing own labels', () => {
     expect(world.deps.store.revision()).toBe(revision);
   });
 
+  it.each([
+    ['missing', 'records'],
+    ['truncated', 'records'],
+    ['altered', 'records'],
+    ['missing', 'templates'],
+    ['altered', 'templates'],
+  ])('replaces %s %s by the same content, and a build names that remedy before', async (harm, part) => {
+    const files = [world.file('mine.csv', OWN)];
+    await world.import({ source: 'own', files });
+    const { store } = world.deps;
+    const [row] = store.catalogue().datasets;
+    const path = `${store.segmentPath(row!, row!.segments[0]!)}.${part}`;
+    const bytes = readFileSync(path);
+    if (harm === 'missing') rmSync(path);
+    else if (harm === 'truncated') writeFileSync(path, bytes.subarray(0, bytes.length / 2));
+    else writeFileSync(path, bytes.fill(0x20, bytes.length - 4, bytes.length - 3));
+    await expect(world.build()).rejects.toThrow(
+      harm === 'missing' && part === 'records' ? /ENOENT/ : /Import the files of its dataset again/,
+    );
+    const { datasets } = await world.import({ source: 'own', files });
+    expect(datasets[0]).toMatchObject({ status: 'imported' });
+    expect(world.lookup(await world.build(), 'ETH', BINANCE)).toHaveLength(1);
+    expect((await world.import({ source: 'own', files })).changed).toBe(false);
+  });
+
   it('replaces a dataset by the next file of the same name, and removes the old files', async () => {
     await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
     const less = `${HEADER}${BINANCE},ETH,Binance,EXCHANGE,1,,\n`;

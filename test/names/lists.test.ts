@@ -159,6 +159,50 @@ describe('own and published lists', () => {
     expect(await partiesOf('people:watch-list:pep')).toHaveLength(2);
   });
 
+  it.each([
+    ['lost', (path: string) => rmSync(path)],
+    ['damaged', (path: string) => appendFileSync(path, '{')],
+  ])(
+    'replace a %s file by the same content only with force, because their history is lost',
+    async (_, harm) => {
+      const list = 'people:watch-list:pep';
+      await importNameFiles({ source: 'people', files: [own('A,pep,1\nB,pep,2\n')] }, deps);
+      const files = [own('A,pep,1\n')];
+      await importNameFiles({ source: 'people', files }, deps);
+      expect(names.row(list)).toMatchObject({ parties: 1, delisted: 1 });
+      harm(join(names.folder, 'lists', names.row(list)?.file ?? ''));
+      await expect(partiesOf(list)).rejects.toThrow(/import the list again with --force/);
+      await expect(importNameFiles({ source: 'people', files }, deps)).rejects.toThrow(
+        /import the list again with --force/,
+      );
+      await importNameFiles({ source: 'people', files, force: true }, deps);
+      expect(await partiesOf(list)).toHaveLength(1);
+      expect(names.row(list)).toMatchObject({ parties: 1, delisted: 0 });
+    },
+  );
+
+  it('write a damaged list of a publisher again if its unchanged file is imported with force', async () => {
+    const files = [
+      file(
+        'sdn.xml',
+        `<?xml version="1.0"?><sdnList xmlns="https://sanctionslistservice.ofac.treas.gov/api/PublicationPreview/exports/XML"><publshInformation><Publish_Date>03/04/2026</Publish_Date><Record_Count>1</Record_Count></publshInformation><sdnEntry><uid>1</uid><lastName>Quaternion Works</lastName><sdnType>Entity</sdnType><programList><program>CYBER2</program></programList></sdnEntry></sdnList>`,
+      ),
+    ];
+    const read = { source: 'ofac', files, contentHash: 'a', checkedAt: null } as const;
+    const lists = [{ list: 'OFAC_SDN', publishedAt: '2026-03-04' }] as const;
+    const receive = async (force: boolean): Promise<void> => {
+      const receiver = receiveOfficialNames({ ...read, force }, deps);
+      await receiver?.finish({ lists, checkedAt: null });
+      await receiver?.abort();
+    };
+    await receive(false);
+    rmSync(join(names.folder, 'lists', names.row('OFAC_SDN')?.file ?? ''));
+    await receive(false);
+    await expect(partiesOf('OFAC_SDN')).rejects.toThrow(/is missing/);
+    await receive(true);
+    expect(await partiesOf('OFAC_SDN')).toHaveLength(1);
+  });
+
   it('rejects files of another format version, and names the position of a defect', async () => {
     await importNameFiles({ source: 'people', files: [own('A,pep,1\n')] }, deps);
     const row = names.row('people:watch-list:pep');

@@ -212,6 +212,9 @@ export interface Segment {
   chunks(check: boolean): Generator<readonly [words: Int32Array, count: number]>;
 }
 
+/** Segments are made of files that an operator or the program has. */
+const REMEDY = 'Import the files of its dataset again, or restore it from a backup.';
+
 /**
  * Opens a closed segment.
  *
@@ -221,7 +224,7 @@ export interface Segment {
 export function readSegment(path: string): Segment {
   const files = segmentFiles(path);
   if (!existsSync(files.templates)) {
-    throw new AssayError('NOT_FOUND', `No label segment at ${path}.`);
+    throw new AssayError('NOT_FOUND', `No label segment at ${path}. ${REMEDY}`);
   }
   const lines = readLines(files.templates);
   const stats = parseHeader(lines.next().value ?? '', path);
@@ -234,6 +237,19 @@ export function readSegment(path: string): Segment {
     },
     chunks: (check) => readRecords(files.records, stats, check ? createHash('sha256') : null),
   };
+}
+
+/** Reads a whole segment, and returns whether it is as it was written. */
+export function isIntactSegment(path: string): boolean {
+  try {
+    const segment = readSegment(path);
+    for (const _ of segment.chunks(true));
+    return segment.templateTexts.length === segment.stats.templates;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'STORE_CORRUPT' || code === 'NOT_FOUND' || code === 'ENOENT') return false;
+    throw error;
+  }
 }
 
 /** Labels of one segment in one partition, in a file of records only. */
@@ -308,10 +324,10 @@ function readTemplateTexts(file: string, stats: SegmentStats, path: string): str
   if (texts.length !== stats.templates)
     throw new AssayError(
       'STORE_CORRUPT',
-      `Label segment ${path} has ${texts.length} templates, but its header states ${stats.templates}.`,
+      `Label segment ${path} has ${texts.length} templates, but its header states ${stats.templates}. ${REMEDY}`,
     );
   if (stats.templatesSha256 !== undefined && digestOfLines(texts) !== stats.templatesSha256)
-    throw new AssayError('STORE_CORRUPT', `${file} does not match its checksum.`);
+    throw new AssayError('STORE_CORRUPT', `${file} does not match its checksum. ${REMEDY}`);
   return texts;
 }
 
@@ -354,12 +370,14 @@ function parseHeader(line: string, path: string): SegmentStats {
   try {
     header = JSON.parse(line) as typeof header;
   } catch (cause) {
-    throw new AssayError('STORE_CORRUPT', `Label segment ${path} has no readable header.`, { cause });
+    throw new AssayError('STORE_CORRUPT', `Label segment ${path} has no readable header. ${REMEDY}`, {
+      cause,
+    });
   }
   if (header.format !== FORMAT) throw wrongFormat(`Label segment ${path}`, header.format, FORMAT);
   const unknown = Object.keys(header).find((name) => !HEADER_FIELDS.has(name));
   if (unknown !== undefined || header.bytes !== header.labels * RECORD_BYTES)
-    throw new AssayError('STORE_CORRUPT', `Label segment ${path} has a damaged header.`);
+    throw new AssayError('STORE_CORRUPT', `Label segment ${path} has a damaged header. ${REMEDY}`);
   return header;
 }
 
@@ -379,7 +397,10 @@ function* readRecords(
       while (have < wanted) {
         const read = readSync(file, bytes, have, wanted - have, null);
         if (read === 0) {
-          throw new AssayError('STORE_CORRUPT', `${path} ends before its ${stats.labels} records do.`);
+          throw new AssayError(
+            'STORE_CORRUPT',
+            `${path} ends before its ${stats.labels} records do. ${REMEDY}`,
+          );
         }
         have += read;
       }
@@ -391,6 +412,6 @@ function* readRecords(
     closeSync(file);
   }
   if (digest && digest.digest('hex') !== stats.recordsSha256) {
-    throw new AssayError('STORE_CORRUPT', `${path} does not match its checksum.`);
+    throw new AssayError('STORE_CORRUPT', `${path} does not match its checksum. ${REMEDY}`);
   }
 }
