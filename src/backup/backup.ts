@@ -23,7 +23,7 @@ import { leaseCurrent } from '../labels/index/folder.ts';
 import { linkOrCopy, sha256OfFile } from '../replication/blobs.ts';
 import { stateMark } from '../replication/state-files.ts';
 import { readJson, writeJsonAtomically } from '../state/atomic-file.ts';
-import { FIRST_KEY_FILE, makeFolder, PRIVATE_FOLDER } from '../state/data-folder.ts';
+import { BACKUP_MANIFEST, FIRST_KEY_FILE, makeFolder, PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { isRunning } from '../state/file-lease.ts';
 import { wrongFormat } from '../state/format-version.ts';
 import { isStorageFull } from '../state/storage.ts';
@@ -63,7 +63,6 @@ export interface BackupOptions {
 }
 
 const FORMAT = 1;
-const MANIFEST = 'BACKUP.json';
 /** Prefix of the folder in which files are hard-linked before they are copied; the suffix is the process id. */
 const STAGING = '.backup-';
 /** Publications are minutes apart. */
@@ -139,7 +138,7 @@ async function copyState(
     takenAt,
     files: files.sort((a, b) => (a.path < b.path ? -1 : 1)),
   };
-  writeJsonAtomically(join(folder, MANIFEST), report);
+  writeJsonAtomically(join(folder, BACKUP_MANIFEST), report);
   return report;
 }
 
@@ -333,9 +332,9 @@ function differs(then: readonly DatabaseDigest[], now: readonly DatabaseDigest[]
 }
 
 function readManifest(folder: string): BackupReport {
-  const path = join(folder, MANIFEST);
+  const path = join(folder, BACKUP_MANIFEST);
   if (!existsSync(path))
-    throw new AssayError('NOT_FOUND', `${folder} is not a complete backup: ${MANIFEST} is missing.`);
+    throw new AssayError('NOT_FOUND', `${folder} is not a complete backup: ${BACKUP_MANIFEST} is missing.`);
   const report = readJson(path) as BackupReport;
   if (report.format !== FORMAT) throw wrongFormat(path, report.format, FORMAT);
   if (!Array.isArray(report.files) || !report.files.every((file) => isInside(file?.path)))

@@ -8,6 +8,9 @@ export const PRIVATE_FOLDER = { recursive: true, mode: 0o700 } as const;
 /** Mode of files that hold state, in case another program created their folder. */
 export const PRIVATE_FILE = 0o600;
 
+/** Name of the manifest of a backup: written last, and a part of each restored folder. */
+export const BACKUP_MANIFEST = 'BACKUP.json';
+
 /** File of the data folder with the first API key, if the first start could not show it. It is not part of a backup. */
 export const FIRST_KEY_FILE = 'first-api-key';
 

@@ -3,12 +3,13 @@
  * listed store is missing, it was lost: a start that silently created a new one would forget all balances, and a build without the
  * catalogue of labels would publish an index of the shipped labels alone.
  */
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import { readJson, writeJsonAtomically } from './atomic-file.ts';
+import { BACKUP_MANIFEST } from './data-folder.ts';
 import { installationKeyPath, onKeyCreated } from './encryption.ts';
 import { wrongFormat } from './format-version.ts';
 import { onEnvironmentMade } from './lmdb.ts';
@@ -197,6 +198,24 @@ const replacementOf = (dataDir: string, { path }: RecordedStore): string =>
     ? 'a new one, with which the stored secrets (webhooks, chats, second factors, signing keys) cannot be decrypted'
     : 'an empty one';
 
+/**
+ * Requires that the copy of a backup did not end before the record: the record that would be created instead lists only the stores that
+ * were copied.
+ *
+ * @throws STORE_CORRUPT
+ */
+function requireWholeCopy(dataDir: string): void {
+  if (existsSync(recordPath(dataDir)) || !existsSync(join(dataDir, BACKUP_MANIFEST))) return;
+  const { files } = readJson(join(dataDir, BACKUP_MANIFEST)) as {
+    readonly files?: readonly { readonly path?: unknown }[];
+  };
+  if (files?.some(({ path }) => path === RECORD_FILE) !== true) return;
+  throw new AssayError(
+    'STORE_CORRUPT',
+    `${dataDir} is an incomplete copy of a backup: ${RECORD_FILE} is missing. Remove the folder, copy the backup again, and check the copy: assay backup ${dataDir} --verify`,
+  );
+}
+
 export interface OpenInstallation {
   readonly record: InstallationRecord;
   /** Paths of the LMDB environments that exist in the folder. */
@@ -208,12 +227,13 @@ export interface OpenInstallation {
 /**
  * Opens the record of a data folder, and adds every store that is created in it from now on. If the folder has no record, one is created
  * from its existing stores.
- * @throws STORE_CORRUPT naming a missing store, and what the operator can do.
+ * @throws STORE_CORRUPT naming a missing store or an incomplete copy of a backup, and what the operator can do.
  */
 export function openInstallation(
   { dataDir, isShared }: { readonly dataDir: string; readonly isShared: boolean },
   deps: InstallationDeps,
 ): OpenInstallation {
+  requireWholeCopy(dataDir);
   const [missing] = missingStores(dataDir, isShared);
   if (missing !== undefined)
     throw new AssayError(

@@ -135,6 +135,28 @@ describe('the record of an installation', () => {
     expect(() => open(dataDir)).toThrow(/is missing/);
   });
 
+  it('refuses a copy of a backup that ended before its record', async () => {
+    const dataDir = await withStores();
+    const record = join(dataDir, 'installation.json');
+    const manifest = join(dataDir, 'BACKUP.json');
+    writeFileSync(
+      manifest,
+      JSON.stringify({ format: 1, files: [{ path: 'installation.json' }, { path: LEDGER }] }),
+    );
+    open(dataDir).close();
+    rmSync(record);
+    expect(() => open(dataDir)).toThrow(
+      expect.objectContaining({
+        code: 'STORE_CORRUPT',
+        message: expect.stringMatching(/incomplete copy of a backup: installation\.json is missing/),
+      }),
+    );
+    expect(existsSync(record)).toBe(false);
+    // A backup of a version that had no record.
+    writeFileSync(manifest, JSON.stringify({ format: 1, files: [{ path: LEDGER }] }));
+    open(dataDir).close();
+  });
+
   it('accepts the loss of a missing store that the record lists only', async () => {
     const dataDir = await withStores();
     expect(() => acceptLoss(dataDir, LEDGER)).toThrow(/exists\. Move it away first/);
