@@ -45,6 +45,7 @@ const KINDS: readonly StoreKind[] = [
   { path: /^accounts\/payments\.mdb$/, kind: 'payments', ...shared },
   { path: /^invoices\.mdb$/, kind: 'invoices', ...shared },
   { path: /^payment-watch\.mdb$/, kind: 'watched payments', ...shared },
+  { path: /^authorized-payments\.mdb$/, kind: 'payments by a signed authorization', ...shared },
   { path: /^accounts\/cleared-names\.lmdb$/, kind: 'cleared names', ...shared },
   { path: /^accounts\/label-reports\.mdb$/, kind: 'reports on labels', ...shared },
   { path: /^monitoring\/monitoring\.lmdb$/, kind: 'monitoring', ...shared },

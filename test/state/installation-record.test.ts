@@ -2,11 +2,13 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { SHARED_STORES } from '../../src/app/redis-fill.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { installationKeyPath, openEncryption } from '../../src/state/encryption.ts';
 import {
   acceptLoss,
+  isEnvironment,
   missingStores,
   type OpenInstallation,
   openInstallation,
@@ -126,6 +128,10 @@ describe('the record of an installation', () => {
     expect(acceptLoss(dataDir, 'installation.key')).toMatchObject({ kind: 'encryption key' });
     open(dataDir).close();
     expect(() => newKey().decrypt(encrypted, 'context')).toThrow(/cannot be decrypted/);
+  });
+
+  it('knows every store that nodes with a Redis share', () => {
+    expect(SHARED_STORES.map(({ file }) => file).filter((file) => !isEnvironment(file))).toEqual([]);
   });
 
   it('does not report stores in Redis as missing', async () => {
