@@ -11,7 +11,10 @@ import { wayOutOf } from './sound-file.ts';
 const FILE = /\.(?:l?mdb|mdb-sums|json|csv|ndjson|records|templates|bin|size|key)$|^CURRENT$/;
 /** Unfinished and deleted data, results of jobs (there may be thousands), leases, and files for people. */
 const LEFT_OUT =
-  /^(?:\..*|building.*|waste-.*|staged|partial|capture|jobs|leases|rejects|downloads|lost\+found)$/;
+  /^(?:\..*|building.*|waste-.*|staged|partial|capture|jobs|leases|rejects|downloads|lost\+found|runs\.json)$/;
+/** Entries of the data folder itself. An operator may keep others there: a damaged store that was moved aside, an export. */
+const OF_THE_PROGRAM =
+  /^(?:accounts|attribution|clusters|exposure|labels|monitoring|names|oracle|outputs|prices|receipts|registers|snapshots|transfers|travel|installation\.(?:json|key)|.*\.l?mdb)$/;
 
 const restored = (path: string): string => `Move it away; then ${wayOutOf(path)}.`;
 
@@ -60,7 +63,7 @@ function* faultsBelow(folder: string, dataDir: string, seen: Set<string>): Gener
     return;
   }
   for (const entry of entries) {
-    if (LEFT_OUT.test(entry.name)) continue;
+    if (LEFT_OUT.test(entry.name) || (folder === dataDir && !OF_THE_PROGRAM.test(entry.name))) continue;
     const path = join(folder, entry.name);
     const target = targetOf(path);
     const fault = faultOf(path, entry, target, dataDir);

@@ -37,9 +37,14 @@ describe('the entries of a data folder', () => {
     symlinkSync(join(folder, 'accounts'), join(folder, 'linked'));
     // A volume has it, and root owns it.
     putFolder('lost+found');
+    putFolder('transfers/lost+found');
     // Editors leave such links.
     symlinkSync('nobody@host.1:2', join(folder, '.#notes.txt'));
     putFolder('jobs/1/answers/0.json');
+    // Operators keep such things beside the stores.
+    symlinkSync('/nonexistent', join(putFolder('moved-aside/ledger'), 'ledger.mdb'));
+    putFolder('export.json');
+    putFolder('labels/runs.json');
     expect(unusableIn(folder)).toEqual([]);
     expect(() => requireUsable(folder)).not.toThrow();
     expect(unusableIn(join(folder, 'missing'))).toEqual([]);
@@ -70,7 +75,7 @@ describe('the entries of a data folder', () => {
   it('are refused if a link has no target, also for a folder', () => {
     put('accounts/keys.mdb');
     symlinkSync('/nonexistent/transfers', join(folder, 'transfers'));
-    symlinkSync(join(folder, 'loop.json'), join(folder, 'loop.json'));
+    symlinkSync(join(putFolder('labels'), 'loop.json'), join(folder, 'labels', 'loop.json'));
     const faults = unusableIn(folder);
     expect(faults).toHaveLength(2);
     expect(faults.join('\n')).toContain(
