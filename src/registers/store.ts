@@ -5,22 +5,12 @@
  *     registers/catalogue.json   format, registers
  *     registers/states/FILE      up to 250 firms of one register
  */
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError } from '../base/errors.ts';
 import { readJson, syncFolder, writeJsonAtomically } from '../state/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../state/data-folder.ts';
+import { isLeaseLive, takeLease } from '../state/file-lease.ts';
 import { wrongFormat } from '../state/format-version.ts';
 import { emptyRegister, type Firm, type RegisterFile, type RegisterState, sha256 } from './history.ts';
 
@@ -141,42 +131,21 @@ export function adoptCatalogue(dataDir: string, file: string): void {
   removeUnnamed(folder, [...before.registers, ...catalogue().registers]);
 }
 
-/** Takes the lock file, which holds the process id of the only writer. The lock of a dead process is taken over. */
+/** Takes the lock file of the only writer. The lock of a dead process is taken over, also if this process has the same id. */
 function takeLock(folder: string): () => void {
   mkdirSync(folder, PRIVATE_FOLDER);
   const path = join(folder, 'LOCK');
   for (let attempt = 0; ; attempt++) {
     try {
-      const handle = openSync(path, 'wx');
-      try {
-        writeSync(handle, String(process.pid));
-      } catch (cause) {
-        rmSync(path, { force: true });
-        throw cause;
-      } finally {
-        closeSync(handle);
-      }
-      return () => rmSync(path, { force: true });
+      const { release } = takeLease(path);
+      return release;
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
-      if (attempt > 0 || isAlive(path)) {
+      if (attempt > 0 || isLeaseLive(path)) {
         throw new AssayError('STORE_BUSY', `Another process writes registers (${path}).`, { cause });
       }
       rmSync(path, { force: true });
     }
-  }
-}
-
-function isAlive(lockPath: string): boolean {
-  try {
-    const pid = Number(readFileSync(lockPath, 'utf8'));
-    if (!Number.isInteger(pid) || pid <= 0) return false;
-    if (pid === process.pid) return true;
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: the process runs, but belongs to another user.
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

@@ -29,6 +29,7 @@ import {
   type OutboundPolicy,
   PUBLIC_HTTPS,
 } from '../base/outbound.ts';
+import { systemRandom } from '../base/random.ts';
 import { sleep } from '../base/retry.ts';
 import { undici } from '../base/undici.ts';
 import { isUrl } from '../base/url.ts';
@@ -283,7 +284,8 @@ class FileFetch {
       deadline.abort(new DownloadFault(`took longer than ${bounds.totalMs / 1000} s in total.`, false));
     }, bounds.totalMs);
     const signal = options.signal ? AbortSignal.any([options.signal, deadline.signal]) : deadline.signal;
-    const partial = join(options.folder, `${PARTIAL}${process.pid}-${attempts++}`);
+    // Not named by the process id: an earlier process of the same id that was killed may have left one.
+    const partial = join(options.folder, PARTIAL + Buffer.from(systemRandom.bytes(8)).toString('hex'));
     try {
       if (this.isCollected()) {
         await mkdir(partial);

@@ -88,9 +88,11 @@ export function writeTextAtomically(path: string, text: string): void {
  */
 export function writeBytesAtomically(path: string, bytes: Uint8Array): void {
   mkdirSync(dirname(path), PRIVATE_FOLDER);
-  const partial = `${path}.${process.pid}-${writes++}.tmp`;
+  let partial = '';
   try {
-    const handle = openSync(partial, 'wx', PRIVATE_FILE);
+    const created = createPartial(path);
+    partial = created.partial;
+    const { handle } = created;
     try {
       for (let at = 0; at < bytes.length; ) at += writeSync(handle, bytes, at);
       fsyncSync(handle);
@@ -100,9 +102,24 @@ export function writeBytesAtomically(path: string, bytes: Uint8Array): void {
     renameSync(partial, path);
     syncFolder(dirname(path));
   } catch (error) {
-    rmSync(partial, { force: true });
+    if (partial !== '') rmSync(partial, { force: true });
     // The error of a write does not name its file.
     throw asStorageFull(error, path);
+  }
+}
+
+/**
+ * Creates a temporary file beside `path` under a name that no other file has. An earlier process with the same id may have left some when it
+ * was killed, and a process in another container may have the same id.
+ */
+function createPartial(path: string): { readonly partial: string; readonly handle: number } {
+  for (;;) {
+    const partial = `${path}.${process.pid}-${writes++}.tmp`;
+    try {
+      return { partial, handle: openSync(partial, 'wx', PRIVATE_FILE) };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
   }
 }
 

@@ -129,7 +129,8 @@ function requireOpenable(path: string, isReadOnly: boolean): void {
 function requireRoomForHeader(path: string): void {
   const partial = `${path}.${process.pid}-${threadId}.tmp`;
   try {
-    writeFileSync(partial, Buffer.alloc(HEADER_BYTES), { flag: 'wx', mode: PRIVATE_FILE });
+    // A process of the same id that was killed may have left one.
+    writeFileSync(partial, Buffer.alloc(HEADER_BYTES), { mode: PRIVATE_FILE });
   } finally {
     rmSync(partial, { force: true });
   }

@@ -115,7 +115,7 @@ export function leaseCurrent(root: string): { path: string; lease: FileLease } |
     if (path === null) return null;
     let lease: FileLease;
     try {
-      lease = takeLease(join(path, LEASES, `${process.pid}-${threadId}-${leasesTaken++}`));
+      lease = takeOwnLease(join(path, LEASES));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       if (currentSnapshot(root) !== path || makeLeases(path)) continue;
@@ -128,6 +128,20 @@ export function leaseCurrent(root: string): { path: string; lease: FileLease } |
     lease.release();
   }
   throw new AssayError('STORE_BUSY', `Snapshots of ${root} are published faster than they can be opened.`);
+}
+
+/**
+ * Takes a lease under the next free number of this thread. An earlier process with the same id may have left some: in a container, each
+ * start has the id of the one that was killed.
+ */
+function takeOwnLease(folder: string): FileLease {
+  for (;;) {
+    try {
+      return takeLease(join(folder, `${process.pid}-${threadId}-${leasesTaken++}`));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
 }
 
 /**

@@ -66,7 +66,8 @@ export function folderTarget(folder: string): LogTarget {
       const partial = `${to}.${process.pid}-${writes++}.tmp`;
       try {
         await makeFolders(dirname(to));
-        const file = await open(partial, 'wx', 0o644);
+        // A process of the same id that was killed may have left one.
+        const file = await open(partial, 'w', 0o644);
         try {
           await file.writeFile(bytes);
           await file.sync();
