@@ -213,7 +213,8 @@ function requireWholeCopy(dataDir: string): void {
   if (files?.some(({ path }) => path === RECORD_FILE) !== true) return;
   throw new AssayError(
     'STORE_CORRUPT',
-    `${dataDir} is an incomplete copy of a backup: ${RECORD_FILE} is missing. Remove the folder, copy the backup again, and check the copy: assay backup ${dataDir} --verify`,
+    `${dataDir} is an incomplete copy of a backup: ${RECORD_FILE} is missing. Copy the backup again, and check the copy with 'assay backup ${dataDir} --verify'. ` +
+      `If the folder was used after it was restored and all stores exist, remove ${BACKUP_MANIFEST} instead: the record is created again.`,
   );
 }
 
