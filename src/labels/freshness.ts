@@ -4,6 +4,7 @@
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { AssayError } from '../base/errors.ts';
 import type { ListGroup, SanctionsList } from '../sources/index.ts';
 import { LISTS, type ListCatalogue } from '../sources/lists.ts';
 import { readJson, writeJsonAtomically } from '../state/atomic-file.ts';
@@ -89,7 +90,7 @@ export const freshnessPath = (labelsFolder: string): string => join(labelsFolder
 /**
  * Reads the file; returns no lists if it does not exist.
  *
- * @throws STORE_VERSION for a format of another program version.
+ * @throws STORE_VERSION for a format of another program version; STORE_CORRUPT if the file is damaged.
  */
 export function readListChecks(labelsFolder: string): ListChecks {
   const path = freshnessPath(labelsFolder);
@@ -97,8 +98,15 @@ export function readListChecks(labelsFolder: string): ListChecks {
   try {
     file = readJson(path) as FreshnessFile;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-    throw error;
+    const { code } = error as { readonly code?: string };
+    if (code === 'ENOENT') return {};
+    if (code !== 'STORE_CORRUPT') throw error;
+    // Without the file no answer is clean, so a loss of it is not dangerous, and every import of a list reads it.
+    throw new AssayError(
+      'STORE_CORRUPT',
+      `${path} is damaged. Restore it from a backup, or remove it: its lists then count as never loaded, until they are synced or imported again.`,
+      { cause: error },
+    );
   }
   if (file.format !== FORMAT) throw wrongFormat(path, file.format, FORMAT);
   return file.lists;

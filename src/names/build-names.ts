@@ -174,7 +174,10 @@ export function currentNames(root: string): string | null {
   if (!existsSync(path)) return null;
   const name = readFileSync(path, 'utf8').trim();
   if (!name.startsWith(PUBLISHED) || name.includes('/') || name.includes('..')) {
-    throw new AssayError('STORE_CORRUPT', `${path} does not name an index of names.`);
+    throw new AssayError(
+      'STORE_CORRUPT',
+      `${path} does not name an index of names. Remove it: the index is then built or pulled again.`,
+    );
   }
   return existsSync(join(root, name)) ? join(root, name) : null;
 }

@@ -161,7 +161,7 @@ describe('freshness', () => {
     writeFileSync(path, '{"format":2,"lists":{}}');
     expect(() => readListChecks(folder.path)).toThrow('has format version 2');
     writeFileSync(path, '{');
-    expect(() => readListChecks(folder.path)).toThrow(`${path} is damaged: it is not JSON.`);
+    expect(() => readListChecks(folder.path)).toThrow(`${path} is damaged. Restore it`);
     expect(() => readListChecks(join(path, 'below'))).toThrow('ENOTDIR');
   });
 });
@@ -587,7 +587,9 @@ describe('the snapshot folder', () => {
   it('rejects a name that is not a snapshot of the folder, and a missing one', () => {
     for (const name of ['other', 'snapshot-1/x', 'snapshot-..']) {
       writeFileSync(join(folder.path, 'CURRENT'), `${name}\n`);
-      expect(() => currentSnapshot(folder.path), name).toThrow('does not name a snapshot');
+      expect(() => currentSnapshot(folder.path), name).toThrow(
+        'does not name a snapshot. Remove it: the index is then built or pulled again.',
+      );
     }
     writeFileSync(join(folder.path, 'CURRENT'), `snapshot-1-${version}\n`);
     expect(currentSnapshot(folder.path)).toBe(join(folder.path, `snapshot-1-${version}`));

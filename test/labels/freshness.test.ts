@@ -1,8 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { freshnessOf, type ListChecks, openFreshness, writeListChecks } from '../../src/labels/freshness.ts';
+import {
+  freshnessOf,
+  type ListChecks,
+  openFreshness,
+  readListChecks,
+  writeListChecks,
+} from '../../src/labels/freshness.ts';
 
 const NOW = Date.UTC(2026, 10, 21);
 const check = (checkedAt: string, publishedAt = '2026-11-01') => ({ checkedAt, publishedAt, records: 10 });
@@ -66,6 +72,18 @@ describe('the freshness reader', () => {
     folder = mkdtempSync(join(tmpdir(), 'assay-freshness-'));
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('says how to go on without a damaged file, which every import of a list reads', () => {
+    const path = join(folder, 'freshness.json');
+    writeListChecks(folder, { UN: fresh });
+    writeFileSync(path, readFileSync(path, 'utf8').replace('2026', '2027'));
+    expect(() => writeListChecks(folder, { EU: fresh })).toThrow(
+      /freshness\.json is damaged\. Restore it from a backup, or remove it: its lists then count as never loaded/,
+    );
+    rmSync(path);
+    writeListChecks(folder, { EU: fresh });
+    expect(freshnessOf(readListChecks(folder), NOW, 7).stale).toEqual(['US', 'UN', 'UK', 'CH']);
+  });
 
   it('sees a write of another process within a second', () => {
     const reader = openFreshness({ labelsFolder: folder });

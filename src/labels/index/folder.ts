@@ -42,7 +42,10 @@ export function currentSnapshot(root: string): string | null {
     throw error;
   }
   if (!name.startsWith(SNAPSHOT) || name.includes('/') || name.includes('..')) {
-    throw new AssayError('STORE_CORRUPT', `${join(root, CURRENT)} does not name a snapshot.`);
+    throw new AssayError(
+      'STORE_CORRUPT',
+      `${join(root, CURRENT)} does not name a snapshot. Remove it: the index is then built or pulled again.`,
+    );
   }
   return join(root, name);
 }
