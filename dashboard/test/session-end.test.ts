@@ -10,7 +10,7 @@ it('an upload ends the session at 401 and at no other status, and a login never 
   whenSessionEnds(ended);
   const answer = (status: number): void =>
     vi.stubGlobal('fetch', () => Promise.resolve(new Response('{}', { status })));
-  const upload = () => uploadCaseFile('c1', new File(['x'], 'x.txt'), 'text/plain');
+  const upload = () => uploadCaseFile('c1', new File(['x'], 'x.txt'), 'text/plain', 'k1');
   answer(413);
   await expect(upload()).rejects.toMatchObject({ status: 413 });
   answer(401);

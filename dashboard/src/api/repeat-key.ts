@@ -23,6 +23,25 @@ export function newKey(): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
+/** The Idempotency-Key of an action: the same while a person repeats the same request after an error, which may have been done already. */
+export class AttemptKey {
+  #request = '';
+  #key = '';
+
+  /** Returns the key of a request. */
+  of(request: object): string {
+    const text = JSON.stringify(request);
+    if (text !== this.#request) this.#key = newKey();
+    this.#request = text;
+    return this.#key;
+  }
+
+  /** Notes that the request was answered: the next one is another action, even if it is equal. */
+  end(): void {
+    this.#request = '';
+  }
+}
+
 /** Replaces the key of a request: the person wants a new answer. Call it where the person presses, never where the request is sent. */
 export function renewKey(page: string, body: object): string {
   const key = newKey();

@@ -1,5 +1,6 @@
 /** The decision that closes a case. With the rule of four eyes, one person proposes it and another one approves it. */
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { endDraft, useDraft } from '../../api/drafts.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { Choice, Field } from '../../ui/Field.tsx';
@@ -105,14 +106,19 @@ function ProposeForm({ one, event }: Pick<ProposalProps, 'one' | 'event'>): Reac
   const { t, word } = useI18n();
   const [disposition, setDisposition] = useState<Disposition>('NO_ACTION');
   const [reasonCode, setReasonCode] = useState('');
-  const [note, setNote] = useState('');
+  const place = `decision ${one.id}`;
+  const [note, setNote] = useDraft(place);
   const submit = (submitted: FormEvent): void => {
     submitted.preventDefault();
-    event.mutate({
+    const decided = event.mutateAsync({
       type: 'DECISION',
       decision: { action: 'PROPOSE', disposition, reasonCode },
       ...(note.trim() === '' ? {} : { note }),
     });
+    void decided.then(
+      () => endDraft(place, note),
+      () => {},
+    );
   };
   return (
     <form className="form" onSubmit={submit}>

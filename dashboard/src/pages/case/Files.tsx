@@ -1,8 +1,9 @@
 /** The files of a case. They are stored and downloaded as they are; no page shows their content. */
 import { useMutation } from '@tanstack/react-query';
-import { type ChangeEvent, type ReactNode, useId } from 'react';
+import { type ChangeEvent, type ReactNode, useId, useState } from 'react';
 import { call } from '../../api/client.ts';
 import { patiently } from '../../api/patience.ts';
+import { newKey } from '../../api/repeat-key.ts';
 import { uploadCaseFile } from '../../api/upload.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { Icon } from '../../ui/icons.tsx';
@@ -80,6 +81,14 @@ export function Files({ one }: { readonly one: Case }): ReactNode {
 function Upload({ id }: { readonly id: string }): ReactNode {
   const { t } = useI18n();
   const field = useId();
+  // If one of several files fails, the person chooses all of them again.
+  const [keys] = useState(() => new Map<string, string>());
+  const keyOf = ({ name, size, lastModified }: File): string => {
+    const file = `${name} ${size} ${lastModified}`;
+    const key = keys.get(file) ?? newKey();
+    keys.set(file, key);
+    return key;
+  };
   const upload = useMutation({
     mutationFn: async (files: readonly File[]) => {
       // Either all of them are sent or, if one cannot be accepted, none.
@@ -90,7 +99,7 @@ function Upload({ id }: { readonly id: string }): ReactNode {
         if (file.size > FILE_BYTES_MAX) throw new Error(t('cases.fileSize', { name: file.name }));
         return { file, type };
       });
-      for (const { file, type } of typed) await patiently(() => uploadCaseFile(id, file, type));
+      for (const { file, type } of typed) await patiently(() => uploadCaseFile(id, file, type, keyOf(file)));
     },
     onSettled: () => refreshCase(id),
   });

@@ -2,7 +2,7 @@
 
 import { type FormEvent, type ReactNode, useId } from 'react';
 import { call } from '../../api/client.ts';
-import { useDraft } from '../../api/drafts.ts';
+import { endDraft, useDraft } from '../../api/drafts.ts';
 import { patiently } from '../../api/patience.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { Button } from '../../ui/Button.tsx';
@@ -67,11 +67,16 @@ export function TimeLine({ one }: { readonly one: Case }): ReactNode {
 function NoteForm({ one }: { readonly one: Case }): ReactNode {
   const { t } = useI18n();
   const id = useId();
-  const [note, setNote] = useDraft(`case ${one.id}`);
+  const place = `case ${one.id}`;
+  const [note, setNote] = useDraft(place);
   const event = useEvent(one);
   const submit = (submitted: FormEvent): void => {
     submitted.preventDefault();
-    event.mutate({ type: 'NOTE', note }, { onSuccess: () => setNote('') });
+    // The callbacks of `mutate` do not run if the person has left the page: the note would still be there, to be sent again.
+    void event.mutateAsync({ type: 'NOTE', note }).then(
+      () => endDraft(place, note),
+      () => {},
+    );
   };
   return (
     <form className="form" onSubmit={submit}>

@@ -1,8 +1,11 @@
 /** Opens a case from another page, or adds what the page shows to a case. */
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
 import { call, type Schemas } from '../../api/client.ts';
 import { patiently } from '../../api/patience.ts';
+import { AttemptKey } from '../../api/repeat-key.ts';
+import { queries } from '../../api/session.ts';
 import { PATHS } from '../../paths.ts';
 import { refreshCase } from './use-case.ts';
 
@@ -19,9 +22,15 @@ export const isKeepable = (answer: object): boolean =>
 /** Opens a case and shows it. */
 export function useOpenCase() {
   const navigate = useNavigate();
+  const [key] = useState(() => new AttemptKey());
   return useMutation({
-    mutationFn: async (body: NewCase) => (await call('post', '/cases', { body })).case,
-    onSuccess: ({ id }) => void navigate({ to: PATHS.case, params: { id } }),
+    mutationFn: async (body: NewCase) =>
+      (await call('post', '/cases', { body, idempotencyKey: key.of(body) })).case,
+    onSuccess({ id }) {
+      key.end();
+      void queries.invalidateQueries({ queryKey: ['cases'] });
+      void navigate({ to: PATHS.case, params: { id } });
+    },
   });
 }
 

@@ -1,7 +1,9 @@
 /** The requests of the page of a case. Every change is based on the version that the person sees. */
 import { queryOptions, useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { call, type Schemas } from '../../api/client.ts';
 import { patiently } from '../../api/patience.ts';
+import { AttemptKey } from '../../api/repeat-key.ts';
 import { queries, sessionQuery } from '../../api/session.ts';
 
 export type Case = Schemas['Case'];
@@ -44,16 +46,22 @@ export const usePatch = ({ id, version }: Case) =>
   });
 
 /** Adds an event to a case. Notes and links do not depend on what others did meanwhile. */
-export const useEvent = ({ id, version }: Case) =>
-  useMutation({
+export function useEvent({ id, version }: Case) {
+  const [key] = useState(() => new AttemptKey());
+  return useMutation({
     mutationFn: async (event: Schemas['CaseEventBody']) => {
       const isFree = event.type === 'NOTE' || event.type === 'LINK';
       const body = isFree ? event : { ...event, version };
-      return (await call('post', '/cases/{id}/events', { path: { id }, body })).case;
+      const idempotencyKey = key.of({ id, body });
+      return (await call('post', '/cases/{id}/events', { path: { id }, body, idempotencyKey })).case;
     },
-    onSuccess: shown,
+    onSuccess(changed) {
+      key.end();
+      return shown(changed);
+    },
     onError: () => refreshCase(id),
   });
+}
 
 /** Returns whether an id is that of the person who is logged in. */
 export function useIsOwnId(): (id: string) => boolean {

@@ -1,10 +1,8 @@
 /** `/cases`: the cases of the account. Filters are in the URL. */
-import { useMutation } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useEffect, useMemo, useState } from 'react';
 import { call, type Schemas } from '../../api/client.ts';
 import { patiently } from '../../api/patience.ts';
-import { queries } from '../../api/session.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { PATHS } from '../../paths.ts';
 import { Button } from '../../ui/Button.tsx';
@@ -16,6 +14,7 @@ import { usePages } from '../../ui/pages.ts';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { type Search, useUrlState } from '../../ui/url-state.ts';
 import { Name, Time } from '../../ui/values.tsx';
+import { useOpenCase } from '../case/open.ts';
 import './cases.css';
 
 export type Case = Schemas['Case'];
@@ -141,19 +140,12 @@ function Filters({ search, onChange }: FiltersProps): ReactNode {
 /** The form that opens a case without links; cases about alerts and addresses are opened there. */
 function NewCase(): ReactNode {
   const { t, word } = useI18n();
-  const navigate = useNavigate();
   const [title, setTitle] = useState('');
   const [priority, setPriority] = useState<(typeof PRIORITIES)[number]>('MEDIUM');
-  const open = useMutation({
-    mutationFn: async () => (await call('post', '/cases', { body: { title: title.trim(), priority } })).case,
-    onSuccess: ({ id }) => {
-      void queries.invalidateQueries({ queryKey: ['cases'] });
-      void navigate({ to: PATHS.case, params: { id } });
-    },
-  });
+  const open = useOpenCase();
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    open.mutate();
+    open.mutate({ title: title.trim(), priority });
   };
   return (
     <details className="section">

@@ -1,0 +1,144 @@
+/** Actions that are interrupted: a response is lost or late, the person leaves meanwhile, or somebody else is first. Nothing is lost or sent twice. */
+import type { Page, Route } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { chromiumProgram } from '../setup/chromium.ts';
+import { type DashboardBrowser, openDashboardBrowser } from './dashboard-browser.ts';
+import { type InboxWorld, openInboxWorld } from './dashboard-inbox-world.ts';
+
+describe.runIf(chromiumProgram !== null)('interrupted actions in a browser', () => {
+  let world: InboxWorld;
+  let browser: DashboardBrowser;
+  let page: Page;
+  let url = '';
+
+  // biome-ignore lint/suspicious/noExplicitAny: JSON of the API, read without a schema.
+  const api = async (method: string, path: string, body?: object): Promise<any> => {
+    const response = await fetch(`${url}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${world.otherKey}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return ((await response.json()) as { readonly data: unknown }).data;
+  };
+  const newCase = async (title: string): Promise<string> => (await api('POST', '/cases', { title })).case.id;
+  const notesOf = async (id: string): Promise<readonly string[]> =>
+    (await api('GET', `/cases/${id}/events?limit=50`)).events.flatMap(
+      ({ note }: { readonly note: string | null }) => note ?? [],
+    );
+  const note = () => page.getByLabel('Note', { exact: true });
+  const addNote = () => page.getByRole('button', { name: 'Add the note' });
+  /** Holds the requests of a method and a path, until the test lets them go. */
+  async function intercept(path: string, method: string, handle: (route: Route) => Promise<void>) {
+    await page.route(path, (route) =>
+      route.request().method() === method ? handle(route) : route.continue(),
+    );
+  }
+
+  beforeAll(async () => {
+    world = await openInboxWorld();
+    url = world.world.url;
+    browser = await openDashboardBrowser(url, world.session);
+    ({ page } = browser);
+  });
+  beforeEach(async () => {
+    await page.unrouteAll();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await world?.end();
+  });
+
+  it('forgets a note that was stored while the person was on another page', async () => {
+    const id = await newCase('Left early');
+    let answer = (): void => {};
+    const isLate = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await intercept('**/events', 'POST', async (route) => {
+      const response = await route.fetch();
+      await isLate;
+      await route.fulfill({ response });
+    });
+    await page.goto(`${url}/cases/${id}`);
+    await note().fill('Called the bank');
+    await addNote().click();
+    await expect.poll(() => notesOf(id)).toEqual(['Called the bank']);
+    await page.getByRole('main').getByRole('link', { name: 'Cases' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Cases' }).waitFor();
+    const answered = page.waitForResponse('**/events');
+    answer();
+    await answered;
+    await page.goBack();
+    await page.getByText('Called the bank').waitFor();
+    await expect.poll(() => note().inputValue()).toBe('');
+  });
+
+  it('keeps what the person writes while a note is being sent', async () => {
+    const id = await newCase('Fast writer');
+    let answer = (): void => {};
+    const isLate = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await intercept('**/events', 'POST', async (route) => {
+      await isLate;
+      await route.continue();
+    });
+    await page.goto(`${url}/cases/${id}`);
+    await note().fill('First');
+    await addNote().click();
+    await note().fill('First, and more');
+    answer();
+    await page.locator('.note-text', { hasText: 'First' }).waitFor();
+    expect(await note().inputValue()).toBe('First, and more');
+    await note().fill('');
+  });
+
+  it('stores a note, a case and a file once if their responses are lost', async () => {
+    const id = await newCase('Bad network');
+    let isLost = true;
+    const loseFirst = async (route: Route): Promise<void> => {
+      if (!isLost) return route.continue();
+      isLost = false;
+      await route.fetch();
+      await route.abort();
+    };
+    await intercept('**/cases/*/events', 'POST', loseFirst);
+    await page.goto(`${url}/cases/${id}`);
+    await note().fill('Once');
+    await addNote().click();
+    await page.getByRole('alert').getByText('The server did not respond.').waitFor();
+    expect(await note().inputValue()).toBe('Once');
+    await addNote().click();
+    await expect.poll(() => note().inputValue()).toBe('');
+    expect(await notesOf(id)).toEqual(['Once']);
+    // An equal note is a new one if the person writes it again.
+    await note().fill('Once');
+    await addNote().click();
+    await expect.poll(() => notesOf(id)).toEqual(['Once', 'Once']);
+
+    isLost = true;
+    await intercept('**/cases/*/files*', 'POST', loseFirst);
+    const file = { name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from('one') };
+    await page.getByLabel('Add files').setInputFiles(file);
+    await page.getByRole('alert').getByText('The server did not respond.').waitFor();
+    await page.getByLabel('Add files').setInputFiles(file);
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+    await expect.poll(async () => (await api('GET', `/cases/${id}`)).case.fileCount).toBe(1);
+
+    isLost = true;
+    await intercept('**/api/v1/cases', 'POST', loseFirst);
+    await page.goto(`${url}/cases`);
+    await page.getByText('Open a case', { exact: true }).first().click();
+    await page.getByRole('textbox', { name: 'Title' }).fill('Only one');
+    await page.getByRole('textbox', { name: 'Title' }).press('Enter');
+    await page.getByRole('alert').getByText('The server did not respond.').waitFor();
+    await page.getByRole('textbox', { name: 'Title' }).press('Enter');
+    await page.waitForURL(/\/cases\/[^/]+$/);
+    expect((await api('GET', '/cases?q=Only%20one')).cases).toHaveLength(1);
+  });
+
+  it('loads nothing that the policy forbids, and reports no fault', async () => {
+    expect(await page.evaluate('globalThis.violations')).toEqual([]);
+    expect(browser.faults).toEqual([]);
+  });
+});
