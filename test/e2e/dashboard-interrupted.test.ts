@@ -39,6 +39,7 @@ describe.runIf(chromiumProgram !== null)('interrupted actions in a browser', () 
     url = world.world.url;
     browser = await openDashboardBrowser(url, world.session);
     ({ page } = browser);
+    await world.raise(await world.watch(1, 'Treasury'), 3);
   });
   beforeEach(async () => {
     await page.unrouteAll();
@@ -135,6 +136,28 @@ describe.runIf(chromiumProgram !== null)('interrupted actions in a browser', () 
     await page.getByRole('textbox', { name: 'Title' }).press('Enter');
     await page.waitForURL(/\/cases\/[^/]+$/);
     expect((await api('GET', '/cases?q=Only%20one')).cases).toHaveLength(1);
+  });
+
+  it('keeps the alerts selected that could not be changed, and the note for them', async () => {
+    await page.goto(`${url}/alerts`);
+    const boxes = page.locator('.alert-row input[type=checkbox]');
+    for (const at of [0, 1, 2]) await boxes.nth(at).click();
+    const bulk = page.getByRole('form', { name: 'Selected alerts' });
+    await bulk.getByLabel('Note').fill('Same customer');
+    let sent = 0;
+    await intercept('**/monitoring/alerts/*', 'PATCH', (route) =>
+      ++sent === 2 ? route.abort() : route.continue(),
+    );
+    await bulk.getByRole('button', { name: 'Apply' }).click();
+    await bulk.getByText('1 alert selected').waitFor();
+    await page.getByRole('alert').getByText('The server did not respond.').waitFor();
+    expect(await bulk.getByLabel('Note').inputValue()).toBe('Same customer');
+    await bulk.getByRole('button', { name: 'Apply' }).click();
+    await bulk.waitFor({ state: 'detached' });
+    const { alerts } = world.monitoring.service.store.alerts(world.accountId, {}, { limit: 10, offset: 0 });
+    expect(
+      alerts.map(({ history }) => history.filter((event) => event.note === 'Same customer').length),
+    ).toEqual([1, 1, 1]);
   });
 
   it('loads nothing that the policy forbids, and reports no fault', async () => {

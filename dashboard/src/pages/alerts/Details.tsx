@@ -1,7 +1,7 @@
 /** One alert of the inbox: what was found, what a person does about it, and its history. */
 import { Link } from '@tanstack/react-router';
-import { type FormEvent, type ReactNode, useState } from 'react';
-import { useDraft } from '../../api/drafts.ts';
+import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
+import { endDraft, useDraft } from '../../api/drafts.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { PATHS } from '../../paths.ts';
 import { Address, TransactionHash } from '../../ui/Address.tsx';
@@ -25,7 +25,8 @@ interface DetailsProps {
   readonly alert: Alert;
   readonly ownName: string | null;
   readonly isBusy: boolean;
-  readonly onChange: (change: AlertChange) => void;
+  /** Returns whether the alert was changed. */
+  readonly onChange: (change: AlertChange) => Promise<boolean>;
   readonly onCase: () => void;
   readonly onClose: () => void;
 }
@@ -54,7 +55,7 @@ export function Details({ alert, ownName, isBusy, onChange, onCase, onClose }: D
       </p>
       <div className="actions">
         {STATUSES.filter((status) => status !== alert.status).map((status) => (
-          <Button key={status} isBusy={isBusy} onClick={() => onChange({ status })}>
+          <Button key={status} isBusy={isBusy} onClick={() => void onChange({ status })}>
             {t('alerts.moveTo', { status: word('alertStatus', status) })}
           </Button>
         ))}
@@ -153,7 +154,7 @@ function AssigneeForm({ alert, ownName, isBusy, onChange }: FormProps): ReactNod
   const [text, setText] = useState(alert.assignee ?? '');
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    onChange({ assignee: text.trim() === '' ? null : text.trim() });
+    void onChange({ assignee: text.trim() === '' ? null : text.trim() });
   };
   return (
     <form className="inline-form" onSubmit={submit}>
@@ -168,7 +169,7 @@ function AssigneeForm({ alert, ownName, isBusy, onChange }: FormProps): ReactNod
         {t('alerts.assign')}
       </Button>
       {ownName === null || alert.assignee === ownName ? null : (
-        <Button isBusy={isBusy} onClick={() => onChange({ assignee: ownName })}>
+        <Button isBusy={isBusy} onClick={() => void onChange({ assignee: ownName })}>
           {t('alerts.assignMe')}
         </Button>
       )}
@@ -183,20 +184,28 @@ function NoteForm({
   onChange,
 }: Pick<DetailsProps, 'alert' | 'isBusy' | 'onChange'>): ReactNode {
   const { t } = useI18n();
-  const [note, setNote] = useDraft(`alert ${alert.id}`);
+  const place = `alert ${alert.id}`;
+  const [note, setNote] = useDraft(place);
   const [sent, setSent] = useState<{ readonly note: string; readonly after: number } | null>(null);
-  if (sent !== null && alert.history.slice(sent.after).some((event) => event.note === sent.note)) {
-    setSent(null);
-    if (note === sent.note) setNote('');
-  }
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const isStored = sent !== null && alert.history.slice(sent.after).some((event) => event.note === sent.note);
+  // The stream may bring the note although its response was lost.
+  useEffect(() => {
+    if (sent !== null && isStored) endDraft(place, sent.note);
+  }, [sent, isStored, place]);
+  const submit = async (): Promise<void> => {
     if (note.trim() === '') return;
     setSent({ note, after: alert.history.length });
-    onChange({ note });
+    // The person may have opened another alert meanwhile.
+    if (await onChange({ note })) endDraft(place, note);
   };
   return (
-    <form className="inline-form" onSubmit={submit}>
+    <form
+      className="inline-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
       <Field
         label={t('alerts.note')}
         value={note}

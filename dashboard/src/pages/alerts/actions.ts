@@ -25,14 +25,18 @@ export interface Progress {
   readonly errors: readonly Error[];
 }
 
-/** Returns a function that changes alerts, and its progress; null if nothing was changed yet. */
+/** Returns a function that changes alerts and returns the ids of those that it could not change, and its progress; null if nothing was changed yet. */
 export function useAlertChanges(inbox: Inbox) {
   const [progress, setProgress] = useState<Progress | null>(null);
   // A second change waits for the first one: a person who presses a key twice means both.
-  const last = useRef<Promise<void>>(Promise.resolve());
+  const last = useRef<Promise<readonly string[]>>(Promise.resolve([]));
   const run = useCallback(
-    async (ids: readonly string[], changeOf: (alert: Alert) => AlertChange | null): Promise<void> => {
+    async (
+      ids: readonly string[],
+      changeOf: (alert: Alert) => AlertChange | null,
+    ): Promise<readonly string[]> => {
       const errors: Error[] = [];
+      const failed: string[] = [];
       let done = 0;
       const report = (waitSeconds: number | null): void =>
         setProgress({ done, total: ids.length, waitSeconds, errors });
@@ -49,15 +53,17 @@ export function useAlertChanges(inbox: Inbox) {
             inbox.receive(changed);
           } catch (error) {
             errors.push(error as Error);
+            failed.push(id);
           }
         done++;
         report(null);
       }
+      return failed;
     },
     [inbox],
   );
   const change = useCallback(
-    (...changes: Parameters<typeof run>): Promise<void> => {
+    (...changes: Parameters<typeof run>): Promise<readonly string[]> => {
       last.current = last.current.then(() => run(...changes));
       return last.current;
     },

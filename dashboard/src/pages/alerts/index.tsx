@@ -130,7 +130,10 @@ export function AlertsPage(): ReactNode {
         <Bulk
           ids={[...checked]}
           isBusy={isBusy || openCase.isPending}
-          onChange={(body) => void change([...checked], () => body).then(() => setChecked(new Set()))}
+          // Alerts that could not be changed stay selected, and the form stays as it is, to be sent again.
+          onChange={(body) =>
+            void change([...checked], () => body).then((failed) => setChecked(new Set(failed)))
+          }
           onCase={() => openCaseOf([...checked].flatMap((id) => inbox.byId(id) ?? []))}
           onSave={() =>
             saveFile(
@@ -163,7 +166,7 @@ export function AlertsPage(): ReactNode {
               alert={opened}
               ownName={ownName}
               isBusy={isBusy || openCase.isPending}
-              onChange={(body) => void change([opened.id], () => body)}
+              onChange={async (body) => (await change([opened.id], () => body)).length === 0}
               onCase={() => openCaseOf([opened])}
               onClose={close}
             />
