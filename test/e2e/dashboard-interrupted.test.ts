@@ -138,6 +138,21 @@ describe.runIf(chromiumProgram !== null)('interrupted actions in a browser', () 
     expect((await api('GET', '/cases?q=Only%20one')).cases).toHaveLength(1);
   });
 
+  it('says that somebody else was first, and keeps the entries', async () => {
+    const id = await newCase('Two at once');
+    await page.goto(`${url}/cases/${id}`);
+    await page.getByLabel('Title').fill('Mine');
+    await api('PATCH', `/cases/${id}`, { priority: 'URGENT', version: 1 });
+    await page.getByRole('button', { name: 'Save' }).click();
+    const alert = page.getByRole('alert');
+    await alert.getByText('Somebody else has changed this since you opened it.').waitFor();
+    expect(await alert.textContent()).not.toMatch(/version|read it again/);
+    expect(await page.getByLabel('Title').inputValue()).toBe('Mine');
+    await expect.poll(() => page.getByLabel('Priority').inputValue()).toBe('URGENT');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(async () => (await api('GET', `/cases/${id}`)).case.title).toBe('Mine');
+  });
+
   it('keeps the alerts selected that could not be changed, and the note for them', async () => {
     await page.goto(`${url}/alerts`);
     const boxes = page.locator('.alert-row input[type=checkbox]');

@@ -41,6 +41,10 @@ export function Loading({ lines = 4 }: { readonly lines?: number }): ReactNode {
   );
 }
 
+/** Whether a change was refused because somebody else was first. The message of the server then tells a client to read the record again. */
+const isOvertaken = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === 400 && error.field === 'version';
+
 /** Says in the language of the person what can be done about an error. The text of the server follows in English. */
 function adviceFor(error: unknown, t: ReturnType<typeof useI18n>['t']): string {
   if (!(error instanceof ApiError)) return t('error.unexpected');
@@ -52,6 +56,7 @@ function adviceFor(error: unknown, t: ReturnType<typeof useI18n>['t']): string {
     return error.retryAfter === null
       ? t('error.rate')
       : t('error.rateSeconds', { seconds: error.retryAfter });
+  if (isOvertaken(error)) return t('error.changed');
   if (error.status < 500) return t('error.request');
   // A proxy may fail after the server has done the work: only the server knows that nothing was charged.
   return error.isOfServer ? t('error.server') : t('error.proxy');
@@ -72,9 +77,11 @@ export function Failure({ error, onRetry }: FailureProps): ReactNode {
       <Icon name="warning" />
       <div>
         <p className="failure-title">{adviceFor(error, t)}</p>
-        <p>
-          <ServerText text={message} />
-        </p>
+        {isOvertaken(error) ? null : (
+          <p>
+            <ServerText text={message} />
+          </p>
+        )}
         {requestId === null ? null : (
           <p className="muted">
             {t('error.requestId')} <code>{requestId}</code>
