@@ -175,6 +175,20 @@ describe.runIf(chromiumProgram !== null)('interrupted actions in a browser', () 
     ).toEqual([1, 1, 1]);
   });
 
+  it('asks again before another test message, instead of showing the result of the last one', async () => {
+    await page.goto(`${url}/wallets/${await world.watch(2, null, world.hook.url)}`);
+    const open = () => page.getByRole('button', { name: 'Send a test message' });
+    const dialog = page.getByRole('dialog');
+    await open().click();
+    await dialog.getByRole('button', { name: 'Send a test message' }).click();
+    await dialog.getByRole('status').waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    await open().click();
+    await dialog.getByRole('button', { name: 'Send a test message' }).waitFor();
+    expect(await dialog.getByRole('status').count()).toBe(0);
+  });
+
   it('loads nothing that the policy forbids, and reports no fault', async () => {
     expect(await page.evaluate('globalThis.violations')).toEqual([]);
     expect(browser.faults).toEqual([]);

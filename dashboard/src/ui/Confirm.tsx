@@ -16,19 +16,25 @@ interface ConfirmProps {
   readonly isBusy?: boolean;
   readonly isDone?: boolean;
   readonly onConfirm: () => void;
+  /** Forgets the result of the last time, when the dialog is opened. */
+  readonly onOpen?: () => void;
 }
 
 /** The button with its dialog. */
 export function Confirm(props: ConfirmProps): ReactNode {
-  const { label, title, text, done, error = null, isBusy = false, isDone = false, onConfirm } = props;
+  const { label, title, text, done, error = null, isBusy = false, isDone = false, onConfirm, onOpen } = props;
   const { t } = useI18n();
   const [isOpen, setOpen] = useState(false);
   const confirm = (): void => {
     onConfirm();
     if (done === undefined) setOpen(false);
   };
+  const change = (willBeOpen: boolean): void => {
+    if (willBeOpen && !isBusy) onOpen?.();
+    setOpen(willBeOpen);
+  };
   return (
-    <Dialog.Root open={isOpen} onOpenChange={setOpen}>
+    <Dialog.Root open={isOpen} onOpenChange={change}>
       <Dialog.Trigger render={<Button />}>{label}</Dialog.Trigger>
       <Dialog.Portal>
         <Dialog.Backdrop className="backdrop" />

@@ -38,6 +38,7 @@ export function ToCase({ title, help, links }: ToCaseProps): ReactNode {
         error={openCase.error}
         isBusy={openCase.isPending}
         isDone={openCase.isSuccess}
+        onOpen={openCase.reset}
         onConfirm={() => openCase.mutate({ title, links: [...links()] })}
       />
       <AddToCase help={help} links={links} />

@@ -339,6 +339,7 @@ function PersonDialog({
                 text={t('team.endSessionsText')}
                 done={t('team.endedSessions', { count: sessions.data?.ended ?? 0 })}
                 isDone={sessions.isSuccess}
+                onOpen={sessions.reset}
                 isBusy={sessions.isPending}
                 error={sessions.error}
                 onConfirm={() => sessions.mutate()}

@@ -151,6 +151,7 @@ function TestMessage({ id }: { readonly id: string }): ReactNode {
       error={test.error}
       isBusy={test.isPending}
       isDone={test.isSuccess}
+      onOpen={test.reset}
       onConfirm={() => test.mutate()}
     />
   );
