@@ -9,6 +9,7 @@ import { firstMessages, I18nProvider } from './i18n/index.tsx';
 import { router } from './router.tsx';
 import { handleKey } from './shell/shortcuts.ts';
 import { applyTheme, chosenTheme } from './shell/theme.ts';
+import { keepFocusInPart } from './ui/focus.ts';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/shell.css';
@@ -18,6 +19,7 @@ import './styles/print.css';
 
 applyTheme(chosenTheme());
 document.addEventListener('keydown', handleKey);
+keepFocusInPart();
 
 whenSessionEnds(() => {
   forgetSession();

@@ -382,6 +382,7 @@ describe.runIf(chromiumProgram !== null)('the pages that manage an account', () 
     expect(await tab.axe()).toEqual([]);
     // Nobody becomes an owner without the password of an owner.
     await dialog.getByLabel('Role').selectOption('owner');
+    await dialog.getByRole('button', { name: 'Change the role' }).click();
     const change = page.getByRole('dialog', { name: 'Change of an owner' });
     await change.getByLabel('Your password').fill('a wrong password');
     await change.getByRole('button', { name: 'Change the role' }).click();
@@ -389,6 +390,7 @@ describe.runIf(chromiumProgram !== null)('the pages that manage an account', () 
     expect(await tab.axe()).toEqual([]);
     await change.getByRole('button', { name: 'Cancel' }).click();
     await dialog.getByLabel('Role').selectOption('analyst');
+    await dialog.getByRole('button', { name: 'Change the role' }).click();
     // The rest of the page is hidden from roles while the dialog is open.
     await page.locator('main tbody tr', { hasText: COLLEAGUE }).getByText('Analyst').waitFor();
     await dialog.getByRole('button', { name: 'Remove' }).click();
@@ -401,6 +403,7 @@ describe.runIf(chromiumProgram !== null)('the pages that manage an account', () 
     await page.getByRole('button', { name: EMAIL }).click();
     const dialog = page.getByRole('dialog', { name: EMAIL });
     await dialog.getByLabel('Role').selectOption('auditor');
+    await dialog.getByRole('button', { name: 'Change the role' }).click();
     const change = page.getByRole('dialog', { name: 'Change of an owner' });
     await change.getByLabel('Your password').fill(PASSWORD);
     await page.keyboard.press('Enter');

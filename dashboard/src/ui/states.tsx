@@ -62,6 +62,16 @@ function adviceFor(error: unknown, t: ReturnType<typeof useI18n>['t']): string {
   return error.isOfServer ? t('error.server') : t('error.proxy');
 }
 
+/** Tells a screen reader that a change was stored. It is always on the page: a region that comes with its text is not announced everywhere. */
+export function Stored({ isStored }: { readonly isStored: boolean }): ReactNode {
+  const { t } = useI18n();
+  return (
+    <p role="status" className={isStored ? 'muted' : 'visually-hidden'}>
+      {isStored ? t('ui.stored') : ''}
+    </p>
+  );
+}
+
 interface FailureProps {
   readonly error: unknown;
   readonly onRetry?: () => void;

@@ -118,7 +118,11 @@ function Upload({ id }: { readonly id: string }): ReactNode {
           accept={Object.keys(TYPES)
             .map((end) => `.${end}`)
             .join(',')}
-          disabled={upload.isPending}
+          // Not disabled: it would lose the focus.
+          aria-disabled={upload.isPending}
+          onClick={(event) => {
+            if (upload.isPending) event.preventDefault();
+          }}
           onChange={choose}
         />
       </div>

@@ -5,7 +5,7 @@ import { Button } from '../../ui/Button.tsx';
 import { Confirm } from '../../ui/Confirm.tsx';
 import { Choice, Field } from '../../ui/Field.tsx';
 import { Section } from '../../ui/Page.tsx';
-import { Failure } from '../../ui/states.tsx';
+import { Failure, Stored } from '../../ui/states.tsx';
 import { Name, Time } from '../../ui/values.tsx';
 import { Who } from '../../ui/Who.tsx';
 import { useOwnName } from '../alerts/actions.ts';
@@ -65,6 +65,7 @@ export function State({ one }: { readonly one: Case }): ReactNode {
       ) : (
         <ChangeForm one={one} isBusy={patch.isPending} onChange={patch.mutate} />
       )}
+      <Stored isStored={patch.isSuccess} />
       {patch.error === null ? null : <Failure error={patch.error} />}
     </Section>
   );
@@ -133,7 +134,12 @@ function ChangeForm({ one, isBusy, onChange }: ChangeFormProps): ReactNode {
       </div>
       <Overtaken one={one} edits={edits} />
       <div className="actions">
-        <Button type="submit" kind="primary" isBusy={isBusy} disabled={Object.keys(changes).length === 0}>
+        <Button
+          type="submit"
+          kind="primary"
+          isBusy={isBusy}
+          aria-disabled={Object.keys(changes).length === 0}
+        >
           {t('cases.save')}
         </Button>
         {ownName === null || ownName === one.assignee ? null : (

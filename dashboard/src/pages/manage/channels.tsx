@@ -8,7 +8,7 @@ import { Button } from '../../ui/Button.tsx';
 import { Confirm } from '../../ui/Confirm.tsx';
 import { Field } from '../../ui/Field.tsx';
 import { Page, Section } from '../../ui/Page.tsx';
-import { Failure, Loading } from '../../ui/states.tsx';
+import { Failure, Loading, Stored } from '../../ui/states.tsx';
 import { Name, Time } from '../../ui/values.tsx';
 import { Popup, Secret, useRole } from './parts.tsx';
 
@@ -158,6 +158,7 @@ function Channel({ title, note, current, mayChange, fields, bodyOf, removal }: C
           </Button>
         </form>
       ) : null}
+      <Stored isStored={save.isSuccess} />
       {save.error === null ? null : <Failure error={save.error} />}
     </Section>
   );

@@ -200,7 +200,7 @@ function KeyDialog({ record, all, isOwner, onClose }: KeyDialogProps): ReactNode
           </dd>
         </div>
       </dl>
-      <fieldset className="ticks" disabled={!isOwner || !isActive(record) || toggle.isPending}>
+      <fieldset className="ticks" disabled={!isOwner || !isActive(record)} aria-busy={toggle.isPending}>
         <legend>{t('keys.permissions')}</legend>
         {PERMISSIONS.map((permission) => (
           <Tick
@@ -208,7 +208,8 @@ function KeyDialog({ record, all, isOwner, onClose }: KeyDialogProps): ReactNode
             label={permission}
             hint={word('permission', permission)}
             checked={record.permissions.includes(permission)}
-            onTick={(enabled) => toggle.mutate({ permission, enabled })}
+            // Not disabled while the server is asked: a disabled box loses the focus.
+            onTick={(enabled) => toggle.isPending || toggle.mutate({ permission, enabled })}
           />
         ))}
       </fieldset>

@@ -2,7 +2,15 @@
 import '../../styles/manage.css';
 import { Dialog } from '@base-ui/react/dialog';
 import { useQuery } from '@tanstack/react-query';
-import { type FormEvent, type InputHTMLAttributes, type ReactNode, useId, useMemo, useState } from 'react';
+import {
+  type FormEvent,
+  type InputHTMLAttributes,
+  type ReactNode,
+  useId,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { call, type DataOf } from '../../api/client.ts';
 import { peopleQuery } from '../../api/people.ts';
 import { sessionQuery } from '../../api/session.ts';
@@ -39,6 +47,10 @@ interface PopupProps {
 /** A dialog that is open while it is in the document. */
 export function Popup({ title, onClose, isKept = false, children }: PopupProps): ReactNode {
   const { t } = useI18n();
+  const popup = useRef<HTMLDivElement>(null);
+  // A password with a space, typed at once, would press the first button, which closes the dialog.
+  const firstField = (): HTMLElement | true =>
+    popup.current?.querySelector<HTMLElement>('form input') ?? true;
   return (
     <Dialog.Root
       open
@@ -49,7 +61,7 @@ export function Popup({ title, onClose, isKept = false, children }: PopupProps):
     >
       <Dialog.Portal>
         <Dialog.Backdrop className="backdrop" />
-        <Dialog.Popup className="dialog">
+        <Dialog.Popup ref={popup} className="dialog" initialFocus={firstField}>
           <div className="section-header popup-header">
             <Dialog.Title className="dialog-title">{title}</Dialog.Title>
             {isKept ? null : <Dialog.Close render={<IconButton icon="close" name={t('ui.close')} />} />}

@@ -12,7 +12,7 @@ import { Confirm } from '../../ui/Confirm.tsx';
 import { type Column, DataTable } from '../../ui/DataTable.tsx';
 import { Choice, Field } from '../../ui/Field.tsx';
 import { Page, Section } from '../../ui/Page.tsx';
-import { Failure, Loading } from '../../ui/states.tsx';
+import { Failure, Loading, Stored } from '../../ui/states.tsx';
 import { Name, Time } from '../../ui/values.tsx';
 import { PASSWORD_MIN } from '../register.tsx';
 import {
@@ -273,6 +273,7 @@ function PersonDialog({
   const { t, word } = useI18n();
   const { data: session } = useQuery(sessionQuery);
   const [asked, setAsked] = useState<Asked | null>(null);
+  const [chosen, setChosen] = useState(person.role);
   const [isRemoving, setRemoving] = useState(false);
   const path = { id: person.id };
   const isActive = person.status === 'ACTIVE';
@@ -322,8 +323,21 @@ function PersonDialog({
   const needsPassword = isActive && person.role === 'owner';
   return (
     <Popup title={<Name text={person.email} />} onClose={onClose}>
-      <RoleChoice role={person.role} onChange={setRole} />
-      <p className="muted">{word('roleHelp', person.role)}</p>
+      <form
+        className="row-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (chosen !== person.role && !role.isPending) setRole(chosen);
+        }}
+      >
+        {/* Arrow keys choose one role after the other, so the choice alone changes nothing. */}
+        <RoleChoice role={chosen} onChange={setChosen} />
+        <Button type="submit" isBusy={role.isPending} aria-disabled={chosen === person.role}>
+          {t('team.setRole')}
+        </Button>
+      </form>
+      <p className="muted">{word('roleHelp', chosen)}</p>
+      <Stored isStored={role.isSuccess} />
       {error === null || asked !== null ? null : <Failure error={error} />}
       {isOwn ? (
         <p className="muted">
@@ -380,7 +394,10 @@ function PersonDialog({
           isBusy={role.isPending || factor.isPending || remove.isPending}
           error={error}
           onConfirm={confirm}
-          onClose={() => setAsked(null)}
+          onClose={() => {
+            setAsked(null);
+            setChosen(person.role);
+          }}
         >
           <p>{t(ASKED_TEXTS[asked.kind])}</p>
           {asked.kind === 'remove' ? <KeysThatStay person={person} /> : null}

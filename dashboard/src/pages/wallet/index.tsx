@@ -12,7 +12,7 @@ import { Button } from '../../ui/Button.tsx';
 import { Confirm } from '../../ui/Confirm.tsx';
 import { Field } from '../../ui/Field.tsx';
 import { Page, Section } from '../../ui/Page.tsx';
-import { Failure, Loading } from '../../ui/states.tsx';
+import { Failure, Loading, Stored } from '../../ui/states.tsx';
 import { Name, Time } from '../../ui/values.tsx';
 import { Following, WalletRisk } from '../wallets/index.tsx';
 import { RuleChoices, SettingFields, type Settings } from '../wallets/Rules.tsx';
@@ -84,7 +84,10 @@ export function WalletPage(): ReactNode {
         <>
           <Facts wallet={wallet} />
           {wallet.status === 'DELETED' ? null : (
-            <SettingsForm key={settingsKey(wallet)} wallet={wallet} change={change} />
+            <Section title={t('wallets.settings')}>
+              <SettingsForm key={settingsKey(wallet)} wallet={wallet} change={change} />
+              <Stored isStored={change.isSuccess} />
+            </Section>
           )}
           <WalletAlerts id={id} count={wallet.alertCount} />
           <WalletTransactions id={id} chain={wallet.chain} />
@@ -243,25 +246,23 @@ function SettingsForm({ wallet, change }: ChangeProps): ReactNode {
     change.mutate(body as Patch);
   };
   return (
-    <Section title={t('wallets.settings')}>
-      <form className="form" onSubmit={submit}>
-        <div className="inline-form">
-          <Field
-            label={t('wallets.label')}
-            value={label}
-            maxLength={LABEL_CHARS_MAX}
-            autoComplete="off"
-            onChange={(event) => setLabel(event.target.value)}
-          />
-        </div>
-        <SettingFields settings={settings} onChange={setSettings} />
-        <RuleChoices settings={settings} onChange={setSettings} />
-        <div className="actions">
-          <Button type="submit" kind="primary" isBusy={change.isPending}>
-            {t('wallets.save')}
-          </Button>
-        </div>
-      </form>
-    </Section>
+    <form className="form" onSubmit={submit}>
+      <div className="inline-form">
+        <Field
+          label={t('wallets.label')}
+          value={label}
+          maxLength={LABEL_CHARS_MAX}
+          autoComplete="off"
+          onChange={(event) => setLabel(event.target.value)}
+        />
+      </div>
+      <SettingFields settings={settings} onChange={setSettings} />
+      <RuleChoices settings={settings} onChange={setSettings} />
+      <div className="actions">
+        <Button type="submit" kind="primary" isBusy={change.isPending}>
+          {t('wallets.save')}
+        </Button>
+      </div>
+    </form>
   );
 }

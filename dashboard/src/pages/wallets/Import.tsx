@@ -130,7 +130,11 @@ export function ImportWallets(): ReactNode {
             id={field}
             type="file"
             accept=".csv,.txt,text/csv,text/plain"
-            disabled={work.isRunning}
+            // Not disabled: it would lose the focus.
+            aria-disabled={work.isRunning}
+            onClick={(event) => {
+              if (work.isRunning) event.preventDefault();
+            }}
             onChange={(event) => void choose(event)}
           />
         </div>

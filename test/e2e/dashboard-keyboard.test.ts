@@ -1,0 +1,120 @@
+/** The pages that manage an account, used with the keyboard alone: where the focus is, and what a screen reader is told. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { chromiumProgram } from '../setup/chromium.ts';
+import { type DashboardBrowser, openDashboardBrowser } from './dashboard-browser.ts';
+import { type DashboardWorld, openDashboardWorld, PASSWORD } from './dashboard-world.ts';
+
+describe.runIf(chromiumProgram !== null)('the dashboard with the keyboard alone', () => {
+  let world: DashboardWorld;
+  let browser: DashboardBrowser;
+  let page: Page;
+  let url = '';
+
+  beforeAll(async () => {
+    world = await openDashboardWorld();
+    url = world.server.url;
+    browser = await openDashboardBrowser(url, await world.person());
+    ({ page } = browser);
+  });
+  beforeEach(async () => {
+    await page.unrouteAll();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await world?.end();
+  });
+
+  /** Presses a button or link with the keyboard. */
+  async function press(
+    name: string,
+    part: ReturnType<Page['locator']> = page.locator('body'),
+  ): Promise<void> {
+    await part.getByRole('button', { name, exact: true }).focus();
+    await page.keyboard.press('Enter');
+  }
+  const dialog = (name: string) => page.getByRole('dialog', { name });
+  /** Name of the element with the focus: its label, or that of the part of the page. */
+  const focused = (): Promise<string> =>
+    page.evaluate<string>(`(() => {
+      const at = document.activeElement;
+      const by = document.getElementById(at.getAttribute('aria-labelledby') ?? '');
+      return at.tagName + ' ' + (by ?? at.labels?.[0] ?? at).textContent.slice(0, 40);
+    })()`);
+
+  it('begins in the first field of a dialog, so that a password with a space does not close it', async () => {
+    await page.goto(`${url}/account`);
+    await press('Enable');
+    await dialog('Second factor: Enable').waitFor();
+    await expect.poll(focused).toBe('INPUT Current password');
+    await page.keyboard.type(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByRole('img', { name: 'QR code' }).waitFor();
+    await expect.poll(focused).toBe('INPUT Code of the app');
+    await page.keyboard.press('Escape');
+    await expect.poll(focused).toBe('BUTTON Enable');
+  });
+
+  it('keeps the focus on a permission while it is switched', async () => {
+    await page.goto(`${url}/keys`);
+    await press('Create a key');
+    await expect.poll(focused).toBe('INPUT Name');
+    await page.keyboard.type('payments');
+    await dialog('Create a key').getByLabel('kyt').focus();
+    await page.keyboard.press('Space');
+    await press('Create a key', dialog('Create a key'));
+    await press('I have stored it', dialog('The key is created'));
+    await expect.poll(focused).toBe('BUTTON Create a key');
+    await press('payments');
+    const intel = dialog('payments').getByLabel('intel');
+    await intel.focus();
+    await page.keyboard.press('Space');
+    await expect.poll(() => intel.isChecked()).toBe(true);
+    expect(await focused()).toBe('INPUT intel');
+    await page.keyboard.press('Escape');
+  });
+
+  it('changes no role by arrow keys alone, and says that it was changed', async () => {
+    await page.goto(`${url}/people`);
+    await page.getByLabel('Email address').fill('bea@example.org');
+    await page.keyboard.press('Enter');
+    await page.getByRole('row', { name: /bea@/ }).focus();
+    await page.keyboard.press('Enter');
+    const changes: string[] = [];
+    page.on('request', (request) => request.method() === 'PATCH' && changes.push(request.postData() ?? ''));
+    const role = dialog('bea@').getByLabel('Role');
+    await role.focus();
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    await dialog('bea@').getByText('Reads everything').waitFor();
+    expect([await role.inputValue(), changes]).toEqual(['auditor', []]);
+    await press('Change the role', dialog('bea@'));
+    await dialog('bea@').getByRole('status').getByText('Saved.').waitFor();
+    expect(changes).toEqual(['{"role":"auditor"}']);
+  });
+
+  it('continues in the part of the page from which the focused element was removed', async () => {
+    await press('Withdraw', dialog('bea@'));
+    await press('Withdraw', dialog('Withdraw'));
+    await page.getByRole('row', { name: /bea@/ }).waitFor({ state: 'detached' });
+    await expect.poll(focused).not.toMatch(/^BODY/);
+
+    await page.goto(`${url}/channels`);
+    const email = page.getByRole('region', { name: 'Email', exact: true });
+    await email.getByLabel('Email address').fill('ann@example.org');
+    await page.keyboard.press('Enter');
+    await email.getByRole('status').getByText('Saved.').waitFor();
+    expect(await focused()).toBe('INPUT Email address');
+    await press('Remove', email);
+    await press('Remove', dialog('Remove'));
+    await email.getByText('not set').waitFor();
+    await expect.poll(focused).toBe('SECTION Email');
+    expect(await browser.axe()).toEqual([]);
+  });
+
+  it('reports no fault', async () => {
+    expect(await page.evaluate('globalThis.violations')).toEqual([]);
+    expect(browser.faults).toEqual([]);
+  });
+});
