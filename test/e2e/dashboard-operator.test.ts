@@ -116,7 +116,18 @@ describe.runIf(chromiumProgram !== null)('the page for operators', () => {
     const checks = page.getByRole('region', { name: 'Health' });
     await checks.getByText('Run `assay sync eu`', { exact: false }).first().waitFor();
     await page.goto(`${url}/operator?tab=labels`);
-    await page.getByRole('table', { name: 'Sources' }).getByText('packages').first().waitFor();
+    const sources = page.getByRole('table', { name: 'Sources' });
+    await sources.getByText('packages').first().waitFor();
+    await page.getByText('it can have fewer labels than its datasets together').waitFor();
+    // Two datasets of one source have the same name.
+    const rows = sources.locator('tbody tr');
+    const count = await rows.count();
+    expect(await rows.filter({ hasText: /^seedseed/ }).count()).toBe(2);
+    const filter = page.getByRole('searchbox', { name: 'Sources' });
+    for (const text of ['packages', 'seed', '']) {
+      await filter.fill(text);
+      await expect.poll(() => rows.count()).toBe(text === '' ? count : text === 'seed' ? 2 : 1);
+    }
     await page.goto(`${url}/operator?tab=nodes`);
     await page.getByText('This machine works alone.').waitFor();
     const nodes = page.getByRole('table', { name: 'Nodes' });

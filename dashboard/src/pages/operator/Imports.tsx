@@ -7,7 +7,7 @@ import { type Column, DataTable } from '../../ui/DataTable.tsx';
 import { Section } from '../../ui/Page.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { Name, ServerText, Time } from '../../ui/values.tsx';
-import { Count, type OperatorImports, POLL_MS, State, useSpan } from './parts.tsx';
+import { Count, LeftOut, type OperatorImports, POLL_MS, State, useSpan } from './parts.tsx';
 
 type Run = OperatorImports['runs'][number];
 type Data = OperatorImports['data'][number];
@@ -229,7 +229,7 @@ function Imported({
             {t('operator.run')} <code>assay sync</code>
           </Empty>
         }
-        {...(leftOut === 0 ? {} : { footer: t('operator.leftOut', { count: leftOut }) })}
+        {...(leftOut === 0 ? {} : { footer: <LeftOut count={leftOut} columns={columns.length} /> })}
       />
     </Section>
   );

@@ -7,13 +7,14 @@ import { Empty } from '../../ui/states.tsx';
 import { Name, Time } from '../../ui/values.tsx';
 import { DataStatus } from '../home.tsx';
 import { Replication } from '../manage/status.tsx';
-import { Fact, type OperatorStatus } from './parts.tsx';
+import { Fact, LeftOut, type OperatorStatus } from './parts.tsx';
 
 type Snapshot = OperatorStatus['labels']['snapshots'][number];
 type Source = OperatorStatus['labels']['sources'][number];
 
 const snapshotKey = ({ publishedAt, dataVersion }: Snapshot): string => `${publishedAt} ${dataVersion}`;
-const sourceKey = ({ source, dataset }: Source): string => `${source} ${dataset}`;
+/** A source may have several datasets of one name. */
+const sourceKey = ({ source, dataset }: Source, index: number): string => `${source} ${dataset} ${index}`;
 
 /** The tab. */
 export function Labels({ status }: { readonly status: OperatorStatus }): ReactNode {
@@ -138,7 +139,7 @@ function Sources({
             {t('operator.run')} <code>assay sync</code>
           </Empty>
         }
-        {...(leftOut === 0 ? {} : { footer: t('operator.leftOut', { count: leftOut }) })}
+        {...(leftOut === 0 ? {} : { footer: <LeftOut count={leftOut} columns={columns.length} /> })}
       />
     </Section>
   );

@@ -45,3 +45,13 @@ export function Fact({ name, children }: { readonly name: string; readonly child
 export function State({ word, isGood }: { readonly word: string; readonly isGood: boolean }): ReactNode {
   return <span className={isGood ? 'tag' : 'tag is-warning'}>{word}</span>;
 }
+
+/** The last row of a table of which the server sends only the first rows. */
+export function LeftOut({ count, columns }: { readonly count: number; readonly columns: number }): ReactNode {
+  const { t } = useI18n();
+  return (
+    <tr>
+      <td colSpan={columns}>{t('operator.leftOut', { count })}</td>
+    </tr>
+  );
+}
