@@ -68,6 +68,14 @@ describe.runIf(chromiumProgram !== null && hasAnvil)('ordering on the page Credi
     await page.getByText(amount, { exact: true }).waitFor();
     expect(await page.getByRole('link', { name: 'Open in a wallet' }).getAttribute('href')).toBe(uri);
     await tab.check('/billing with a code', 'Credits');
+    // The address is still there after a reload, and for a person who comes back later.
+    await page.reload();
+    await page.getByText(address, { exact: true }).waitFor();
+    await page.goto(`${server.url}/billing`);
+    await page.getByRole('link', { name: 'Show how to pay' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText(address, { exact: true }).waitFor();
+    await expect.poll(() => page.evaluate('document.activeElement.ariaLabel')).toBe('Pay in cryptocurrency');
     await of.anvil.send({ to: address, value: BigInt(invoice.due.amount) });
     await of.anvil.mine();
     const state = (text: string) => page.getByRole('status').filter({ hasText: text });

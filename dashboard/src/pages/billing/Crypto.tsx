@@ -1,8 +1,9 @@
 /** Buying in cryptocurrency: choose a currency and a package, then pay to the address of the invoice while its state is shown. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { call, type DataOf } from '../../api/client.ts';
 import { useI18n } from '../../i18n/index.tsx';
+import { CopyButton } from '../../ui/Address.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { Choice } from '../../ui/Field.tsx';
 import { Section } from '../../ui/Page.tsx';
@@ -40,7 +41,8 @@ interface OrderProps {
 function Order({ packages, currencies, gasless }: OrderProps): ReactNode {
   const { t } = useI18n();
   const client = useQueryClient();
-  const [{ pool: asked }] = useUrlState();
+  // The invoice is in the URL: its address is still there after a reload, or a new login.
+  const [{ pool: asked, payment = '' }, change] = useUrlState();
   const pool = asked === 'dashboard' ? 'dashboard' : 'api';
   const names = packages.filter(({ pools }) => pools.includes(pool)).map(({ name }) => name);
   const [currency, chooseCurrency] = useState(currencies[0] ?? '');
@@ -48,12 +50,15 @@ function Order({ packages, currencies, gasless }: OrderProps): ReactNode {
   const ordering = useMutation({
     mutationFn: () =>
       call('post', '/billing/invoices', { body: { package: name, pool, method: 'CRYPTO', currency } }),
-    onSuccess: () => client.invalidateQueries({ queryKey: INVOICES_KEY }),
+    onSuccess({ invoice }) {
+      change({ payment: invoice.id });
+      return client.invalidateQueries({ queryKey: INVOICES_KEY });
+    },
   });
   const options = (values: readonly string[]) => values.map((value) => ({ value, label: value }));
   return (
     <Section title={t('billing.cryptoTitle')} note={t('billing.cryptoNote')}>
-      <div className="fields">
+      <div className="row-form">
         <Choice label={t('billing.package')} value={name} options={options(names)} onChange={chooseName} />
         <Choice
           label={t('billing.cryptoCurrency')}
@@ -66,12 +71,12 @@ function Order({ packages, currencies, gasless }: OrderProps): ReactNode {
         </Button>
       </div>
       {ordering.error === null ? null : <Failure error={ordering.error} />}
-      {ordering.data === undefined ? null : <Payment id={ordering.data.invoice.id} gasless={gasless} />}
+      {payment === '' ? null : <Payment key={payment} id={payment} gasless={gasless} />}
     </Section>
   );
 }
 
-/** The invoice that was ordered last, until it is settled. */
+/** The invoice that was ordered or chosen last, until it is settled. */
 function Payment({ id, gasless }: { readonly id: string; readonly gasless: readonly string[] }): ReactNode {
   const invoice = useQuery({
     queryKey: ['billing', 'invoice', id],
@@ -94,28 +99,40 @@ interface InstructionsProps {
 function Instructions({ invoice, gasless }: InstructionsProps): ReactNode {
   const { t, word } = useI18n();
   const { crypto, state, expiresAt } = invoice;
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // After a reload, the person begins at the top of the page.
+    if (document.activeElement !== document.body) place.current?.focus();
+  }, []);
   if (crypto === null) return null;
   const { amount, symbol, chain, address, uri } = crypto;
   return (
-    <div>
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms
+    <div ref={place} tabIndex={-1} role="group" aria-label={t('billing.cryptoTitle')}>
       <p role="status">
         <strong>{word('invoiceState', state)}</strong>{' '}
         {invoice.exceptions.map((one) => word('invoiceException', one)).join(', ')}
       </p>
       <QrCode text={uri} label={t('billing.cryptoCode')} />
-      <dl className="facts">
-        <dt>{t('billing.cryptoAmount')}</dt>
-        <dd>
-          <code>{amount}</code> {symbol} ({chain})
-        </dd>
-        <dt>{t('billing.cryptoAddress')}</dt>
-        <dd>
-          <code>{address}</code>
-        </dd>
-        <dt>{t('billing.cryptoExpires')}</dt>
-        <dd>
-          <Time iso={expiresAt} />
-        </dd>
+      <dl className="facts is-wide">
+        <div>
+          <dt>{t('billing.cryptoAmount')}</dt>
+          <dd>
+            <code>{amount}</code> {symbol} ({chain}) <CopyButton text={amount} />
+          </dd>
+        </div>
+        <div>
+          <dt>{t('billing.cryptoAddress')}</dt>
+          <dd>
+            <code>{address}</code> <CopyButton text={address} />
+          </dd>
+        </div>
+        <div>
+          <dt>{t('billing.cryptoExpires')}</dt>
+          <dd>
+            <Time iso={expiresAt} />
+          </dd>
+        </div>
       </dl>
       {uri.includes(':') ? (
         <a href={uri} className="button plain">

@@ -1,12 +1,16 @@
 /** The list of purchases, with their receipts. */
+import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
 import { useI18n } from '../../i18n/index.tsx';
+import { PATHS } from '../../paths.ts';
 import { type Column, DataTable } from '../../ui/DataTable.tsx';
 import { More } from '../../ui/More.tsx';
 import { Section } from '../../ui/Page.tsx';
 import { usePages } from '../../ui/pages.ts';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
+import type { Search } from '../../ui/url-state.ts';
 import { Time } from '../../ui/values.tsx';
+import { useRole } from '../manage/parts.tsx';
 import {
   INVOICES_KEY,
   type Invoice,
@@ -48,10 +52,22 @@ function Since({ invoice }: { readonly invoice: Invoice }): ReactNode {
   );
 }
 
-/** The link to the page with the account and the reference, while a payment by wire is missing. */
-function ProForma({ invoice }: { readonly invoice: Invoice }): ReactNode {
+/** The way to what a payment needs, while it is missing: the account and the reference of a wire, or the address of a cryptocurrency. */
+function HowToPay({ invoice }: { readonly invoice: Invoice }): ReactNode {
   const { t } = useI18n();
-  if (invoice.wire === null || !isWaiting(invoice)) return '';
+  const isOwner = useRole() === 'owner';
+  if (!isWaiting(invoice)) return '';
+  if (invoice.crypto !== null && isOwner)
+    return (
+      <Link
+        to={PATHS.billing}
+        search={((before: Search) => ({ ...before, payment: invoice.id })) as never}
+        resetScroll={false}
+      >
+        {t('billing.cryptoShow')}
+      </Link>
+    );
+  if (invoice.wire === null) return '';
   return (
     <a href={proFormaPath(invoice)} target="_blank" rel="noopener">
       {t('billing.openProForma')}
@@ -116,7 +132,7 @@ function InvoiceTable({ rows }: { readonly rows: readonly Invoice[] }): ReactNod
         value: ({ receiptNumber }) => receiptNumber,
         cell: (invoice) =>
           invoice.receiptNumber === null ? (
-            <ProForma invoice={invoice} />
+            <HowToPay invoice={invoice} />
           ) : (
             <a href={receiptPath(invoice)} target="_blank" rel="noopener">
               {invoice.receiptNumber}

@@ -129,7 +129,7 @@ function Offered({ offer: { checkout, packages, methods }, pool }: OfferedProps)
         value: () => null,
         cell: ({ name, pools }) =>
           pools.includes(pool) ? (
-            <>
+            <div className="actions">
               {canBuy ? (
                 <Button kind="primary" isBusy={isBusy} onClick={() => mutate(name)}>
                   {t('billing.buyOne', { name })}
@@ -140,7 +140,7 @@ function Offered({ offer: { checkout, packages, methods }, pool }: OfferedProps)
                   {t('billing.wireOne', { name })}
                 </Button>
               ) : null}
-            </>
+            </div>
           ) : (
             ''
           ),
