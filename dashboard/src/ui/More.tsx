@@ -16,10 +16,13 @@ export function More({ pages }: MoreProps): ReactNode {
   const { t } = useI18n();
   if (!pages.hasNextPage) return null;
   return (
-    <div className="actions">
-      <Button isBusy={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
-        {t('more.load')}
-      </Button>
-    </div>
+    <>
+      <div className="actions">
+        <Button isBusy={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
+          {t('more.load')}
+        </Button>
+      </div>
+      <p className="only-print muted">{t('more.printed')}</p>
+    </>
   );
 }

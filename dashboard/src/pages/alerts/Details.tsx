@@ -157,7 +157,7 @@ function AssigneeForm({ alert, ownName, isBusy, onChange }: FormProps): ReactNod
     void onChange({ assignee: text.trim() === '' ? null : text.trim() });
   };
   return (
-    <form className="inline-form" onSubmit={submit}>
+    <form className="inline-form only-screen" onSubmit={submit}>
       <Field
         label={t('alerts.assignee')}
         value={text}
@@ -200,7 +200,7 @@ function NoteForm({
   };
   return (
     <form
-      className="inline-form"
+      className="inline-form only-screen"
       onSubmit={(event) => {
         event.preventDefault();
         void submit();

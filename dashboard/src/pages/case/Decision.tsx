@@ -121,7 +121,7 @@ function ProposeForm({ one, event }: Pick<ProposalProps, 'one' | 'event'>): Reac
     );
   };
   return (
-    <form className="form" onSubmit={submit}>
+    <form className="form only-screen" onSubmit={submit}>
       <Choice
         label={t('cases.disposition')}
         value={disposition}

@@ -109,7 +109,7 @@ function Upload({ id }: { readonly id: string }): ReactNode {
   };
   return (
     <>
-      <div className="field">
+      <div className="field only-screen">
         <label htmlFor={field}>{t('cases.addFile')}</label>
         <input
           id={field}

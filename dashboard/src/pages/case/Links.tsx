@@ -166,7 +166,7 @@ function LinkForm({ one }: { readonly one: Case }): ReactNode {
     });
   };
   return (
-    <details>
+    <details className="only-screen">
       <summary>{t('cases.addLink')}</summary>
       <form className="inline-form" onSubmit={submit}>
         <Choice

@@ -36,6 +36,19 @@ export function State({ one }: { readonly one: Case }): ReactNode {
             <span className="tag">{word('caseStatus', one.status)}</span>
           </dd>
         </div>
+        {/* The form shows these on the screen. */}
+        <div className={isClosed ? undefined : 'only-print'}>
+          <dt>{t('cases.priority')}</dt>
+          <dd>{word('casePriority', one.priority)}</dd>
+        </div>
+        {one.assignee === null ? null : (
+          <div className={isClosed ? undefined : 'only-print'}>
+            <dt>{t('cases.assignee')}</dt>
+            <dd>
+              <Name text={one.assignee} />
+            </dd>
+          </div>
+        )}
         <div>
           <dt>{t('cases.due')}</dt>
           <dd>{one.dueAt === null ? t('cases.noDue') : <Due of={one} />}</dd>
@@ -92,7 +105,7 @@ function ChangeForm({ one, isBusy, onChange }: ChangeFormProps): ReactNode {
   const assignMe = (assignee: string): void =>
     onChange({ assignee }, { onSuccess: () => setEdits((before) => withoutEdits(before, ['assignee'])) });
   return (
-    <form className="form" onSubmit={submit}>
+    <form className="form only-screen" onSubmit={submit}>
       <div className="inline-form">
         <Field
           label={t('cases.caseTitle')}

@@ -79,10 +79,11 @@ function NoteForm({ one }: { readonly one: Case }): ReactNode {
     );
   };
   return (
-    <form className="form" onSubmit={submit}>
+    <form className="form only-screen" onSubmit={submit}>
       <div className="field">
         <label htmlFor={id}>{t('cases.note')}</label>
         <textarea
+          dir="auto"
           id={id}
           rows={3}
           required

@@ -1,0 +1,75 @@
+/** Cases and alerts for people who print them, read them in another script, or use forced colours. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chromiumProgram } from '../setup/chromium.ts';
+import { type DashboardBrowser, openDashboardBrowser } from './dashboard-browser.ts';
+import { type InboxWorld, openInboxWorld } from './dashboard-inbox-world.ts';
+
+/** The second line is Arabic with a number in it. */
+const TWO_SCRIPTS = 'Answer of the customer:\nدفعت 1500 إلى البنك';
+/** Would turn a name around, or hide in it. */
+const SPOOFED = 'in\u200Bvoice \u202Egnp.exe';
+
+describe.runIf(chromiumProgram !== null)('cases and alerts for all readers', () => {
+  let world: InboxWorld;
+  let browser: DashboardBrowser;
+  let page: Page;
+  let url = '';
+  let caseId = '';
+
+  // biome-ignore lint/suspicious/noExplicitAny: JSON of the API, read without a schema.
+  const post = async (path: string, body: object): Promise<any> => {
+    const response = await fetch(`${url}/api/v1${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${world.otherKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return ((await response.json()) as { readonly data: unknown }).data;
+  };
+
+  beforeAll(async () => {
+    world = await openInboxWorld();
+    url = world.world.url;
+    browser = await openDashboardBrowser(url, world.session);
+    ({ page } = browser);
+    await world.raise(await world.watch(1, 'خزينة'), 3);
+    const body = { title: 'تحويلات مشبوهة', priority: 'URGENT', assignee: 'Ann' };
+    caseId = (await post('/cases', body)).case.id;
+    for (const note of [TWO_SCRIPTS, SPOOFED]) await post(`/cases/${caseId}/events`, { type: 'NOTE', note });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await world?.end();
+  });
+
+  it('prints a case without the fields for entries, and with what only they show', async () => {
+    await page.emulateMedia({ media: 'print' });
+    const visible = page.locator('main :is(input, select, textarea, summary, button):visible');
+    expect(await visible.count()).toBe(0);
+    const state = page.getByRole('region', { name: 'State of the case' });
+    for (const text of ['Urgent', 'Ann'])
+      expect(await state.locator('dd', { hasText: text }).isVisible()).toBe(true);
+    await page.emulateMedia({ media: 'screen' });
+    expect(await state.locator('dd', { hasText: 'Urgent' }).isVisible()).toBe(false);
+  });
+
+  it('says on paper that a history is longer than what was loaded', async () => {
+    const { id } = (await post('/cases', { title: 'Long' })).case;
+    for (let n = 0; n < 50; n++) await post(`/cases/${id}/events`, { type: 'NOTE', note: `Note ${n}` });
+    await page.goto(`${url}/cases/${id}`);
+    await page.getByText('Note 49').waitFor();
+    const hint = page.getByText('There are more entries');
+    expect(await hint.isVisible()).toBe(false);
+    await page.emulateMedia({ media: 'print' });
+    expect(await hint.isVisible()).toBe(true);
+    await page.emulateMedia({ media: 'screen' });
+    await page.getByRole('button', { name: 'Load more' }).click();
+    await page.getByText('Case opened').waitFor();
+    expect(await hint.count()).toBe(0);
+  });
+
+  it('reports no fault', async () => {
+    expect(await page.evaluate('globalThis.violations')).toEqual([]);
+    expect(browser.faults).toEqual([]);
+  });
+});
