@@ -68,6 +68,22 @@ describe.runIf(chromiumProgram !== null)('cases and alerts for all readers', () 
     expect(await hint.count()).toBe(0);
   });
 
+  it('marks the active alert and fills bars also with forced colours', async () => {
+    await page.emulateMedia({ forcedColors: 'active' });
+    await page.goto(`${url}/alerts`);
+    await page.locator('.alert-row').first().waitFor();
+    await page.keyboard.press('j');
+    const styleOf = (selector: string, property: string): Promise<string> =>
+      page.evaluate<string>(`getComputedStyle(document.querySelector('${selector}')).${property}`);
+    await expect.poll(() => styleOf('.alert-row.is-active', 'outlineStyle')).toBe('solid');
+    await page.goto(`${url}/usage`);
+    await page.locator('.measure').first().waitFor();
+    expect(await styleOf('.measure > span', 'backgroundColor')).not.toBe(
+      await styleOf('.measure', 'backgroundColor'),
+    );
+    await page.emulateMedia({ forcedColors: 'none' });
+  });
+
   it('reports no fault', async () => {
     expect(await page.evaluate('globalThis.violations')).toEqual([]);
     expect(browser.faults).toEqual([]);
