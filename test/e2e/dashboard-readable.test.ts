@@ -42,6 +42,38 @@ describe.runIf(chromiumProgram !== null)('cases and alerts for all readers', () 
     await world?.end();
   });
 
+  it('writes each line of a note in the direction of its own text', async () => {
+    await page.goto(`${url}/cases/${caseId}`);
+    await page.getByText('Answer of the customer').waitFor();
+    // In a line from right to left, the first character is at the right of the last one.
+    const [first, last] = await page.evaluate<readonly [number, number]>(`(() => {
+      const bdi = [...document.querySelectorAll('.note-text bdi')].find((each) => each.textContent.includes('Answer'));
+      const text = bdi.firstChild;
+      const at = text.data.indexOf('\\n') + 1;
+      const leftOf = (from) => {
+        const range = document.createRange();
+        range.setStart(text, from);
+        range.setEnd(text, from + 1);
+        return range.getBoundingClientRect().left;
+      };
+      return [leftOf(at), leftOf(text.data.length - 1)];
+    })()`);
+    expect(first).toBeGreaterThan(last);
+    const directionOf = (label: string): Promise<string> =>
+      page.evaluate<string>(`(() => {
+        const label = [...document.querySelectorAll('label')].find((each) => each.textContent === '${label}');
+        return getComputedStyle(label.control).direction;
+      })()`);
+    expect(await directionOf('Title')).toBe('rtl');
+    await page.getByLabel('Note', { exact: true }).fill('ملاحظة');
+    expect(await directionOf('Note')).toBe('rtl');
+  });
+
+  it('shows characters that turn a note around, or that nobody sees', async () => {
+    const text = await page.locator('.note-text', { hasText: 'voice' }).textContent();
+    expect(text).toBe('in\uFFFDvoice \uFFFDgnp.exe');
+  });
+
   it('prints a case without the fields for entries, and with what only they show', async () => {
     await page.emulateMedia({ media: 'print' });
     const visible = page.locator('main :is(input, select, textarea, summary, button):visible');

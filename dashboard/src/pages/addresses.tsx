@@ -142,6 +142,7 @@ function ListForm({ onList, isOpen }: ListFormProps): ReactNode {
         <div className="field">
           <label htmlFor={id}>{t('addresses.label')}</label>
           <textarea
+            dir="auto"
             id={id}
             className="mono"
             rows={6}

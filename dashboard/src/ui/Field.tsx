@@ -15,6 +15,8 @@ export function Field({ label, hint, error = null, ...input }: FieldProps): Reac
     <div className="field">
       <label htmlFor={id}>{label}</label>
       <input
+        // A text in Arabic or Hebrew is written from the right.
+        dir="auto"
         {...input}
         id={id}
         aria-invalid={error === null ? undefined : true}

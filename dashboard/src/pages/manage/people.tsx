@@ -12,6 +12,7 @@ import { Confirm } from '../../ui/Confirm.tsx';
 import { type Column, DataTable } from '../../ui/DataTable.tsx';
 import { Choice, Field } from '../../ui/Field.tsx';
 import { Page, Section } from '../../ui/Page.tsx';
+import { plainText } from '../../ui/plain-text.ts';
 import { Failure, Loading, Stored } from '../../ui/states.tsx';
 import { Name, Time } from '../../ui/values.tsx';
 import { PASSWORD_MIN } from '../register.tsx';
@@ -256,7 +257,7 @@ function KeysThatStay({ person }: { readonly person: Person }): ReactNode {
     ({ createdBy, status }) => createdBy === creator && status === 'ACTIVE',
   );
   if (own.length === 0) return null;
-  return <p>{t('team.keysStay', { names: own.map(({ name }) => name).join(', ') })}</p>;
+  return <p>{t('team.keysStay', { names: own.map(({ name }) => plainText(name)).join(', ') })}</p>;
 }
 
 /** A change that waits for the own password. */

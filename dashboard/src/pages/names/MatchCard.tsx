@@ -159,6 +159,7 @@ function Clear({ query, match }: MatchProps): ReactNode {
         <div className="field">
           <label htmlFor={id}>{t('names.clearNote')}</label>
           <textarea
+            dir="auto"
             id={id}
             rows={2}
             maxLength={NOTE_MAX}

@@ -177,6 +177,7 @@ function DecideForm({ report, error, isBusy, onDecide, onClose }: DecideFormProp
       <div className="field">
         <label htmlFor={id}>{t('reports.why')}</label>
         <textarea
+          dir="auto"
           id={id}
           rows={3}
           required

@@ -90,6 +90,7 @@ function ReportForm({ chain, address, source }: ReportFormProps): ReactNode {
       <div className="field">
         <label htmlFor={id}>{t('label.reportReason')}</label>
         <textarea
+          dir="auto"
           id={id}
           rows={4}
           required

@@ -168,6 +168,7 @@ function Note({ id, text, onNote }: NoteProps): ReactNode {
     <div className="field">
       <label htmlFor={field}>{t('trace.note')}</label>
       <textarea
+        dir="auto"
         id={field}
         rows={2}
         maxLength={NOTE_MAX}
