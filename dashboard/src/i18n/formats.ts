@@ -13,7 +13,7 @@ export interface Formats {
   readonly usd: (value: number) => string;
   /** Formats a time as `2026-11-23 09:15 UTC`, and a date without a time as it is. */
   readonly time: (iso: string) => string;
-  /** Formats a time in the zone of the browser, with its name. */
+  /** Formats a time in the zone of the browser, with its name, and a date without a time as it is. */
   readonly localTime: (iso: string) => string;
   /** Joins texts with commas and a last `and`. */
   readonly list: (texts: readonly string[]) => string;
@@ -44,6 +44,7 @@ export function createFormats(language: Language): Formats {
       return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
     },
     localTime: (iso) => {
+      if (ISO_DATE.test(iso)) return iso;
       const date = new Date(iso);
       return Number.isNaN(date.getTime()) ? iso : local.format(date);
     },

@@ -13,6 +13,7 @@ import { plainLines } from '../../ui/plain-text.ts';
 import { Failure, Loading } from '../../ui/states.tsx';
 import { Name, Time } from '../../ui/values.tsx';
 import { Who } from '../../ui/Who.tsx';
+import { dueText } from '../cases/due.ts';
 import { linkText } from './Links.tsx';
 import { type Case, type CaseEvent, useEvent } from './use-case.ts';
 
@@ -105,7 +106,7 @@ function NoteForm({ one }: { readonly one: Case }): ReactNode {
 /** Says in one sentence what happened. */
 function EventText({ event }: { readonly event: CaseEvent }): ReactNode {
   const i18n = useI18n();
-  const { t, word } = i18n;
+  const { t, word, time } = i18n;
   const { change, link, file, decision } = event;
   if (link !== null)
     return (
@@ -129,8 +130,11 @@ function EventText({ event }: { readonly event: CaseEvent }): ReactNode {
     );
   if (change !== null) {
     const group = { status: 'caseStatus', priority: 'casePriority' }[change.field as string];
-    const textOf = (value: string | null): string =>
-      value === null ? t('cases.empty') : group === undefined ? value : word(group, value);
+    const textOf = (value: string | null): string => {
+      if (value === null) return t('cases.empty');
+      if (change.field === 'dueAt') return time(dueText(value));
+      return group === undefined ? value : word(group, value);
+    };
     return (
       <>
         {word('caseField', change.field)}: <Name text={textOf(change.from)} /> →{' '}

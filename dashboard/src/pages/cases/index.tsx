@@ -15,6 +15,7 @@ import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { type Search, useUrlState } from '../../ui/url-state.ts';
 import { Name, Time } from '../../ui/values.tsx';
 import { useOpenCase } from '../case/open.ts';
+import { dueText, isOverdue } from './due.ts';
 import './cases.css';
 
 export type Case = Schemas['Case'];
@@ -30,10 +31,6 @@ export const ASSIGNEE_CHARS_MAX = 128;
 const SEARCH_CHARS_MAX = 100;
 
 const keyOf = ({ id }: Case): string => id;
-
-/** Whether the due date of a case that is not closed has passed. */
-export const isOverdue = ({ dueAt, status }: Pick<Case, 'dueAt' | 'status'>): boolean =>
-  dueAt !== null && status !== 'CLOSED' && Date.parse(dueAt) < Date.now();
 
 function filtersIn({ status = '', priority = '', assignee = '', q = '', address = '', chain = '' }: Search) {
   const isStatus = status === UNFINISHED || CASE_STATUSES.some((known) => known === status);
@@ -270,7 +267,7 @@ export function Due({ of }: { readonly of: Pick<Case, 'dueAt' | 'status'> }): Re
   if (of.dueAt === null) return '';
   return (
     <>
-      <Time iso={of.dueAt} />{' '}
+      <Time iso={dueText(of.dueAt)} />{' '}
       {isOverdue(of) ? <strong className="overdue">{t('cases.overdue')}</strong> : null}
     </>
   );
