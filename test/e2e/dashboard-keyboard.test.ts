@@ -113,6 +113,22 @@ describe.runIf(chromiumProgram !== null)('the dashboard with the keyboard alone'
     expect(await browser.axe()).toEqual([]);
   });
 
+  it('leaves the cursor of a filter in its place, and follows the way back', async () => {
+    await page.goto(`${url}/people?people.find=example`);
+    const filter = page.getByRole('searchbox', { name: 'Filter: People' });
+    await filter.focus();
+    await page.keyboard.press('Home');
+    await page.keyboard.type('ann@', { delay: 20 });
+    await expect.poll(() => new URL(page.url()).searchParams.get('people.find')).toBe('ann@example');
+    expect(await filter.inputValue()).toBe('ann@example');
+    await page.keyboard.type('x');
+    expect(await filter.inputValue()).toBe('ann@xexample');
+    await page.getByRole('link', { name: 'Usage' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
+    await page.goBack();
+    await expect.poll(() => filter.inputValue()).toBe('ann@xexample');
+  });
+
   it('reports no fault', async () => {
     expect(await page.evaluate('globalThis.violations')).toEqual([]);
     expect(browser.faults).toEqual([]);

@@ -23,6 +23,7 @@ import { Choice } from './Field.tsx';
 import { Icon } from './icons.tsx';
 import { saveFile } from './save-file.ts';
 import { type TableState, useTableState } from './table-state.ts';
+import { useTypedText } from './url-state.ts';
 
 /** A column. */
 export interface Column<Row> {
@@ -328,6 +329,7 @@ interface ControlsProps<Row> extends DataTableProps<Row> {
 function Controls<Row>({ id, caption, columns, rows, state, selected }: ControlsProps<Row>): ReactNode {
   const { t, number } = useI18n();
   const filtered = columns.filter(({ hasFilter }) => hasFilter === true);
+  const [find, setFind] = useTypedText(state.find, state.setFind);
   const save = (): void => {
     const cells = selected.map((row) => columns.map((column): CsvValue => column.value(row)));
     saveFile(
@@ -346,8 +348,8 @@ function Controls<Row>({ id, caption, columns, rows, state, selected }: Controls
         className="table-find"
         aria-label={t('table.find', { table: caption })}
         placeholder={t('table.findShort')}
-        value={state.find}
-        onChange={(event) => state.setFind(event.target.value)}
+        value={find}
+        onChange={(event) => setFind(event.target.value)}
       />
       {filtered.map((column) => (
         <Choice

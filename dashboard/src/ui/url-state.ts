@@ -1,6 +1,6 @@
 /** State of a component in the query of the URL, so that a link shows the same. */
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useCallback, useMemo } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 
 export type Search = Readonly<Record<string, string | undefined>>;
 
@@ -30,4 +30,31 @@ export function useUrlState(): readonly [Search, (changes: Search) => void] {
     [navigate],
   );
   return useMemo(() => [search, change] as const, [search, change]);
+}
+
+/**
+ * The text of a field that is kept in the URL. The URL follows a moment after each key: a field that waited for it would move the cursor to
+ * its end, and break an input of several keys, such as Japanese.
+ *
+ * @param stored - the text in the URL
+ * @param store - changes it there
+ */
+export function useTypedText(
+  stored: string,
+  store: (text: string) => void,
+): readonly [string, (text: string) => void] {
+  const [text, setText] = useState(stored);
+  // Texts of the person that the URL does not have yet. Any other text comes from a link, or from the way back.
+  const typed = useRef<readonly string[]>([]);
+  useEffect(() => {
+    const at = typed.current.lastIndexOf(stored);
+    if (at < 0) setText(stored);
+    else typed.current = typed.current.slice(at + 1);
+  }, [stored]);
+  const type = (next: string): void => {
+    typed.current = [...typed.current, next];
+    setText(next);
+    store(next);
+  };
+  return [text, type];
 }

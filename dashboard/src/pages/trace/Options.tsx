@@ -3,7 +3,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { useI18n } from '../../i18n/index.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { Choice, Field } from '../../ui/Field.tsx';
-import { useUrlState } from '../../ui/url-state.ts';
+import { useTypedText, useUrlState } from '../../ui/url-state.ts';
 import { CREDITS, DEPTHS, DIRECTIONS, HOPS, optionsIn, wantTrace } from './answer.ts';
 
 const STANDARD_DEPTH = '3';
@@ -93,6 +93,7 @@ function Check(props: {
 export function FilterForm(): ReactNode {
   const { t } = useI18n();
   const [search, change] = useUrlState();
+  const [min, setMin] = useTypedText(search.min ?? '', (text) => change({ min: text }));
   return (
     <search className="trace-filter" aria-label={t('trace.filter')}>
       <Field
@@ -100,8 +101,8 @@ export function FilterForm(): ReactNode {
         type="number"
         min="0"
         step="any"
-        value={search.min ?? ''}
-        onChange={(event) => change({ min: event.target.value })}
+        value={min}
+        onChange={(event) => setMin(event.target.value)}
       />
       <Field
         label={t('trace.since')}
