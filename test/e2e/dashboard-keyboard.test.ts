@@ -74,6 +74,25 @@ describe.runIf(chromiumProgram !== null)('the dashboard with the keyboard alone'
     await page.keyboard.press('Escape');
   });
 
+  it('keeps the focus on the button that copies, also over HTTP, where scripts have no clipboard', async () => {
+    await page.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+    await page.goto(`${url}/account`);
+    await press('Enable');
+    await page.keyboard.type(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByRole('img', { name: 'QR code' }).waitFor();
+    const secret = await page.locator('.secret-text').textContent();
+    await press('Copy', dialog('Second factor'));
+    await dialog('Second factor').getByText('Copied').waitFor();
+    expect(await page.evaluate('document.activeElement.ariaLabel')).toBe('Copy');
+    const code = dialog('Second factor').getByLabel('Code of the app');
+    await code.focus();
+    await page.keyboard.press('Control+V');
+    expect(await code.inputValue()).toBe(secret);
+    await page.keyboard.press('Escape');
+    await dialog('Second factor').waitFor({ state: 'detached' });
+  });
+
   it('changes no role by arrow keys alone, and says that it was changed', async () => {
     await page.goto(`${url}/people`);
     await page.getByLabel('Email address').fill('bea@example.org');

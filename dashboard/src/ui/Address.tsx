@@ -29,6 +29,7 @@ export function ChainMark({ chain }: { readonly chain: string }): ReactNode {
 /** Copies a text. Browsers have a clipboard for scripts only over TLS, so there is the older way as well. */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
+  const before = document.activeElement;
   const area = document.createElement('textarea');
   area.value = text;
   area.className = 'visually-hidden';
@@ -36,6 +37,7 @@ async function copyText(text: string): Promise<void> {
   area.select();
   document.execCommand('copy');
   area.remove();
+  if (before instanceof HTMLElement) before.focus({ preventScroll: true });
 }
 
 /** Copies a text to the clipboard, and says so to screen readers as well. */

@@ -40,7 +40,11 @@ export function keepFocusInPart(): void {
     clearTimeout(timer);
     timer = setTimeout(() => {
       if (!isLost()) return;
-      const part = parts.find(({ isConnected }) => isConnected) ?? document.getElementById('content');
+      // The page behind an open dialog cannot be used.
+      const part =
+        parts.find(({ isConnected }) => isConnected) ??
+        document.querySelector<HTMLElement>('[role=dialog]') ??
+        document.getElementById('content');
       if (part?.hasAttribute('tabindex') === false) part.tabIndex = -1;
       part?.focus({ preventScroll: true });
     }, HANDOVER_MS);
