@@ -1,11 +1,15 @@
 /** Actions that are interrupted: a response is lost or late, the person leaves meanwhile, or somebody else is first. Nothing is lost or sent twice. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { tempFolder } from '../accounts/temp-folder.ts';
 import { chromiumProgram } from '../setup/chromium.ts';
 import { type DashboardBrowser, openDashboardBrowser } from './dashboard-browser.ts';
 import { type InboxWorld, openInboxWorld } from './dashboard-inbox-world.ts';
 
 describe.runIf(chromiumProgram !== null)('interrupted actions in a browser', () => {
+  const folder = tempFolder();
   let world: InboxWorld;
   let browser: DashboardBrowser;
   let page: Page;
@@ -47,6 +51,7 @@ describe.runIf(chromiumProgram !== null)('interrupted actions in a browser', () 
   afterAll(async () => {
     await browser?.close();
     await world?.end();
+    folder.remove();
   });
 
   it('forgets a note that was stored while the person was on another page', async () => {
@@ -119,7 +124,8 @@ describe.runIf(chromiumProgram !== null)('interrupted actions in a browser', () 
 
     isLost = true;
     await intercept('**/cases/*/files*', 'POST', loseFirst);
-    const file = { name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from('one') };
+    const file = join(folder.path, 'list.txt');
+    writeFileSync(file, 'one');
     await page.getByLabel('Add files').setInputFiles(file);
     await page.getByRole('alert').getByText('The server did not respond.').waitFor();
     await page.getByLabel('Add files').setInputFiles(file);
