@@ -62,11 +62,14 @@ function adviceFor(error: unknown, t: ReturnType<typeof useI18n>['t']): string {
   return error.isOfServer ? t('error.server') : t('error.proxy');
 }
 
-/** Tells a screen reader that a change was stored. It is always on the page: a region that comes with its text is not announced everywhere. */
+/**
+ * Tells a screen reader that a change was stored. It is always on the page: a region that comes with its text is not announced everywhere. Who
+ * sees the page sees the new values; a text would stay while the next change is entered.
+ */
 export function Stored({ isStored }: { readonly isStored: boolean }): ReactNode {
   const { t } = useI18n();
   return (
-    <p role="status" className={isStored ? 'muted' : 'visually-hidden'}>
+    <p role="status" className="visually-hidden">
       {isStored ? t('ui.stored') : ''}
     </p>
   );

@@ -86,7 +86,7 @@ export function WalletPage(): ReactNode {
           {wallet.status === 'DELETED' ? null : (
             <Section title={t('wallets.settings')}>
               <SettingsForm key={settingsKey(wallet)} wallet={wallet} change={change} />
-              <Stored isStored={change.isSuccess} />
+              <Stored isStored={change.isSuccess && isOfSettings(change.variables)} />
             </Section>
           )}
           <WalletAlerts id={id} count={wallet.alertCount} />
@@ -96,6 +96,10 @@ export function WalletPage(): ReactNode {
     </Page>
   );
 }
+
+/** Whether a change is one of the settings, not a pause or a deletion. */
+const isOfSettings = (body: Patch | 'remove'): boolean =>
+  body !== 'remove' && body.enabledRules !== undefined;
 
 interface ChangeProps {
   readonly wallet: Wallet;
