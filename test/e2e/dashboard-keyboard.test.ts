@@ -148,6 +148,29 @@ describe.runIf(chromiumProgram !== null)('the dashboard with the keyboard alone'
     await expect.poll(() => filter.inputValue()).toBe('ann@xexample');
   });
 
+  it('lets a person turn the shortcuts off, and on again', async () => {
+    await page.goto(`${url}/usage`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.keyboard.press('?');
+    const help = dialog('Keyboard shortcuts');
+    await help.getByLabel('Use these shortcuts').focus();
+    await page.keyboard.press('Space');
+    expect(await browser.axe()).toEqual([]);
+    await page.keyboard.press('Escape');
+    await help.waitFor({ state: 'detached' });
+    for (const key of ['g', 'k', '?']) await page.keyboard.press(key);
+    await page.reload();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    for (const key of ['g', 'k', '?']) await page.keyboard.press(key);
+    expect([page.url(), await help.count()]).toEqual([`${url}/usage`, 0]);
+    await press('Keyboard shortcuts');
+    await help.getByLabel('Use these shortcuts').check();
+    await page.keyboard.press('Escape');
+    await help.waitFor({ state: 'detached' });
+    for (const key of ['g', 'k']) await page.keyboard.press(key);
+    await page.waitForURL(`${url}/keys`);
+  });
+
   it('reports no fault', async () => {
     expect(await page.evaluate('globalThis.violations')).toEqual([]);
     expect(browser.faults).toEqual([]);

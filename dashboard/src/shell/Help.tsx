@@ -1,9 +1,9 @@
 /** The list of keyboard shortcuts. */
 import { Dialog } from '@base-ui/react/dialog';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useI18n } from '../i18n/index.tsx';
 import { IconButton } from '../ui/Button.tsx';
-import { useShortcuts } from './shortcuts.ts';
+import { areShortcutsOn, setShortcutsOn, useShortcuts } from './shortcuts.ts';
 
 interface HelpProps {
   readonly isOpen: boolean;
@@ -14,6 +14,7 @@ interface HelpProps {
 export function Help({ isOpen, onChange }: HelpProps): ReactNode {
   const { t } = useI18n();
   const shortcuts = useShortcuts();
+  const [isOn, setOn] = useState(areShortcutsOn);
   return (
     <Dialog.Root open={isOpen} onOpenChange={onChange}>
       <Dialog.Portal>
@@ -36,6 +37,17 @@ export function Help({ isOpen, onChange }: HelpProps): ReactNode {
             ))}
           </dl>
           <p className="muted">{t('help.tables')}</p>
+          <label>
+            <input
+              type="checkbox"
+              checked={isOn}
+              onChange={({ target: { checked } }) => {
+                setShortcutsOn(checked);
+                setOn(checked);
+              }}
+            />{' '}
+            {t('help.on')}
+          </label>
           <p>
             <a href="/assets/licences.txt">{t('help.licences')}</a>
           </p>

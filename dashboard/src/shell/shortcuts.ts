@@ -30,6 +30,14 @@ const isWriting = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || target.matches('input, textarea, select, [role=menu] *, [role=listbox] *'));
 
+const STORED = 'assay.shortcuts';
+
+/** Whether keys run shortcuts. A person who dictates turns them off: words would change alerts (WCAG 2.1.4). */
+export const areShortcutsOn = (): boolean => localStorage.getItem(STORED) !== 'off';
+
+/** Turns the shortcuts on or off in this browser. */
+export const setShortcutsOn = (isOn: boolean): void => localStorage.setItem(STORED, isOn ? 'on' : 'off');
+
 /** Whether a dialog covers the page: then a key must not change what is below it. */
 const isCovered = (): boolean => document.querySelector('[role=dialog], [role=alertdialog]') !== null;
 
@@ -37,7 +45,8 @@ const isCovered = (): boolean => document.querySelector('[role=dialog], [role=al
 export function handleKey(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isWriting(event.target))
     return;
-  if (isCovered()) return;
+  // Escape is no character: it also closes what dialogs do not.
+  if (isCovered() || (event.key !== 'Escape' && !areShortcutsOn())) return;
   const isSecond = firstKey !== '' && performance.now() - firstAt < SECOND_KEY_MS;
   const keys = isSecond ? `${firstKey} ${event.key}` : event.key;
   const match = registered.findLast((shortcut) => shortcut.keys === keys);
