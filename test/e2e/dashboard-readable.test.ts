@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumProgram } from '../setup/chromium.ts';
 import { type DashboardBrowser, openDashboardBrowser } from './dashboard-browser.ts';
 import { type InboxWorld, openInboxWorld } from './dashboard-inbox-world.ts';
+import { isTooWide } from './dashboard-page.ts';
 
 /** The second line is Arabic with a number in it. */
 const TWO_SCRIPTS = 'Answer of the customer:\nدفعت 1500 إلى البنك';
@@ -114,6 +115,22 @@ describe.runIf(chromiumProgram !== null)('cases and alerts for all readers', () 
       await styleOf('.measure', 'backgroundColor'),
     );
     await page.emulateMedia({ forcedColors: 'none' });
+  });
+
+  it('fits 320 pixels with the distances between letters and words that a person may set', async () => {
+    await page.setViewportSize({ width: 320, height: 700 });
+    for (const path of ['/people', `/cases/${caseId}`, '/alerts', '/billing']) {
+      await page.goto(url + path);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await expect.poll(() => page.locator('.loading').count()).toBe(0);
+      await page.evaluate(`(() => {
+        const sheet = new CSSStyleSheet();
+        sheet.replaceSync('* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important }');
+        document.adoptedStyleSheets = [sheet];
+      })()`);
+      expect([path, await isTooWide(page)]).toEqual([path, false]);
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
   });
 
   it('reports no fault', async () => {
