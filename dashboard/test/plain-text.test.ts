@@ -9,6 +9,10 @@ it.each([
   ['I \u2764\uFE0F you', 'I \u2764\uFE0F you'],
   ['two\nlines\u0000', 'two\uFFFDlines\uFFFD'],
   ['مرحبا Binance é 😀', 'مرحبا Binance é 😀'],
+  ['علی\u200Cرضا', 'علی\u200Cرضا'],
+  ['رضا\u200Cعلی', 'رضا\uFFFDعلی'],
+  ['علی\u200C\u200Cرضا علی\u200C', 'علی\uFFFD\uFFFDرضا علی\uFFFD'],
+  ['علی\u200Dرضا Bin\u200Cance', 'علی\uFFFDرضا Bin\uFFFDance'],
 ])('shows the invisible characters of %j', (text, shown) => {
   expect(plainText(text)).toBe(shown);
 });
