@@ -7,6 +7,7 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
+import { ApiError } from './api/errors.ts';
 import { queries, sessionQuery } from './api/session.ts';
 import { PATHS } from './paths.ts';
 import { NotFoundPage, RouteFailure, RouteLoading } from './shell/boundaries.tsx';
@@ -31,8 +32,26 @@ const inside = createRoute({
   },
 });
 
+type Load = () => Promise<Record<string, () => React.ReactNode>>;
+
+/**
+ * Loads the file of a page. If the file is missing, the dashboard was updated, and the router loads everything again. Without a network, that
+ * would leave a page of the browser, and lose what the person is writing.
+ */
+async function loaded(load: Load): ReturnType<Load> {
+  try {
+    return await load();
+  } catch (error) {
+    const isReached = await fetch('/', { cache: 'no-store' }).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    throw isReached ? error : ApiError.offline(error);
+  }
+}
+
 const page = (load: () => Promise<Record<string, unknown>>, name: string) =>
-  lazyRouteComponent(load as () => Promise<Record<string, () => React.ReactNode>>, name);
+  lazyRouteComponent(() => loaded(load as Load), name);
 
 const openPages = [
   createRoute({

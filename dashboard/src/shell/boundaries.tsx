@@ -1,5 +1,5 @@
 /** The states of a page: loading, failed, and not found. */
-import { type ErrorComponentProps, Link } from '@tanstack/react-router';
+import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useI18n } from '../i18n/index.tsx';
 import { PATHS } from '../paths.ts';
@@ -16,11 +16,12 @@ export function RouteLoading(): ReactNode {
 }
 
 /** A page that failed: its file could not be loaded, or it has a fault. */
-export function RouteFailure({ error, reset }: ErrorComponentProps): ReactNode {
+export function RouteFailure({ error }: ErrorComponentProps): ReactNode {
   const { t } = useI18n();
+  const router = useRouter();
   return (
     <Page title={t('error.title')}>
-      <Failure error={error} onRetry={reset} />
+      <Failure error={error} onRetry={() => void router.invalidate()} />
     </Page>
   );
 }
