@@ -49,6 +49,8 @@ describe.runIf(chromiumProgram !== null && hasAnvil)('a person at the dashboard'
     await page.goto(url);
     await page.waitForURL(/\/login/);
     await page.getByRole('link', { name: 'Create an account' }).click();
+    // The page before has fields with the same labels.
+    await page.getByRole('heading', { name: 'Create an account' }).waitFor();
     await page.getByLabel('Email address').fill(EMAIL);
     await page.getByLabel('Password').fill(PASSWORD);
     await page.keyboard.press('Enter');
