@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { freeMemory } from '../../base/free-memory.ts';
+import { collectObjectsNow } from '../../base/old-objects.ts';
 import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
 import { LABEL_LIMITS } from '../limits.ts';
 import { CATEGORIES } from '../taxonomy.ts';
@@ -82,6 +83,8 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
     await new Promise((resolve) => setImmediate(resolve));
   };
 
+  // An import in this thread leaves the texts of its rows, which nothing refers to any more: a large build needs their memory.
+  if (total >= LABEL_LIMITS.buildThreadFromLabels) collectObjectsNow();
   const designations = options.designations ?? new Map();
   const thread = startBuildThread(
     {
@@ -204,13 +207,14 @@ async function buildWhole(build: Build): Promise<StoredMeta> {
   const building = thread.templates(used);
   const sorted = await distribute(parts, starts, total, pause);
   await sortRegions(sorted, starts, pause);
-  const lookup = await buildLookup(sorted, total, thread, pause);
+  const lookup = await buildLookup(sorted, total, building, thread, pause);
   const templates = await building;
   const built = await finishRecords(sorted, total, lookup, templates, build);
   const texts = templates.encoded.bytes;
   requireFit(built.bytes + texts.length);
   const counts = countLabels(templates, built.merged);
   await pause('write', 0);
+  if (total >= LABEL_LIMITS.buildThreadFromLabels) collectObjectsNow();
   // It has its last call, and ends while the values are written.
   void thread.close();
   const sha256 = { lookup: valueChecksum(built.lookup), texts: templates.sha256 };
@@ -298,7 +302,7 @@ async function buildPartitions(
     const { starts } = await countRegions(here, labels, pause);
     const records = await distribute(here, starts, labels, pause);
     await sortRegions(records, starts, pause);
-    const lookup = await buildLookup(records, labels, thread, pause);
+    const lookup = await buildLookup(records, labels, Promise.resolve(), thread, pause);
     const built = await finishRecords(records, labels, lookup, templates, build);
     requireFit(built.bytes);
     const lookupSha256 = valueChecksum(built.lookup);

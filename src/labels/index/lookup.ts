@@ -25,16 +25,19 @@ export interface BuiltLookup {
 export async function buildLookup(
   records: Int32Array,
   labels: number,
+  templates: Promise<unknown>,
   thread: BuildThread,
   pause: Pause,
 ): Promise<BuiltLookup> {
   await pause('filter', 0);
   const addresses = countAddresses(records, labels);
+  const bucketBits = Math.min(Math.max(Math.ceil(Math.log2(addresses / BUCKET_LOAD)), 4), 26);
+  const directory = directoryOf(records, labels, bucketBits);
+  // The packing of the templates and the filter each need 100 MB and more: not at the same time.
+  await templates;
   const uses = firstUses(records, RECORD_WORDS, labels, addresses);
   const filter = uses === null ? Promise.resolve(null) : thread.filter(uses);
   await pause('filter', labels);
-  const bucketBits = Math.min(Math.max(Math.ceil(Math.log2(addresses / BUCKET_LOAD)), 4), 26);
-  const directory = directoryOf(records, labels, bucketBits);
   return { addresses, bucketBits, directory, filter };
 }
 

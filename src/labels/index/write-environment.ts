@@ -38,8 +38,8 @@ export const writeEnvironment = (
   { texts, lookup, records, meta }: SnapshotValues,
 ): Promise<void> =>
   writeValues(folder, ENVIRONMENT_FILE, SIZE_FILE, [
-    [VALUE_KEYS.texts, () => texts],
     [VALUE_KEYS.lookup, () => lookup],
+    [VALUE_KEYS.texts, () => texts],
     [VALUE_KEYS.records, async () => (await records).bytes],
     [VALUE_KEYS.meta, async () => jsonOf(await meta)],
   ]);
