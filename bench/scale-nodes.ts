@@ -122,6 +122,8 @@ async function requestP99(settings: Readonly<Record<string, string>>): Promise<n
   const folder = mkdtempSync(join(tmpdir(), 'assay-bench-node-'));
   const env = {
     PATH: process.env.PATH,
+    // Those of `npm start`, with which the benchmarks run.
+    NODE_OPTIONS: process.env.NODE_OPTIONS,
     ASSAY_DATA_DIR: folder,
     ASSAY_PORT: '0',
     ASSAY_SYNC: 'off',
