@@ -1,5 +1,6 @@
 /** The templates inside a snapshot: for each a pre-rendered JSON fragment, and a packed body that is decoded on demand. */
 import { AssayError } from '../../base/errors.ts';
+import { collectObjectsNow } from '../../base/old-objects.ts';
 import { CHAINS } from '../../chains/registry.ts';
 import { EVIDENCE_CLASSES, type EvidenceClass } from '../evidence-class.ts';
 import type { Label, LabelScope, LabelTemplate } from '../label.ts';
@@ -76,6 +77,12 @@ const alignLine = (offset: number): number => ((offset + VALUE_AT + LINE_BYTES -
  */
 const FRAGMENT_RESERVED_BYTES = 832;
 const BODY_RESERVED_BYTES = 192;
+
+/**
+ * Templates after which the texts of those that are packed are collected, some 40 MB: V8 would keep the texts of all until the end. A collection takes
+ * some ten milliseconds.
+ */
+const COLLECTED_EVERY = 1 << 16;
 
 /** Bytes that are appended. */
 class GrowingBytes {
@@ -156,6 +163,7 @@ export function encodeTemplates(texts: (string | null)[]): EncodedTemplates {
   for (let id = 0; id < texts.length; id++) {
     const template = templateFromText(texts[id] as string);
     texts[id] = null;
+    if (id % COLLECTED_EVERY === COLLECTED_EVERY - 1) collectObjectsNow();
     (template.synthetic ? syntheticEntities : realEntities).add(template.entity.id);
     const at = id * TEMPLATE_WORDS;
     words[at] = out.end / 8;
