@@ -31,6 +31,57 @@ export function whenEnded(worker: Worker): Promise<void> {
   return new Promise((resolve) => worker.once('exit', () => resolve()));
 }
 
+/** A thread that answers requests in their order. */
+export interface AskedThread<Request, Reply> {
+  /**
+   * Sends a request.
+   *
+   * @param moved - buffers of the request that are moved to the thread, and have no bytes afterwards
+   * @returns the reply; rejects if the thread fails or ends first
+   */
+  ask(request: Request, moved?: readonly ArrayBuffer[]): Promise<Reply>;
+  /** Asks the thread to end after the requests that it has (`endBehind`), and waits for its end. A second call waits for the same end. */
+  end(): Promise<void>;
+}
+
+/**
+ * Returns the requests of a thread that posts one reply for each message, and ends when it gets null.
+ *
+ * @param name - the thread, as the subject of the error if it ends too early
+ * @param port - the port of its messages; default: that of the worker
+ */
+export function askedThread<Request, Reply>(
+  worker: Worker,
+  name: string,
+  port: MessagePort | Worker = worker,
+): AskedThread<Request, Reply> {
+  const waiting: { readonly resolve: (reply: Reply) => void; readonly reject: (error: Error) => void }[] = [];
+  let failure: Error | null = null;
+  let ending: Promise<void> | null = null;
+  const fail = (error: Error): void => {
+    failure ??= error;
+    for (const { reject } of waiting.splice(0)) reject(failure);
+  };
+  worker.on('error', fail);
+  worker.on('exit', (code) => fail(new Error(`${name} ended with ${code}.`)));
+  port.on('message', (reply: Reply) => waiting.shift()?.resolve(reply));
+  return {
+    ask: (request, moved = []) =>
+      new Promise((resolve, reject) => {
+        if (failure !== null) return reject(failure);
+        waiting.push({ resolve, reject });
+        port.postMessage(request, moved);
+      }),
+    end() {
+      if (ending === null) {
+        port.postMessage(null);
+        ending = whenEnded(worker);
+      }
+      return ending;
+    },
+  };
+}
+
 /** In place of a number of free slots. Slots that are given or taken afterwards leave it below zero. */
 const STOPPED = -(2 ** 30);
 

@@ -5,7 +5,7 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { messageOf } from '../base/errors.ts';
 import { workerUrl } from '../base/paths.ts';
-import { endBehind, whenEnded } from '../base/threads.ts';
+import { askedThread, endBehind } from '../base/threads.ts';
 import { type FastColumns, WINDOW_SLACK_BYTES, WindowReader, type WindowResult } from './csv-window.ts';
 
 /** Memory for one window, and the state of the work on it. */
@@ -98,39 +98,19 @@ export function createThreadReader(columns: FastColumns, windowBytes: number, th
   };
 }
 
-interface Waiting {
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: Error) => void;
-}
-
 function startThread(columns: FastColumns, slots: readonly SharedArrayBuffer[]) {
   const { port1, port2 } = new MessageChannel();
   const job: WindowThreadJob = { columns, slots, port: port2 };
   const worker = new Worker(workerUrl('label-import'), { workerData: job, transferList: [port2] });
-  const waiting: Waiting[] = [];
-  let failure: Error | null = null;
-  const fail = (error: Error): void => {
-    failure ??= error;
-    for (const { reject } of waiting.splice(0)) reject(failure);
+  const { ask, end } = askedThread<Request, Reply>(worker, 'A thread of the import', port1);
+  return {
+    async ask(request: Request): Promise<unknown> {
+      const reply = await ask(request);
+      if (!reply.ok) throw new Error(reply.message);
+      return reply.value;
+    },
+    end,
   };
-  worker.on('error', fail);
-  worker.on('exit', (code) => fail(new Error(`A thread of the import ended with ${code}.`)));
-  port1.on('message', (reply: Reply) => {
-    const first = waiting.shift();
-    if (reply.ok) first?.resolve(reply.value);
-    else first?.reject(new Error(reply.message));
-  });
-  const ask = (request: Request): Promise<unknown> =>
-    new Promise((resolve, reject) => {
-      if (failure) return reject(failure);
-      waiting.push({ resolve, reject });
-      port1.postMessage(request);
-    });
-  const end = (): Promise<void> => {
-    port1.postMessage(null);
-    return whenEnded(worker);
-  };
-  return { ask, end };
 }
 
 /** Runs in the worker thread: answers requests until the thread is terminated. */

@@ -5,7 +5,7 @@
 import { type MessagePort, parentPort, Worker } from 'node:worker_threads';
 import { type ErrorData, errorFromData, errorToData } from '../../base/errors.ts';
 import { workerUrl } from '../../base/paths.ts';
-import { endBehind, whenEnded } from '../../base/threads.ts';
+import { askedThread, endBehind } from '../../base/threads.ts';
 import { asStorageFull } from '../../state/storage.ts';
 import { LABEL_LIMITS } from '../limits.ts';
 import { type Filter, type FilterUses, filterFrom } from './filter.ts';
@@ -66,47 +66,25 @@ type Reply = { readonly ok: true; readonly value: unknown } | ErrorData;
 
 function onThread(sources: TemplateSources): BuildThread {
   const worker = new Worker(workerUrl('label-build'), { workerData: sources });
-  const waiting: { readonly resolve: (value: never) => void; readonly reject: (error: Error) => void }[] = [];
-  let failure: Error | null = null;
-  const fail = (error: Error): void => {
-    failure ??= error;
-    for (const { reject } of waiting.splice(0)) reject(failure);
-  };
-  worker.on('message', (reply: Reply) => {
-    const call = waiting.shift();
-    if (reply.ok) call?.resolve(reply.value as never);
-    else call?.reject(errorFromData(reply));
-  });
-  worker.on('error', fail);
-  worker.on('exit', (code) => fail(new Error(`The thread of the build ended with ${code}.`)));
-  let closing: Promise<void> | null = null;
+  const thread = askedThread<Call, Reply>(worker, 'The thread of the build');
   const ask = <Value>(call: Call, moved: readonly ArrayBuffer[]): Promise<Value> =>
-    awaitedLater(
-      () =>
-        new Promise<Value>((resolve, reject) => {
-          if (failure !== null) return reject(failure);
-          waiting.push({ resolve, reject });
-          worker.postMessage(call, moved);
-        }),
-    );
+    awaitedLater(async () => {
+      const reply = await thread.ask(call, moved);
+      if (!reply.ok) throw errorFromData(reply);
+      return reply.value as Value;
+    });
   return {
     templates: (used) => ask({ task: 'templates', used }, []),
     filter: (uses) => ask({ task: 'filter', uses }, buffersOf(uses.uses, uses.places, uses.seconds)),
     hashed: (bytes) => ask({ task: 'hashed', bytes }, buffersOf(bytes)),
-    close() {
-      if (closing === null) {
-        worker.postMessage(null);
-        closing = whenEnded(worker);
-      }
-      return closing;
-    },
+    close: () => thread.end(),
   };
 }
 
 const buffersOf = (...views: readonly { readonly buffer: ArrayBuffer }[]): ArrayBuffer[] =>
   views.map(({ buffer }) => buffer);
 
-/** Runs in the thread: reads the templates, then answers calls until it is told to end. */
+/** Runs in the thread: reads the templates, then answers calls until it gets null. */
 export function runBuildThread(sources: TemplateSources, port: MessagePort | null = parentPort): void {
   let texts: string[][] = [];
   let unreadable: ErrorData | null = null;

@@ -83,8 +83,8 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
     await new Promise((resolve) => setImmediate(resolve));
   };
 
-  // An import in this thread leaves the texts of its rows, which nothing refers to any more: a large build needs their memory.
-  if (total >= LABEL_LIMITS.buildThreadFromLabels) collectObjectsNow();
+  // An import in this thread leaves the texts of its rows, which nothing refers to any more.
+  collectFor(total);
   const designations = options.designations ?? new Map();
   const thread = startBuildThread(
     {
@@ -103,6 +103,11 @@ async function buildInto(folder: string, options: BuildOptions, deps: BuildDeps)
   } finally {
     await thread.close();
   }
+}
+
+/** Collects objects that nothing refers to any more, if the build has so many labels that it needs their memory. */
+function collectFor(labels: number): void {
+  if (labels >= LABEL_LIMITS.buildThreadFromLabels) collectObjectsNow();
 }
 
 /** Returns the number of partitions of an index: a power of two. */
@@ -125,6 +130,8 @@ interface BuiltRecords {
   /** The checksum of the records is computed while the other values are written. */
   readonly records: Promise<Hashed>;
   readonly lookup: Uint8Array;
+  /** SHA-256 of the look-up, hex. */
+  readonly lookupSha256: string;
   /** Bytes of both. */
   readonly bytes: number;
   readonly merged: Merged;
@@ -144,10 +151,12 @@ async function finishRecords(
   const lookup = Buffer.concat([bytesOf(directory), bytesOf(merged.overflow), filter.bytes]);
   freeMemory([directory, filter.bytes]);
   const kept = bytesOf(records.subarray(0, addresses * RECORD_WORDS));
+  const bytes = kept.length + lookup.length;
   return {
-    bytes: kept.length + lookup.length,
+    bytes,
     records: thread.hashed(kept),
     lookup,
+    lookupSha256: valueChecksum(lookup),
     merged,
     layout: { addresses, bucketBits, overflowWords: merged.overflow.length, filter: filter.shape },
   };
@@ -214,10 +223,11 @@ async function buildWhole(build: Build): Promise<StoredMeta> {
   requireFit(built.bytes + texts.length);
   const counts = countLabels(templates, built.merged);
   await pause('write', 0);
-  if (total >= LABEL_LIMITS.buildThreadFromLabels) collectObjectsNow();
+  // The merge leaves the labels that it compared.
+  collectFor(total);
   // It has its last call, and ends while the values are written.
   void thread.close();
-  const sha256 = { lookup: valueChecksum(built.lookup), texts: templates.sha256 };
+  const sha256 = { lookup: built.lookupSha256, texts: templates.sha256 };
   const meta = built.records.then(({ sha256: records }) =>
     metaOf(build, FORMAT_VERSION, layoutOf(built, templates, { ...sha256, records }), counts),
   );
@@ -305,11 +315,10 @@ async function buildPartitions(
     const lookup = await buildLookup(records, labels, Promise.resolve(), thread, pause);
     const built = await finishRecords(records, labels, lookup, templates, build);
     requireFit(built.bytes);
-    const lookupSha256 = valueChecksum(built.lookup);
     const { bytes, sha256 } = await built.records;
     await writePartition(folder, partition, { lookup: built.lookup, records: bytes });
     layouts.push(
-      layoutOf(built, templates, { records: sha256, lookup: lookupSha256, texts: templates.sha256 }),
+      layoutOf(built, templates, { records: sha256, lookup: built.lookupSha256, texts: templates.sha256 }),
     );
     addTo(sums, built.merged);
     await pause('write', Math.round((total * (partition + 1)) / partitions));
