@@ -9,13 +9,15 @@ export interface ClientOrigin {
   isSecure(exchange: Exchange): boolean;
 }
 
-/**
- * Forms in which proxies write an address beside the plain one: IPv4 with a port (Azure), IPv6 in brackets with or without one, and IPv4
- * mapped to IPv6 (a proxy that listens on both with one socket).
- */
+/** IPv4 mapped to IPv6, as a socket gives it that listens on both. */
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+
+/** Returns an address that is mapped to IPv6 as IPv4, and any other text as it is. */
+export const unmapped = (address: string): string => MAPPED.exec(address)?.[1] ?? address;
+
+/** Forms in which proxies write an address beside the plain one: IPv4 with a port (Azure), and IPv6 in brackets with or without one. */
 const WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/;
 const IN_BRACKETS = /^\[([^\]]*)\](?::\d{1,5})?$/;
-const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 /**
  * Reads one element of X-Forwarded-For.
@@ -24,8 +26,7 @@ const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
  */
 function readHop(text: string): string | null {
   const hop = text.trim();
-  const bare = (WITH_PORT.exec(hop) ?? IN_BRACKETS.exec(hop))?.[1] ?? hop;
-  const address = MAPPED.exec(bare)?.[1] ?? bare;
+  const address = unmapped((WITH_PORT.exec(hop) ?? IN_BRACKETS.exec(hop))?.[1] ?? hop);
   return isIP(address) === 0 ? null : address;
 }
 

@@ -8,6 +8,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { HTTP_LIMITS } from '../limits.ts';
+import { unmapped } from './client-origin.ts';
 import { HeadCheck } from './framing.ts';
 import type { HeaderLines } from './header-bytes.ts';
 import { BodyIntake, UPLOAD_PACE } from './intake.ts';
@@ -110,7 +111,7 @@ class NodeExchange implements Exchange {
   }
 
   remoteAddress(): string {
-    return (this.#request.socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '');
+    return unmapped(this.#request.socket.remoteAddress ?? '');
   }
 
   get isGone(): boolean {
