@@ -10,13 +10,11 @@ import { PATHS } from '../../paths.ts';
 import { Address, shorten } from '../../ui/Address.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { Confirm } from '../../ui/Confirm.tsx';
-import { Field } from '../../ui/Field.tsx';
 import { Page, Section } from '../../ui/Page.tsx';
 import { Failure, Loading, Stored } from '../../ui/states.tsx';
 import { Name, Time } from '../../ui/values.tsx';
 import { Following, WalletRisk } from '../wallets/index.tsx';
-import { RuleChoices, SettingFields, type Settings } from '../wallets/Rules.tsx';
-import { LABEL_CHARS_MAX } from '../wallets/wallet-csv.ts';
+import { LabelField, SettingFields, type Settings } from '../wallets/Rules.tsx';
 import { WalletAlerts, WalletTransactions } from './History.tsx';
 
 type Wallet = Schemas['WalletDetail']['wallet'];
@@ -252,16 +250,9 @@ function SettingsForm({ wallet, change }: ChangeProps): ReactNode {
   return (
     <form className="form" onSubmit={submit}>
       <div className="inline-form">
-        <Field
-          label={t('wallets.label')}
-          value={label}
-          maxLength={LABEL_CHARS_MAX}
-          autoComplete="off"
-          onChange={(event) => setLabel(event.target.value)}
-        />
+        <LabelField label={label} onChange={setLabel} />
       </div>
       <SettingFields settings={settings} onChange={setSettings} />
-      <RuleChoices settings={settings} onChange={setSettings} />
       <div className="actions">
         <Button type="submit" kind="primary" isBusy={change.isPending}>
           {t('wallets.save')}

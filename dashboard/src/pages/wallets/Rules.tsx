@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { Choice, Field } from '../../ui/Field.tsx';
-import { FREQUENCIES, NOTES_CHARS_MAX, THRESHOLDS } from './wallet-csv.ts';
+import { FREQUENCIES, LABEL_CHARS_MAX, NOTES_CHARS_MAX, THRESHOLDS } from './wallet-csv.ts';
 
 type RuleId = Schemas['MonitoredWallet']['enabledRules'][number];
 
@@ -37,8 +37,17 @@ interface SettingsProps {
   readonly onChange: (settings: Settings) => void;
 }
 
-/** Rules of a wallet: which alerts are sent, how often, and where to. */
-export function SettingFields({ settings, onChange }: SettingsProps): ReactNode {
+/** The settings of a wallet: which alerts are raised and sent, how often, and where to. */
+export function SettingFields(props: SettingsProps): ReactNode {
+  return (
+    <>
+      <SendingFields {...props} />
+      <RuleChoices {...props} />
+    </>
+  );
+}
+
+function SendingFields({ settings, onChange }: SettingsProps): ReactNode {
   const { t, word } = useI18n();
   return (
     <div className="inline-form">
@@ -74,7 +83,7 @@ export function SettingFields({ settings, onChange }: SettingsProps): ReactNode 
 }
 
 /** The rules that raise alerts. */
-export function RuleChoices({ settings, onChange }: SettingsProps): ReactNode {
+function RuleChoices({ settings, onChange }: SettingsProps): ReactNode {
   const { t, word } = useI18n();
   const { enabledRules } = settings;
   return (
@@ -98,5 +107,24 @@ export function RuleChoices({ settings, onChange }: SettingsProps): ReactNode {
         </label>
       ))}
     </fieldset>
+  );
+}
+
+interface LabelProps {
+  readonly label: string;
+  readonly onChange: (label: string) => void;
+}
+
+/** The name that the account gives a wallet. */
+export function LabelField({ label, onChange }: LabelProps): ReactNode {
+  const { t } = useI18n();
+  return (
+    <Field
+      label={t('wallets.label')}
+      value={label}
+      maxLength={LABEL_CHARS_MAX}
+      autoComplete="off"
+      onChange={(event) => onChange(event.target.value)}
+    />
   );
 }

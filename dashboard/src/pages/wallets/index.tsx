@@ -22,7 +22,7 @@ import { type Search, useUrlState } from '../../ui/url-state.ts';
 import { Name, NotKnown, Time } from '../../ui/values.tsx';
 import { addWallet, type Wallet } from './add.ts';
 import { ImportWallets } from './Import.tsx';
-import { RuleChoices, SettingFields, type Settings, STANDARD_SETTINGS } from './Rules.tsx';
+import { LabelField, SettingFields, type Settings, STANDARD_SETTINGS } from './Rules.tsx';
 import { LABEL_CHARS_MAX } from './wallet-csv.ts';
 import './wallets.css';
 
@@ -147,16 +147,9 @@ function AddForm({ search }: { readonly search: Search }): ReactNode {
             autoComplete="off"
             onChange={(event) => setAddress(event.target.value)}
           />
-          <Field
-            label={t('wallets.label')}
-            value={label}
-            maxLength={LABEL_CHARS_MAX}
-            autoComplete="off"
-            onChange={(event) => setLabel(event.target.value)}
-          />
+          <LabelField label={label} onChange={setLabel} />
         </div>
         <SettingFields settings={settings} onChange={setSettings} />
-        <RuleChoices settings={settings} onChange={setSettings} />
         <div className="actions">
           <Button type="submit" kind="primary" isBusy={add.isPending}>
             {t('wallets.addGo')}
