@@ -4,40 +4,32 @@
  */
 
 import { createHash } from 'node:crypto';
-import {
-  type FileHandle,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import type { Logger } from '../base/log.ts';
-import {
-  checkOutboundUrl,
-  createOutboundAgent,
-  type OutboundPolicy,
-  PUBLIC_HTTPS,
-} from '../base/outbound.ts';
+import { createOutboundAgent, type OutboundPolicy, PUBLIC_HTTPS } from '../base/outbound.ts';
 import { systemRandom } from '../base/random.ts';
 import { sleep } from '../base/retry.ts';
-import { undici } from '../base/undici.ts';
 import { isUrl } from '../base/url.ts';
 import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { asStorageFull } from '../state/storage.ts';
+import { asFault, DownloadFault } from './download-fault.ts';
+import {
+  createPartFetcher,
+  decoded,
+  discard,
+  headerOf,
+  type RequestSettings,
+  sendRequest,
+} from './download-request.ts';
+import { type CopyState, readCopyState, replaceCopy, writeCopyState } from './last-copy.ts';
 import { SOURCE_LIMITS } from './limits.ts';
 import { listParts, openBytes } from './open.ts';
-import type { FetchPart, PublisherFile, PublisherSource } from './publisher.ts';
+import type { PublisherFile, PublisherSource } from './publisher.ts';
 
 export interface DownloadBounds {
   readonly connectMs: number;
@@ -109,33 +101,8 @@ export interface FileDownload {
   readonly optional: boolean;
 }
 
-/** The state of the last good copy, stored next to it as `<name>.json`. */
-interface CopyState {
-  readonly url: string;
-  readonly etag: string | null;
-  /** The header as the server sent it, for conditional requests. */
-  readonly lastModified: string | null;
-  readonly bytes: number;
-  readonly sha256: string;
-  readonly checkedAt: string;
-}
-
-/** A failure of one attempt. `passing` is true if another attempt may succeed. */
-class DownloadFault extends Error {
-  readonly passing: boolean;
-
-  constructor(message: string, passing: boolean) {
-    super(message);
-    this.name = 'DownloadFault';
-    this.passing = passing;
-  }
-}
-
 const FILE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const PARTIAL = '.partial-';
-
-let attempts = 0;
 
 /**
  * Downloads every file of a source, one after the other, and returns the result of each. A failed file never throws; the
@@ -214,18 +181,13 @@ interface FetchContext {
   readonly sourceId: string;
 }
 
-interface Received {
-  readonly bytes: number;
-  readonly sha256: string;
-  readonly etag: string | null;
-  readonly lastModified: string | null;
-}
+type Stored = Pick<CopyState, 'bytes' | 'sha256'>;
+type Received = Omit<CopyState, 'url' | 'checkedAt'>;
 
 /** The download of one file: attempts, checks, replacement. */
 class FileFetch {
   private readonly context: FetchContext;
   private readonly path: string;
-  private readonly statePath: string;
 
   constructor(context: FetchContext) {
     if (!FILE_NAME.test(context.file.name)) {
@@ -235,12 +197,11 @@ class FileFetch {
     }
     this.context = context;
     this.path = join(context.options.folder, context.file.name);
-    this.statePath = `${this.path}.json`;
   }
 
   async run(): Promise<FileDownload> {
     const { file, bounds, options, deps, sourceId } = this.context;
-    const previous = await this.readState();
+    const previous = await readCopyState(this.path, this.context.url);
     if (file.credentials !== undefined && options.credentials === undefined && !this.isMirrored())
       return this.result('failed', `requires credentials: ${file.credentials}`, previous);
     for (let attempt = 0; ; attempt++) {
@@ -278,7 +239,7 @@ class FileFetch {
 
   /** Makes one attempt: the request with its redirects, the checks, and the replacement of the copy. */
   private async attempt(previous: CopyState | null): Promise<FileDownload> {
-    const { bounds, options, deps } = this.context;
+    const { bounds, options } = this.context;
     const deadline = new AbortController();
     const timer = setTimeout(() => {
       deadline.abort(new DownloadFault(`took longer than ${bounds.totalMs / 1000} s in total.`, false));
@@ -287,28 +248,14 @@ class FileFetch {
     // Not named by the process id: an earlier process of the same id that was killed may have left one.
     const partial = join(options.folder, PARTIAL + Buffer.from(systemRandom.bytes(8)).toString('hex'));
     try {
-      if (this.isCollected()) {
-        await mkdir(partial);
-        const fetched = join(partial, this.context.file.name);
-        const collected = await this.collect(fetched, signal);
-        clearTimeout(timer);
-        return await this.accept(collected, fetched, previous);
-      }
-      const response = await this.request(previous, signal);
-      if (response.statusCode === 304) {
-        discard(response);
-        if (previous === null)
-          throw new DownloadFault(
-            'the server answered "not modified" for a file that was never downloaded.',
-            false,
-          );
-        const state = { ...previous, checkedAt: isoTime(deps.clock.now()) };
-        await this.writeState(state);
-        return this.result('unchanged', 'Not modified since the last download.', state);
-      }
+      const response = this.isCollected() ? null : await this.request(previous, signal);
+      if (response?.statusCode === 304) return await this.confirm(response, previous);
       await mkdir(partial);
       const fetched = join(partial, this.context.file.name);
-      const received = await this.receive(response, fetched, signal);
+      const received =
+        response === null
+          ? await this.collect(fetched, signal)
+          : await this.receive(response, fetched, signal);
       // The checks can take long and need no network, so the time limit ends here: only the caller can abort them.
       clearTimeout(timer);
       return await this.accept(received, fetched, previous);
@@ -321,55 +268,22 @@ class FileFetch {
     }
   }
 
-  private async request(previous: CopyState | null, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  private request(previous: CopyState | null, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const headers: Record<string, string> = {};
     if (previous?.etag) headers['if-none-match'] = previous.etag;
     if (previous?.lastModified) headers['if-modified-since'] = previous.lastModified;
-    return this.send(this.context.url, headers, null, signal);
+    return sendRequest(this.context.url, { headers }, this.requestSettings(signal));
   }
 
-  /** Sends a GET, or a POST of a form, and follows redirects with a GET. Returns responses of HTTP 200 and 304. */
-  private async send(
-    first: URL,
-    extra: Readonly<Record<string, string>>,
-    form: string | null,
-    signal: AbortSignal,
-  ): Promise<Dispatcher.ResponseData> {
-    const { bounds, policy, agent, file, options } = this.context;
-    const own = this.isMirrored() ? {} : (options.credentials ?? {});
-    let url = first;
-    for (let redirects = 0; ; redirects++) {
-      checkOutboundUrl(url, policy);
-      const posts = form !== null && redirects === 0;
-      const response = await undici().request(url, {
-        dispatcher: agent,
-        method: posts ? 'POST' : 'GET',
-        body: posts ? form : null,
-        headers: {
-          'user-agent': file.userAgent ?? 'assay',
-          accept: '*/*',
-          'accept-encoding': 'gzip, identity;q=0.5',
-          ...extra,
-          ...(posts ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
-          // Another host must not learn the credentials of this one.
-          ...(url.host === this.context.url.host ? own : {}),
-        },
-        signal,
-      });
-      const { statusCode } = response;
-      if (statusCode === 200 || statusCode === 304) return response;
-      discard(response);
-      if (!REDIRECTS.has(statusCode)) {
-        throw new DownloadFault(
-          `the server answered HTTP ${statusCode}.`,
-          statusCode === 429 || statusCode >= 500,
-        );
-      }
-      if (redirects >= bounds.redirectsMax) {
-        throw new DownloadFault(`more than ${bounds.redirectsMax} redirects.`, false);
-      }
-      url = redirectTarget(url, headerOf(response, 'location'));
-    }
+  private requestSettings(signal: AbortSignal): RequestSettings {
+    const { policy, agent, bounds, file, options, url } = this.context;
+    return {
+      ...{ policy, agent, signal },
+      redirectsMax: bounds.redirectsMax,
+      userAgent: file.userAgent ?? 'assay',
+      credentials: this.isMirrored() ? {} : (options.credentials ?? {}),
+      credentialsHost: url.host,
+    };
   }
 
   private isMirrored(): boolean {
@@ -381,112 +295,92 @@ class FileFetch {
     return this.context.file.collect !== undefined && !this.isMirrored();
   }
 
+  /** Keeps the last good copy, because the server says that it is the newest. */
+  private async confirm(
+    response: Dispatcher.ResponseData,
+    previous: CopyState | null,
+  ): Promise<FileDownload> {
+    discard(response);
+    if (previous === null)
+      throw new DownloadFault(
+        'the server answered "not modified" for a file that was never downloaded.',
+        false,
+      );
+    const state = { ...previous, checkedAt: isoTime(this.context.deps.clock.now()) };
+    await writeCopyState(this.path, state);
+    return this.result('unchanged', 'Not modified since the last download.', state);
+  }
+
   /** Writes a file that consists of several responses. */
   private async collect(fetched: string, signal: AbortSignal): Promise<Received> {
-    const { file, bounds, options } = this.context;
-    let bytes = 0;
-    const hash = createHash('sha256');
-    const handle = await open(fetched, 'wx');
-    try {
-      for await (const part of file.collect?.(this.partFetcher(signal)) ?? []) {
-        signal.throwIfAborted();
-        const chunk = typeof part === 'string' ? Buffer.from(part) : part;
-        bytes += chunk.length;
-        if (bytes > bounds.bytesMax)
-          throw new DownloadFault(`is larger than ${bounds.bytesMax.toLocaleString('en')} bytes.`, false);
-        options.onProgress?.({ file: file.name, bytes, totalBytes: null });
-        hash.update(chunk);
-        await writeAll(handle, chunk);
-      }
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    return { bytes, sha256: hash.digest('hex'), etag: null, lastModified: null };
+    const parts = this.context.file.collect?.(createPartFetcher(this.requestSettings(signal))) ?? [];
+    const stored = await this.store(this.measured(parts, null), fetched, signal);
+    return { ...stored, etag: null, lastModified: null };
   }
 
-  /** Returns the function with which a source requests the parts of its file. */
-  private partFetcher(signal: AbortSignal): FetchPart {
-    /** Cookies by host, in the form of a `Cookie` header. Names and values only: they are used within seconds. */
-    const jar = new Map<string, Map<string, string>>();
-    let requests = 0;
-    return async (address, { form } = {}) => {
-      if (++requests > SOURCE_LIMITS.downloadPartsMax)
-        throw new DownloadFault(`has more than ${SOURCE_LIMITS.downloadPartsMax} parts.`, false);
-      const url = new URL(address);
-      const cookies = jar.get(url.host) ?? new Map<string, string>();
-      jar.set(url.host, cookies);
-      const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-      const body = form === undefined ? null : new URLSearchParams(form).toString();
-      const response = await this.send(url, cookie === '' ? {} : { cookie }, body, signal);
-      const set = response.headers['set-cookie'] ?? [];
-      for (const line of Array.isArray(set) ? set : [set]) {
-        const [, name, value] = /^([^=;\s]{1,256})=([\x21-\x3a\x3c-\x7e]{0,4096})/.exec(line) ?? [];
-        if (name !== undefined && value !== undefined && cookies.size < 50) cookies.set(name, value);
-      }
-      const chunks: Uint8Array[] = [];
-      let bytes = 0;
-      for await (const chunk of decoded(response.body, headerOf(response, 'content-encoding'))) {
-        bytes += chunk.length;
-        if (bytes > SOURCE_LIMITS.downloadPartBytesMax) {
-          discard(response);
-          throw new DownloadFault(
-            `a part is larger than ${SOURCE_LIMITS.downloadPartBytesMax.toLocaleString('en')} bytes.`,
-            false,
-          );
-        }
-        chunks.push(chunk);
-      }
-      return Buffer.concat(chunks);
-    };
-  }
-
-  /** Streams the body to a file, decodes its content encoding, and flushes the file to disk. */
+  /** Writes the body of one response without its content encoding. */
   private async receive(
     response: Dispatcher.ResponseData,
     fetched: string,
     signal: AbortSignal,
   ): Promise<Received> {
-    const { file, bounds, options } = this.context;
     const announced = headerOf(response, 'content-length');
     const totalBytes = announced !== null && /^\d{1,15}$/.test(announced) ? Number(announced) : null;
-    const tooLarge = (): never => {
-      throw new DownloadFault(`is larger than ${bounds.bytesMax.toLocaleString('en')} bytes.`, false);
-    };
-    if (totalBytes !== null && totalBytes > bounds.bytesMax) {
+    if (totalBytes !== null && totalBytes > this.context.bounds.bytesMax) {
       discard(response);
-      tooLarge();
+      this.refuseSize();
     }
-    let wireBytes = 0;
-    const counted = async function* (): AsyncGenerator<Uint8Array> {
-      for await (const chunk of response.body) {
-        wireBytes += (chunk as Uint8Array).length;
-        if (wireBytes > bounds.bytesMax) tooLarge();
-        options.onProgress?.({ file: file.name, bytes: wireBytes, totalBytes });
-        yield chunk as Uint8Array;
-      }
+    const body = decoded(this.measured(response.body, totalBytes), headerOf(response, 'content-encoding'));
+    return {
+      ...(await this.store(body, fetched, signal)),
+      etag: validator(headerOf(response, 'etag')),
+      lastModified: validator(headerOf(response, 'last-modified')),
     };
+  }
+
+  /** Passes on what the network sends, reports how much it is, and ends at the limit. */
+  private async *measured(
+    chunks: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>,
+    totalBytes: number | null,
+  ): AsyncGenerator<Uint8Array> {
+    const { file, bounds, options } = this.context;
+    let bytes = 0;
+    for await (const part of chunks) {
+      const chunk = typeof part === 'string' ? Buffer.from(part) : part;
+      bytes += chunk.length;
+      if (bytes > bounds.bytesMax) this.refuseSize();
+      options.onProgress?.({ file: file.name, bytes, totalBytes });
+      yield chunk;
+    }
+  }
+
+  /** Writes chunks to a new file, and flushes it to disk. A packed file may become larger than what was sent: the limit holds again. */
+  private async store(
+    chunks: AsyncIterable<Uint8Array>,
+    fetched: string,
+    signal: AbortSignal,
+  ): Promise<Stored> {
     const hash = createHash('sha256');
     let bytes = 0;
     const handle = await open(fetched, 'wx');
     try {
-      for await (const chunk of decoded(counted(), headerOf(response, 'content-encoding'))) {
+      for await (const chunk of chunks) {
         signal.throwIfAborted();
         bytes += chunk.length;
-        if (bytes > bounds.bytesMax) tooLarge();
+        if (bytes > this.context.bounds.bytesMax) this.refuseSize();
         hash.update(chunk);
-        await writeAll(handle, chunk);
+        await handle.appendFile(chunk);
       }
       await handle.sync();
     } finally {
       await handle.close();
     }
-    return {
-      bytes,
-      sha256: hash.digest('hex'),
-      etag: validator(headerOf(response, 'etag')),
-      lastModified: validator(headerOf(response, 'last-modified')),
-    };
+    return { bytes, sha256: hash.digest('hex') };
+  }
+
+  private refuseSize(): never {
+    const { bytesMax } = this.context.bounds;
+    throw new DownloadFault(`is larger than ${bytesMax.toLocaleString('en')} bytes.`, false);
   }
 
   /** Checks the received file, replaces the last good copy, and returns the result. */
@@ -510,10 +404,9 @@ class FileFetch {
         });
       }
       options.signal?.throwIfAborted();
-      await rename(fetched, this.path);
-      await syncFolder(options.folder);
+      await replaceCopy(this.path, fetched);
     }
-    await this.writeState(state);
+    await writeCopyState(this.path, state);
     return same
       ? this.result('unchanged', 'The content is the same as before.', state)
       : this.result('updated', `${received.bytes.toLocaleString('en')} bytes.`, state);
@@ -543,80 +436,6 @@ class FileFetch {
       for await (const _ of openBytes(part));
     }
   }
-
-  /**
-   * Returns the state of the last good copy; null if there is no copy. If the stored state belongs to another copy, only the
-   * size and time of the copy are known.
-   */
-  private async readState(): Promise<CopyState | null> {
-    const copy = await stat(this.path).catch(() => null);
-    if (!copy?.isFile()) return null;
-    const state = parseState(await readFile(this.statePath, 'utf8').catch(() => ''));
-    if (state && state.bytes === copy.size) {
-      // The validators of one server mean nothing to another.
-      return state.url === this.context.url.href ? state : { ...state, etag: null, lastModified: null };
-    }
-    return {
-      url: this.context.url.href,
-      etag: null,
-      lastModified: null,
-      bytes: copy.size,
-      sha256: '',
-      checkedAt: isoTime(copy.mtimeMs),
-    };
-  }
-
-  private async writeState(state: CopyState): Promise<void> {
-    const fresh = `${this.statePath}.${process.pid}-${attempts++}`;
-    await writeFile(fresh, `${JSON.stringify(state)}\n`);
-    await rename(fresh, this.statePath);
-  }
-}
-
-function parseState(text: string): CopyState | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  if (typeof value !== 'object' || value === null) return null;
-  const { url, etag, lastModified, bytes, sha256, checkedAt } = value as Record<string, unknown>;
-  const textOrNull = (field: unknown): field is string | null => field === null || typeof field === 'string';
-  if (typeof url !== 'string' || typeof bytes !== 'number' || typeof sha256 !== 'string') return null;
-  if (typeof checkedAt !== 'string' || !textOrNull(etag) || !textOrNull(lastModified)) return null;
-  return { url, etag, lastModified, bytes, sha256, checkedAt };
-}
-
-/** Returns the target of a redirect. Throws if the target is not a valid URL, or a downgrade from https. */
-export function redirectTarget(from: URL, location: string | null): URL {
-  if (location === null || !isUrl(location, from.href)) {
-    throw new DownloadFault('the server redirects to no valid URL.', false);
-  }
-  const to = new URL(location, from);
-  if (from.protocol === 'https:' && to.protocol !== 'https:') {
-    throw new DownloadFault(
-      `the server redirects from https to ${to.protocol.slice(0, -1)}, which is refused.`,
-      false,
-    );
-  }
-  return to;
-}
-
-/** Discards a response with an unused body; undici reports that as an error of the body. */
-function discard(response: Dispatcher.ResponseData): void {
-  response.body.on('error', () => {}).destroy();
-}
-
-function headerOf(response: Dispatcher.ResponseData, name: string): string | null {
-  const value = response.headers[name];
-  return (Array.isArray(value) ? value[0] : value) ?? null;
-}
-
-/** Returns a validator for later requests: printable ASCII of a reasonable length; null for anything else. */
-function validator(value: string | null): string | null {
-  if (value === null || value.length > SOURCE_LIMITS.downloadValidatorCharsMax) return null;
-  return /^[\x20-\x7e]+$/.test(value) ? value : null;
 }
 
 function isoOfHttpDate(text: string | null): string | null {
@@ -624,34 +443,10 @@ function isoOfHttpDate(text: string | null): string | null {
   return Number.isNaN(at) ? null : isoTime(at);
 }
 
-function decoded(body: AsyncIterable<Uint8Array>, encoding: string | null): AsyncIterable<Uint8Array> {
-  const name = encoding?.trim().toLowerCase() ?? '';
-  if (name === '' || name === 'identity') return body;
-  if (name !== 'gzip' && name !== 'x-gzip') {
-    throw new DownloadFault(`the server packs with '${name.slice(0, 40)}', which was not asked for.`, false);
-  }
-  const wire = Readable.from(body);
-  const gunzip = createGunzip();
-  // Otherwise the reader would wait forever after a closed connection.
-  wire.on('error', (error) => gunzip.destroy(error));
-  gunzip.on('close', () => wire.destroy());
-  return wire.pipe(gunzip);
-}
-
-async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
-  for (let at = 0; at < chunk.length; ) {
-    at += (await handle.write(chunk, at, chunk.length - at)).bytesWritten;
-  }
-}
-
-/** Flushes a folder to disk, so that a rename in it is durable. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+/** Returns a validator for later requests: printable ASCII of a reasonable length; null for anything else. */
+function validator(value: string | null): string | null {
+  if (value === null || value.length > SOURCE_LIMITS.downloadValidatorCharsMax) return null;
+  return /^[\x20-\x7e]+$/.test(value) ? value : null;
 }
 
 async function looksLikeWebPage(path: string): Promise<boolean> {
@@ -665,43 +460,3 @@ async function looksLikeWebPage(path: string): Promise<boolean> {
     await handle.close();
   }
 }
-
-/** Converts the errors of undici and of the file system to one sentence. Only a connection error is temporary. */
-function asFault(error: unknown): DownloadFault {
-  if (error instanceof DownloadFault) return error;
-  if (error instanceof AssayError) return new DownloadFault(error.message, false);
-  if (error instanceof Error && error.name === 'AbortError')
-    return new DownloadFault('it was stopped.', false);
-  const code = (error as { code?: unknown } | null)?.code;
-  const passing = typeof code === 'string' && PASSING.has(code);
-  const known = typeof code === 'string' ? SENTENCES[code] : undefined;
-  return new DownloadFault(known ?? messageOf(error), passing);
-}
-
-const SENTENCES: Readonly<Record<string, string>> = {
-  UND_ERR_CONNECT_TIMEOUT: 'the server could not be reached in time.',
-  UND_ERR_HEADERS_TIMEOUT: 'the server took too long to answer.',
-  UND_ERR_BODY_TIMEOUT: 'the server fell silent in the middle of the file.',
-  UND_ERR_SOCKET: 'the connection was cut.',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the file is longer or shorter than the server announced.',
-  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large.',
-  ECONNREFUSED: 'the server refused the connection.',
-  ECONNRESET: 'the connection was cut.',
-  ENOTFOUND: 'the name of the server is not known.',
-  EAI_AGAIN: 'the name of the server could not be looked up.',
-  Z_BUF_ERROR: 'the packed answer ends too early.',
-  Z_DATA_ERROR: 'the packed answer is broken.',
-};
-
-/** Errors after which a retry may succeed. A missing network is not among them: it lasts longer than the retries. */
-const PASSING: ReadonlySet<string> = new Set([
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-  'UND_ERR_SOCKET',
-  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'Z_BUF_ERROR',
-]);

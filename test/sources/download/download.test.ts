@@ -19,8 +19,8 @@ import {
   type DownloadOptions,
   downloadSource,
   type FileDownload,
-  redirectTarget,
 } from '../../../src/sources/download.ts';
+import { redirectTarget } from '../../../src/sources/download-request.ts';
 import type { PublisherSource } from '../../../src/sources/publisher.ts';
 import {
   type Behaviour,
