@@ -25,7 +25,8 @@ import { createExchangeStatuses } from '../src/registers/exchange-status.ts';
 import { openRegisterStore } from '../src/registers/store.ts';
 import { loadPolicy } from '../src/risk/policy.ts';
 import { createLabelSetWriter } from '../src/screening/label-set.ts';
-import { createAttestedOracle, createOracleWriter } from '../src/screening/oracle.ts';
+import { createAttestedOracle } from '../src/screening/oracle.ts';
+import { createOracleWriter } from '../src/screening/oracle-writer.ts';
 import {
   createAttestedSanctionsCheck,
   createSanctionsCheckWriter,

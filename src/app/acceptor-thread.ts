@@ -10,7 +10,7 @@ import { createHotRoutes, type HotSettings } from '../http/acceptors/hot.ts';
 import type { AcceptorData, OpenHotRoutes } from '../http/acceptors/thread.ts';
 import { type OracleStoreSettings, openOracleStores } from '../pool/oracle-stores.ts';
 import { createBulk } from '../screening/bulk.ts';
-import { createOracleWriter } from '../screening/oracle.ts';
+import { createOracleWriter } from '../screening/oracle-writer.ts';
 
 /** Stores of an acceptor thread, and the clock of the main thread. */
 export interface AcceptorStores extends OracleStoreSettings {

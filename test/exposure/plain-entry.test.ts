@@ -12,7 +12,8 @@ import {
   newPlainEntry,
   PLAIN_MAX,
 } from '../../src/screening/exposure-port.ts';
-import { createOracle, createOracleWriter } from '../../src/screening/oracle.ts';
+import { createOracle } from '../../src/screening/oracle.ts';
+import { createOracleWriter } from '../../src/screening/oracle-writer.ts';
 import { allFresh, createWorld, someStale, type World } from '../screening/world.ts';
 
 const quota = { limit: 1000, remaining: 999, resetAt: '2026-12-01T00:00:00.000Z' };

@@ -7,7 +7,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { BulkQuery } from '../../screening/bulk.ts';
-import type { OracleWriter } from '../../screening/oracle.ts';
+import type { OracleWriter } from '../../screening/oracle-writer.ts';
 import type { Operation, Services } from '../operation.ts';
 import { oracle } from '../operations/oracle.ts';
 import { screenBulk } from '../operations/screen-bulk.ts';
