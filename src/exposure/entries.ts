@@ -7,17 +7,15 @@ import { greaterUnfollowed, relevantParts, type Unfollowed } from '../risk/reaso
 import { type ExposureEvidence, isFirmLabel, isRisky } from '../risk/score.ts';
 import type { Attributions, DerivedReading } from '../screening/attribution.ts';
 import { earlierDealings } from '../screening/before-designation.ts';
+import { createSideReader, emptySide, type Side } from '../screening/counterparties.ts';
+import type { ScreeningDeps } from '../screening/deps.ts';
 import {
   createSentTo,
-  createSideReader,
   directEvidence,
-  emptySide,
   type Measure,
   measureOf,
-  type Side,
   withSpent,
-} from '../screening/counterparties.ts';
-import type { ScreeningDeps } from '../screening/deps.ts';
+} from '../screening/direct-evidence.ts';
 import { ALL_FOLLOWED, unfollowedOf } from '../screening/exposures.ts';
 import { labelEvidence } from '../screening/judge.ts';
 import { basisApart, type DirectionBasis, directionBasis, weighingOf } from '../screening/weighing.ts';

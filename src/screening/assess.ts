@@ -33,16 +33,9 @@ import {
 } from './attribution.ts';
 import { beforeDesignationReason, earlierDealings } from './before-designation.ts';
 import { createLabelContext, type LabelContext, NOT_READ } from './context.ts';
-import {
-  createSentTo,
-  createSideReader,
-  directEvidence,
-  emptySide,
-  flowIn,
-  type Side,
-  withSpent,
-} from './counterparties.ts';
+import { createSideReader, emptySide, flowIn, type Side } from './counterparties.ts';
 import type { ScreeningDeps } from './deps.ts';
+import { createSentTo, directEvidence, withSpent } from './direct-evidence.ts';
 import { type FollowedSide, follow, indirectEvidence, nothingFollowed, WALK_BOUNDS } from './exposures.ts';
 import { labelEvidence, labelReasons } from './judge.ts';
 import { SCREENING_LIMITS } from './limits.ts';

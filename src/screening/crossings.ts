@@ -2,6 +2,8 @@
  * Bridges in a trace: the addresses that paid into or out of a bridge, and their transfers on the chains that the bridge leads
  * to.
  */
+
+import { twoDecimals } from '../base/figures.ts';
 import { type ChainId, isEvm } from '../chains/registry.ts';
 import type { NodeId } from '../graph/graph.ts';
 import type { WalkDirection } from '../graph/kernels/stops.ts';
@@ -11,7 +13,6 @@ import type { Direction } from '../graph/transfers.ts';
 import type { BridgeCrossing, EntitySummary } from './answers.ts';
 import type { Assessor, Place, Reading } from './assess.ts';
 import { type Attribution, isBridge } from './attribution.ts';
-import { twoDecimals } from './counterparties.ts';
 import type { ScreeningDeps } from './deps.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 import { shownNode } from './subject.ts';

@@ -2,6 +2,8 @@
  * Origins and destinations of an address's money: the shares that the exposure kernel finds, as sections of an answer and as
  * evidence.
  */
+
+import { percent, twoDecimals } from '../base/figures.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import {
   type ExposureOptions,
@@ -23,15 +25,8 @@ import {
   absorbs,
   type DerivedReading,
 } from './attribution.ts';
-import {
-  isOwnDealing,
-  measureOf,
-  type Party,
-  percent,
-  type Side,
-  scaleOf,
-  twoDecimals,
-} from './counterparties.ts';
+import { type Party, type Side, scaleOf } from './counterparties.ts';
+import { isOwnDealing, measureOf } from './direct-evidence.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 import type { PriceShown } from './price-shown.ts';
 import { shownNode } from './subject.ts';

@@ -1,8 +1,9 @@
 /** Totals of a flow by asset, as answers show them. */
+
+import { addUsd, twoDecimals } from '../base/figures.ts';
 import { nativeUnits } from '../chains/native-units.ts';
 import type { AssetFlow, Flow } from '../graph/transfers.ts';
 import type { AssetTotal, FlowTotal } from './answers.ts';
-import { addUsd, twoDecimals } from './counterparties.ts';
 import { type FlowNames, priceOf } from './price-shown.ts';
 import { shownAsset } from './subject.ts';
 

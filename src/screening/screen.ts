@@ -12,14 +12,14 @@ import type { Assessment, Assessor } from './assess.ts';
 import { type Attribution, summaryOf } from './attribution.ts';
 import { type BalanceReport, balanceCoverage, balanceSections } from './balances.ts';
 import { EXPOSURE_HOPS, TAINT_CHOICES, TAINT_DEFAULT } from './choices.ts';
+import { flowIn } from './counterparties.ts';
 import {
   bridgeActivity,
   flaggedTransactions,
-  flowIn,
   fundFlowJurisdictions,
   historicalServices,
   topCounterparties,
-} from './counterparties.ts';
+} from './dealings.ts';
 import type { ScreeningDeps } from './deps.ts';
 import { type ScreeningEvidence, screeningEvidence } from './evidence.ts';
 import {

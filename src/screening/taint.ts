@@ -4,6 +4,7 @@
  * and poison apply.
  */
 import { AssayError } from '../base/errors.ts';
+import { percent, twoDecimals } from '../base/figures.ts';
 import { type ChainId, chainOf } from '../chains/registry.ts';
 import type { NodeId } from '../graph/graph.ts';
 import { RowReader } from '../graph/kernels/rows.ts';
@@ -24,7 +25,6 @@ import {
   datedValues,
 } from './attribution.ts';
 import type { TAINT_CHOICES } from './choices.ts';
-import { percent, twoDecimals } from './counterparties.ts';
 import { categoryShares, type FollowedSide } from './exposures.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 

@@ -10,7 +10,7 @@ import { UNATTRIBUTED } from '../../src/screening/attribution.ts';
 import { balanceCoverage, balanceFacts, balanceSections } from '../../src/screening/balances.ts';
 import { beforeDesignationReason, earlierDealings } from '../../src/screening/before-designation.ts';
 import { createLabelContext, NOT_READ } from '../../src/screening/context.ts';
-import { directEvidence } from '../../src/screening/counterparties.ts';
+import { directEvidence } from '../../src/screening/direct-evidence.ts';
 import { isDustDealing } from '../../src/screening/dust.ts';
 import { flowTotal, netTotal } from '../../src/screening/flow-totals.ts';
 import {
