@@ -2,7 +2,9 @@
  * The transfer store as of the end of an earlier day. Edges that were first seen later are hidden. Edges that continued after it are cut to
  * the amounts moved by then, if the store has amounts by day (edge-days.ts).
  */
+
 import { isoTime } from '../base/clock.ts';
+import { addUsd } from '../base/figures.ts';
 import type { AddressKey } from '../chains/address/address.ts';
 import { dayOf, partSince, startOfDay } from './edge-days.ts';
 import type { AssetFlow, Direction } from './flow.ts';
@@ -214,9 +216,6 @@ class FlowSum {
     };
   }
 }
-
-const addUsd = (a: number | null, b: number | null): number | null =>
-  a === null && b === null ? null : Math.round(((a ?? 0) + (b ?? 0)) * 100) / 100;
 
 /** The asset sums of a node's visible edges in one direction. */
 function visibleSums(graph: TransferGraph, node: NodeId, direction: Direction): readonly AssetFlow[] {

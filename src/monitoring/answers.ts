@@ -1,5 +1,7 @@
 /** Monitoring records as shown by the API and in webhooks: ISO times, EVM addresses in lower case, no data of other accounts. */
+
 import { isoTime } from '../base/clock.ts';
+import { twoDecimals } from '../base/figures.ts';
 import { followingOf } from './following.ts';
 import type { Alert, ChainFollowing, Delivery, MonitoredTransaction, MonitoredWallet } from './records.ts';
 
@@ -12,7 +14,7 @@ const counterparty = <T extends { readonly address: string | null }>(party: T): 
 });
 
 /** USD with two decimals: records of earlier versions have more. */
-const usdShown = (usd: number | null): number | null => (usd === null ? null : Math.round(usd * 100) / 100);
+const usdShown = (usd: number | null): number | null => (usd === null ? null : twoDecimals(usd));
 
 /** Returns a wallet as the API shows it. */
 export function walletAnswer(wallet: MonitoredWallet) {

@@ -4,6 +4,7 @@
  */
 
 import { type Clock, isoTime } from '../base/clock.ts';
+import { twoDecimals } from '../base/figures.ts';
 import type { Block } from '../chains/block.ts';
 import { nativeUnits } from '../chains/native-units.ts';
 import type { Transfer } from '../chains/transfer.ts';
@@ -65,9 +66,6 @@ const DAY_MS = 24 * 3_600_000;
 const RECHECK_PAGE = 200;
 /** Pages between two stored positions: the most that is repeated after a stop. */
 const RECHECK_PAGES_A_PLACE = 50;
-
-/** Rounds USD to two decimals, as in responses. */
-const twoDecimals = (value: number): number => Math.round(value * 100) / 100;
 
 const entityOf = ({ entity }: Attribution): CounterpartyEntity | null => entity;
 

@@ -2,6 +2,7 @@
  * KYT (know your transaction): flags from evidence, the score of the link between two parties, and the decision. All of it is
  * pure.
  */
+import { twoDecimals } from '../base/figures.ts';
 import type { EvidenceClass } from '../labels/evidence-class.ts';
 import type { Category, ThreatLevel } from '../labels/taxonomy.ts';
 import { labelPoints, labelSeverities, type OwnershipEvidence } from './ownership.ts';
@@ -99,7 +100,6 @@ export interface PartyFacts {
 }
 
 const SEVERITIES: readonly RiskLevel[] = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'];
-const twoDecimals = (value: number): number => Math.round(value * 100) / 100;
 const unique = (texts: readonly string[]): string[] => [...new Set(texts)].sort();
 const itself = {
   riskType: 'OWNERSHIP',

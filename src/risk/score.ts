@@ -1,4 +1,5 @@
 /** Computes a score from evidence: pure, deterministic, and explained point by point. */
+import { twoDecimals } from '../base/figures.ts';
 import { type EvidenceClass, isDerived } from '../labels/evidence-class.ts';
 import type { Category } from '../labels/taxonomy.ts';
 import { type OwnershipEvidence, ownershipFactor } from './ownership.ts';
@@ -97,8 +98,6 @@ export interface RiskScore {
 const EVIDENCE_LISTED_MAX = 10;
 /** Sums of floats in another order differ in the last digits. Points must not depend on them. */
 const FLOAT_SLACK = 1e-9;
-
-const twoDecimals = (value: number): number => Math.round(value * 100) / 100;
 
 /**
  * Returns a confidence as it enters severity: to the nearest tenth, so that sums over many addresses need few columns.

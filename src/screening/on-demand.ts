@@ -5,6 +5,7 @@
 
 import { isoTime } from '../base/clock.ts';
 import { AssayError, clientError, messageOf } from '../base/errors.ts';
+import { twoDecimals } from '../base/figures.ts';
 import { detectChains } from '../chains/address/parse.ts';
 import { type ChainId, chainOf } from '../chains/registry.ts';
 import type { CoverageEntry } from './answers.ts';
@@ -112,7 +113,7 @@ class OnDemandReader implements OnDemand {
       return {
         chain,
         balance,
-        balanceUsd: price === null ? null : Math.round(balance * price.usd * 100) / 100,
+        balanceUsd: price === null ? null : twoDecimals(balance * price.usd),
       };
     } catch (error) {
       this.#deps.log.debug({ chain, reason: messageOf(error) }, 'reading balance failed');
