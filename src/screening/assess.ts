@@ -22,15 +22,8 @@ import {
 import { type RiskEvidence, type RiskScore, score } from '../risk/score.ts';
 import type { Coverage, Reason, SanctionsDetail } from './answers.ts';
 import { coverageAsOf, endOfDayMs, labelsAsOf } from './as-of.ts';
-import {
-  type Attribution,
-  type Attributions,
-  absorbs,
-  createAttributions,
-  type DerivedReading,
-  primaryOf,
-  UNATTRIBUTED,
-} from './attribution.ts';
+import { type Attribution, absorbs, type DerivedReading, primaryOf, UNATTRIBUTED } from './attribution.ts';
+import { type Attributions, createAttributions } from './attributions.ts';
 import { beforeDesignationReason, earlierDealings } from './before-designation.ts';
 import { createLabelContext, type LabelContext, NOT_READ } from './context.ts';
 import { createSideReader, emptySide, flowIn, type Side } from './counterparties.ts';

@@ -7,13 +7,8 @@ import { type EdgeSince, rowReaderOf, type Weighing } from '../graph/kernels/row
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { AddressTotals, Direction, Flow } from '../graph/transfers.ts';
-import {
-  type Attribution,
-  type Attributions,
-  attributionAt,
-  type SuspectedOwner,
-  UNATTRIBUTED,
-} from './attribution.ts';
+import { type Attribution, attributionAt, type SuspectedOwner, UNATTRIBUTED } from './attribution.ts';
+import type { Attributions } from './attributions.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 import { type DirectionBasis, directionBasis, NOTHING_MOVED, type UnpricedAsset } from './weighing.ts';
 

@@ -22,14 +22,8 @@ import {
 } from './dealings.ts';
 import type { ScreeningDeps } from './deps.ts';
 import { type ScreeningEvidence, screeningEvidence } from './evidence.ts';
-import {
-  categoryShares,
-  darknetExposure,
-  exposuresOf,
-  type FollowedSide,
-  stoppedFlows,
-  withDustShown,
-} from './exposures.ts';
+import { categoryShares, darknetExposure, exposuresOf, stoppedFlows } from './exposure-sections.ts';
+import { type FollowedSide, withDustShown } from './exposures.ts';
 import { flowTotal, netTotal } from './flow-totals.ts';
 import { labelConflicts } from './label-conflicts.ts';
 import { createLegalReading } from './legal.ts';

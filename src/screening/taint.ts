@@ -25,7 +25,8 @@ import {
   datedValues,
 } from './attribution.ts';
 import type { TAINT_CHOICES } from './choices.ts';
-import { categoryShares, type FollowedSide } from './exposures.ts';
+import { categoryShares } from './exposure-sections.ts';
+import type { FollowedSide } from './exposures.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 
 /** One rule, or all rules that the chain allows. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { UtxoBlock } from '../../src/chains/utxo-transaction.ts';
 import { createAssessor } from '../../src/screening/assess.ts';
-import { roundedShares } from '../../src/screening/exposures.ts';
+import { roundedShares } from '../../src/screening/exposure-sections.ts';
 import { createScreening, type ScreeningQuery, type ScreeningRequest } from '../../src/screening/screen.ts';
 import { allFresh, BTC_WALLET, createWorld, sent, someStale, WALLETS, type World } from './world.ts';
 

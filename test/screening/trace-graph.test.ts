@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EdgeDetail, TransferGraph } from '../../src/graph/graph.ts';
 import { GRAPH_LIMITS } from '../../src/graph/limits.ts';
-import type { Attributions } from '../../src/screening/attribution.ts';
+import type { Attributions } from '../../src/screening/attributions.ts';
 import { SCREENING_LIMITS } from '../../src/screening/limits.ts';
 import { GraphAnswer } from '../../src/screening/trace-graph.ts';
 
