@@ -1,7 +1,4 @@
-/**
- * Origins and destinations of an address's money: the shares that the exposure kernel finds, as sections of an answer and as
- * evidence.
- */
+/** Origins and destinations of an address's money: the shares that the exposure kernel finds, and the evidence that they are. */
 
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import {
