@@ -64,14 +64,18 @@ const HOMOPHONE_MOST = 0.84;
 export function scoreOf(seen: NameFeatures, identical: boolean, model: NameModel = shippedModel()): number {
   if (identical) return 1 / (1 + Math.exp(-IDENTICAL));
   const { weights, near } = model;
+  const covered = weights.coveredLess * seen.coveredLess;
+  const differences = weights.differences * Math.min(DIFFERENCES_MAX, seen.differences);
+  // A slip is forgiven at most what it costs: the same words without the wrong letter score higher, in whatever order.
+  const slip = weights.slip * seen.slip;
   const logit =
     model.base +
-    weights.coveredLess * seen.coveredLess +
+    covered +
     weights.worst * seen.worst +
-    weights.differences * Math.min(DIFFERENCES_MAX, seen.differences) +
+    differences +
     weights.numbers * seen.numbers +
     weights.forms * seen.forms +
-    weights.slip * seen.slip +
+    Math.min(slip, weights.coveredLess - covered - differences) +
     weights.family * seen.family +
     weights.common * seen.common +
     weights.initials * seen.initials +

@@ -453,6 +453,14 @@ describe('parts', () => {
   });
 
   it.each([
+    ['Song Chol Kim', 'KIM, Song Chol', 'KIM, Yong Chol'],
+    ['Jong Un Kim', 'Kim, Jong Un', 'Tong-Un Kim'],
+    ['Mohammed Wali', 'WALI, Mohammed', 'Mohammed Walid'],
+  ])('%s matches %s more than %s, which has another letter', (asked, same, other) => {
+    expect(confidence(asked, same)).toBeGreaterThan(confidence(asked, other));
+  });
+
+  it.each([
     // Another name one letter away from `Abdul`, a wrong letter in five, and two letters turned in four.
     ['Salem Ahdal', 'Salem Abdul'],
     ['Salem Adel', 'Salem Abdul'],
