@@ -643,11 +643,26 @@ function isReversed(left: ParsedName, right: ParsedName, aligned: Alignment): bo
   const there = sonIn(right);
   // A word for `son of` at the end was moved there by a change of order.
   if (there < 1 || here === left.parts.length - 1 || there === right.parts.length - 1) return false;
+  // Only a family name moves to the other end of a name alone: father and son are swapped if names moved both ways.
+  let isSonMoved = false;
+  let isFatherMoved = false;
   for (const { left: a, right: b } of aligned.pairs) {
     const [at, other] = [a[0] as number, b[0] as number];
-    if (at < here && other > there && (left.parts[at] as NamePart).kind === 'name') return true;
+    const isSon = at < here;
+    if (other < there === isSon || (left.parts[at] as NamePart).kind !== 'name') continue;
+    // Of a name that father and son share, either one may be the partner of either.
+    if (isShared(left, at, here) || isShared(right, other, there)) continue;
+    if (isSon) isSonMoved = true;
+    else isFatherMoved = true;
   }
-  return false;
+  return isSonMoved && isFatherMoved;
+}
+
+/** Returns whether the part at `at` occurs on the other side of the word for `son of` as well. */
+function isShared({ parts }: ParsedName, at: number, son: number): boolean {
+  const { text } = parts[at] as NamePart;
+  const [from, to] = at < son ? [son + 1, parts.length] : [0, son];
+  return parts.slice(from, to).some((part) => part.text === text);
 }
 
 /** Returns whether the characters of a given name match words in another order (`零上` is not Sang Yong): only the family name moves. */

@@ -461,6 +461,16 @@ describe('parts', () => {
   });
 
   it.each([
+    // The family name is at either end, and father and son may share a name.
+    ['Ali Saed Bin Ali EL-HOORIE', 'EL-HOORIE, Ali Saed Bin Ali'],
+    ['AL-LAW Tawfiq bin Said', 'Tawfiq bin Said AL-LAW'],
+    ['Mohamad Ammar Saati bin Mohamad Nawzad', 'Saati bin Mohamad Nawzad, Mohamad Ammar'],
+  ])('%s matches %s: son and father are not swapped', (a, b) => {
+    expect(confidence(a, b)).toBeGreaterThanOrEqual(0.9);
+    expect(confidence(b, a)).toBeGreaterThanOrEqual(0.9);
+  });
+
+  it.each([
     // Another name one letter away from `Abdul`, a wrong letter in five, and two letters turned in four.
     ['Salem Ahdal', 'Salem Abdul'],
     ['Salem Adel', 'Salem Abdul'],
