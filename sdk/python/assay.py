@@ -2639,7 +2639,7 @@ class ExchangeStatusData(Model):
     designations: List[ExchangeDesignation]
     #: The filter as it was understood.
     jurisdiction: Optional[str]
-    #: Warnings first, then what is in force.
+    #: Warnings first, then what is in force. If several firms have the name, all of theirs: `legalName` says whose.
     registrations: List[ExchangeRegistration]
     total_registrations: int
     #: Jurisdictions that the exchange itself excludes.

@@ -225,10 +225,12 @@ export function* buildDirectory(
     const byDomain = details.domains
       .map((host) => exchangeDomains.get(host))
       .find((found) => found !== undefined);
-    // The trade names of shipped rows were checked by people; those of a register are the firm's own claim.
+    // The names of shipped rows were checked by people; the trade names of a register are the firm's own claim.
     const byTrade =
       curated && !isWarning
-        ? tradeNames.map((name) => exchangeNames.get(foldName(name))).find((found) => found !== undefined)
+        ? [...tradeNames, legalName]
+            .map((name) => exchangeNames.get(foldName(name)))
+            .find((found) => found !== undefined)
         : undefined;
     const own = `${details.jurisdiction}|${foldName(legalName)}`;
     const known = byLei ?? byName ?? byDomain ?? byTrade ?? (lei === null ? legal.get(own) : undefined);

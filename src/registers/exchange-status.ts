@@ -25,7 +25,7 @@ import {
   type SubjectRegistration,
 } from './directory.ts';
 import { REGISTER_LIMITS } from './limits.ts';
-import { isDistinctive, isTypo, type NameKind } from './name-index.ts';
+import { foldName, type IndexedName, isDistinctive, isTypo, type NameKind } from './name-index.ts';
 import { parseScope, registerCovers, type Scope } from './regions.ts';
 import { loadShippedRegisters } from './shipped.ts';
 import type { RegisterStore } from './store.ts';
@@ -208,11 +208,11 @@ export function createExchangeStatuses(deps: {
   const answer: ExchangeStatusQuery = (name, jurisdiction) => {
     const directory = now();
     const scope = jurisdiction === undefined ? null : parseScope(jurisdiction);
-    const { subject, matched } = find(directory, name);
+    const found = find(directory, name);
     return statusOf(
       directory,
-      directory.subjects[subject] as Subject,
-      matched,
+      withNamesakes(directory, found),
+      found.matched,
       scope,
       shipped?.registers ?? [],
       today(),
@@ -278,6 +278,32 @@ export function createExchangeStatuses(deps: {
 interface Found {
   readonly subject: number;
   readonly matched: ExchangeStatus['matched'];
+  /** All names that are the matched one; none for a match by LEI or domain, which identifies a single firm. */
+  readonly namesakes: readonly IndexedName[];
+}
+
+/** Returns the name that identifies best: of an exchange, or else of a firm that is known by it, or else the first. */
+const bestOf = (
+  { subjects }: Directory,
+  names: readonly IndexedName[],
+  text: string,
+): IndexedName | undefined =>
+  names.find(({ subject }) => subjects[subject]?.identity != null) ??
+  names.find(({ subject }) => foldName(subjects[subject]?.name ?? '') === foldName(text)) ??
+  names[0];
+
+/**
+ * Returns a firm with the registrations of all firms of the same name. They need not be one firm, but a name does not show which one is
+ * meant, and a registration must not be missing because another firm was found first. To an exchange, only firms that are known to be its
+ * own are joined: a clone has its name too.
+ */
+function withNamesakes({ subjects }: Directory, { subject, namesakes }: Found): Subject {
+  const found = subjects[subject] as Subject;
+  if (found.identity !== null) return found;
+  const all = new Set([subject, ...namesakes.map((one) => one.subject)]);
+  return all.size === 1
+    ? found
+    : { ...found, registrations: [...all].flatMap((one) => subjects[one]?.registrations ?? []) };
 }
 
 function find(directory: Directory, text: string): Found {
@@ -294,21 +320,25 @@ function find(directory: Directory, text: string): Found {
   const exactly = (by: NameKind, value: string, subject: number): Found => ({
     subject,
     matched: { by, value, exact: true, similarity: 1 },
+    namesakes: [],
   });
   const lei = readLei(name);
   const ofLei = lei === null ? undefined : directory.byLei(lei);
   if (lei !== null && ofLei !== undefined) return exactly('LEI', lei, ofLei);
-  const [found] = directory.names.exact(name);
-  if (found !== undefined) return exactly(found.kind, found.text, found.subject);
+  const namesakes = directory.names.exact(name);
+  const found = bestOf(directory, namesakes, name);
+  if (found !== undefined) return { ...exactly(found.kind, found.text, found.subject), namesakes };
   const host = hostOf(name);
   const ofDomain = host === null ? undefined : directory.byDomain(host);
   if (ofDomain !== undefined) return exactly('DOMAIN', ofDomain.domain, ofDomain.subject);
   const bare = name.replace(/\s+(?:crypto\s+)?(?:exchange|wallet|global|group)$/i, '');
-  const [withoutWord] = bare === name ? [] : directory.names.exact(bare);
-  if (withoutWord !== undefined) {
+  const withoutWord = bare === name ? [] : directory.names.exact(bare);
+  const bestWithoutWord = bestOf(directory, withoutWord, bare);
+  if (bestWithoutWord !== undefined) {
     return {
-      subject: withoutWord.subject,
-      matched: { by: withoutWord.kind, value: withoutWord.text, exact: false, similarity: 1 },
+      subject: bestWithoutWord.subject,
+      matched: { by: bestWithoutWord.kind, value: bestWithoutWord.text, exact: false, similarity: 1 },
+      namesakes: withoutWord,
     };
   }
   // Exchanges precede firms in the directory, so of two equally similar names the exchange is found.
@@ -323,6 +353,7 @@ function find(directory: Directory, text: string): Found {
     return {
       subject: best.name.subject,
       matched: { by: best.name.kind, value: best.name.text, exact: false, similarity },
+      namesakes: directory.names.exact(best.name.text),
     };
   }
   const nearest = near.map((hit) => `'${hit.name.text}'`).join(', ');

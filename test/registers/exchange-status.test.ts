@@ -209,6 +209,28 @@ describe('looking an exchange up', () => {
       );
   });
 
+  it('firms of one name are all reported, and the firm that is known by the name is named', async () => {
+    const other = openRegisterWorld();
+    try {
+      const file = caspFile([
+        { name: 'Okapi Prime Ltd', state: 'MT', trade: 'Okapi Prime|Okapi' },
+        { name: 'Okapi Markets AB', state: 'SE', trade: 'Okapi' },
+        // The name of an exchange is a claim of the firm.
+        { name: 'Clone UAB', state: 'LT', trade: 'Kraken' },
+      ]);
+      await other.load('esma', [other.write('CASP20260301.csv', file)]);
+      const named = (name: string) =>
+        other.statuses.answer(name, undefined).registrations.map(({ legalName }) => legalName);
+      expect(named('Okapi')).toEqual(['Okapi Prime Ltd', 'Okapi Markets AB']);
+      expect(other.statuses.answer('Okapi', undefined).exchange).toBe('Okapi');
+      expect(other.statuses.answer('Okapi', 'SE').registrations).toMatchObject([{ jurisdiction: 'SE' }]);
+      expect(named('Okapi Markets AB')).toEqual(['Okapi Markets AB']);
+      expect(named('Kraken')).not.toContain('Clone UAB');
+    } finally {
+      other.close();
+    }
+  });
+
   it('a warning about a clone is not reported for the exchange that it imitates', async () => {
     const other = openRegisterWorld();
     try {

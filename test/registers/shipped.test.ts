@@ -92,6 +92,10 @@ describe('a look-up among shipped rows', () => {
     expect(ask(name).exchange).toBe(exchange);
   });
 
+  it('are those of the exchange whose name they have as their legal name', () => {
+    expect(ask('Bullish', 'HK').registrations).toMatchObject([{ legalName: 'Bullish', status: 'AUTHORISED' }]);
+  });
+
   it('answers with the number of each registration', () => {
     expect(ask('Uphold', 'GB').registrations).toMatchObject([{ register: 'gb-fca', source: 'shipped' }]);
     expect(ask('WhiteBIT').registrations).toMatchObject([

@@ -130,7 +130,10 @@ export const ExchangeStatusData = Type.Object(
       'Sanctions lists that designate the exchange or the party that operates it, in force first. Subsidiaries and owners are not computed.',
     ),
     jurisdiction: nullable(Type.String(), 'The filter as it was understood.'),
-    registrations: listOf(ExchangeRegistration, 'Warnings first, then what is in force.'),
+    registrations: listOf(
+      ExchangeRegistration,
+      'Warnings first, then what is in force. If several firms have the name, all of theirs: `legalName` says whose.',
+    ),
     totalRegistrations: count(),
     restrictedJurisdictions: listOf(Type.String(), 'Jurisdictions that the exchange itself excludes.'),
     restrictions: nullable(
