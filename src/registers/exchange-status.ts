@@ -376,6 +376,11 @@ function lastDayOf(fact: ShippedRegistration, registers: readonly RegisterFacts[
   );
 }
 
+const IN_FORCE: ReadonlySet<RegistrationStatus> = new Set(['AUTHORISED', 'REGISTERED', 'PENDING']);
+
+/** Returns true if an ISO date, or the whole of a partial one (`2026-05`), is before a day. */
+const isBefore = (date: string, day: string): boolean => date < day.slice(0, date.length);
+
 function registrationAnswer(
   one: SubjectRegistration,
   registers: readonly RegisterFacts[],
@@ -410,10 +415,11 @@ function registrationAnswer(
   const { details, spans, register, source, asOf, verified } = one;
   const last = spans.at(-1);
   if (last === undefined) throw new Error(`${details.legalName} is on ${register} without a status.`);
+  const isOver = last.endedAt !== null && isBefore(last.endedAt, today) && IN_FORCE.has(last.status);
   return {
     jurisdiction: details.jurisdiction,
     authority: details.authority,
-    status: last.status,
+    status: isOver ? 'WITHDRAWN' : last.status,
     registrationId: details.registrationId,
     registeredAs: last.registeredAs,
     legalName: details.legalName,

@@ -43,6 +43,33 @@ describe('a registration with a last day', () => {
     });
   });
 
+  it('of an imported file is in force on that day, and withdrawn after it', async () => {
+    const other = openRegisterWorld();
+    try {
+      const row = (name: string, status: string, endedAt: string): string =>
+        `zz-test,SG,Authority,${name},${status},Platform,${endedAt}`;
+      const file = [
+        'register,jurisdiction,authority,legal_name,status,registered_as,ended_at',
+        row('Okapi Limited', 'AUTHORISED', '2026-06-01'),
+        row('Quagga Limited', 'REGISTERED', '2026-06'),
+        row('Zebu Limited', 'REVOKED', '2026-06-01'),
+      ].join('\n');
+      await other.load('registers', [other.write('zz-2026-05-01.csv', file)]);
+      const statuses = (day: string) => {
+        const clock = { now: () => Date.parse(day), monotonic: () => 0 };
+        const { answer } = createExchangeStatuses({ store: other.store, log: silentLogger, clock });
+        return ['Okapi Limited', 'Quagga Limited', 'Zebu Limited'].map(
+          (name) => answer(name, undefined).registrations[0]?.status,
+        );
+      };
+      expect(statuses('2026-06-01')).toEqual(['AUTHORISED', 'REGISTERED', 'REVOKED']);
+      expect(statuses('2026-06-02')).toEqual(['WITHDRAWN', 'REGISTERED', 'REVOKED']);
+      expect(statuses('2026-07-01')).toEqual(['WITHDRAWN', 'WITHDRAWN', 'REVOKED']);
+    } finally {
+      other.close();
+    }
+  });
+
   it('comes after those in force', () => {
     const statuses = on('2026-11-22')
       .answer('Binance', undefined)
