@@ -11,6 +11,7 @@ import type { RegistrationStatus } from '../sources/registers/registration.ts';
 import { hostOf, readLei } from '../sources/registers/registration.ts';
 import {
   type Closure,
+  type ExchangeIdentity,
   loadExchanges,
   loadRegisterFacts,
   type RegisterFacts,
@@ -25,7 +26,14 @@ import {
   type SubjectRegistration,
 } from './directory.ts';
 import { REGISTER_LIMITS } from './limits.ts';
-import { foldName, type IndexedName, isDistinctive, isTypo, type NameKind } from './name-index.ts';
+import {
+  foldName,
+  foldWithoutForm,
+  type IndexedName,
+  isDistinctive,
+  isTypo,
+  type NameKind,
+} from './name-index.ts';
 import { parseScope, registerCovers, type Scope } from './regions.ts';
 import { loadShippedRegisters } from './shipped.ts';
 import type { RegisterStore } from './store.ts';
@@ -282,13 +290,25 @@ interface Found {
   readonly namesakes: readonly IndexedName[];
 }
 
-/** Returns the name that identifies best: of an exchange, or else of a firm that is known by it, or else the first. */
+const isNameOf = (identity: ExchangeIdentity, text: string): boolean => {
+  const folded = foldWithoutForm(text);
+  const legalNames = identity.legalEntities.map(({ name }) => name);
+  return [identity.name, ...identity.aliases, ...legalNames].some((name) => foldWithoutForm(name) === folded);
+};
+
+/**
+ * Returns the name that identifies best: that of an exchange itself, or else of a firm that is known by it, or else the first. A name that
+ * only a register gives to an exchange may be that of its group (`Ripple`).
+ */
 const bestOf = (
   { subjects }: Directory,
   names: readonly IndexedName[],
   text: string,
 ): IndexedName | undefined =>
-  names.find(({ subject }) => subjects[subject]?.identity != null) ??
+  names.find(({ subject }) => {
+    const identity = subjects[subject]?.identity ?? null;
+    return identity !== null && isNameOf(identity, text);
+  }) ??
   names.find(({ subject }) => foldName(subjects[subject]?.name ?? '') === foldName(text)) ??
   names[0];
 

@@ -93,7 +93,21 @@ describe('a look-up among shipped rows', () => {
   });
 
   it('are those of the exchange whose name they have as their legal name', () => {
-    expect(ask('Bullish', 'HK').registrations).toMatchObject([{ legalName: 'Bullish', status: 'AUTHORISED' }]);
+    expect(ask('Bullish', 'HK').registrations).toMatchObject([
+      { legalName: 'Bullish', status: 'AUTHORISED' },
+    ]);
+  });
+
+  it('of an exchange and of firms that have the name of its group are all reported', () => {
+    const { exchange, registrations } = ask('Ripple');
+    expect(exchange).toBe('Ripple');
+    const names = registrations.map(({ legalName }) => legalName);
+    expect(names).toEqual(
+      expect.arrayContaining(['RIPPLE MARKETS APAC PTE. LTD.', 'Hidden Road Partners CIV UK Ltd']),
+    );
+    expect(ask('Hidden Road').registrations.map(({ legalName }) => legalName)).not.toContain(
+      'RIPPLE MARKETS APAC PTE. LTD.',
+    );
   });
 
   it('answers with the number of each registration', () => {
