@@ -20,9 +20,11 @@ async function* readSeco(files: readonly string[]): AsyncGenerator<SourceRecord<
     for (const part of await listParts(file)) {
       const programOfSet = new Map<string, string>();
       const countryOfPlace = new Map<string, string>();
+      let listedOn: string | null = null;
       for await (const element of readXml(part, WANTED)) {
         if (element.name === 'swiss-sanctions-list') {
           const date = readDate(element.attributes.date ?? '');
+          listedOn = date;
           // If a delta file counted as the whole list, it would delist every party that it does not repeat.
           const whole = element.attributes['list-type'] !== 'delta';
           yield { type: 'header', lists: whole ? ['CH'] : [], publishedAt: date, layout: 'SECO_XML' };
@@ -36,7 +38,7 @@ async function* readSeco(files: readonly string[]): AsyncGenerator<SourceRecord<
           countryOfPlace.set(element.attributes.ssid ?? '', countryText(element) ?? '');
         } else {
           yield* withUnreadableWallets(
-            readTarget(element, { programOfSet, countryOfPlace, file: part.name }),
+            readTarget(element, { programOfSet, countryOfPlace, listedOn, file: part.name }),
           );
         }
       }
@@ -52,6 +54,8 @@ const countryText = (element: XmlElement): string | undefined => {
 interface TargetContext {
   readonly programOfSet: ReadonlyMap<string, string>;
   readonly countryOfPlace: ReadonlyMap<string, string>;
+  /** Date of the list; null if it has none. */
+  readonly listedOn: string | null;
   readonly file: string;
 }
 
@@ -117,7 +121,7 @@ function readTarget(target: XmlElement, context: TargetContext): SourceRecord<'C
       ...identities.flatMap((identity) => childrenOf(identity, 'nationality').map(countryText)),
       ...addresses.map((address) => context.countryOfPlace.get(address.attributes['place-id'] ?? '')),
     ]),
-    ...listing(target),
+    ...listing(target, context.listedOn),
     addresses: findWallets(remarks.join('\n')).map((wallet) => ({ ...wallet, provenance })),
     remarks: remarks.length === 0 ? null : remarks.join('\n'),
     provenance,
@@ -126,9 +130,13 @@ function readTarget(target: XmlElement, context: TargetContext): SourceRecord<'C
 
 /**
  * Returns the date of the first listing, and the date of delisting if the newest modification is a delisting. If two modifications
- * have the same date, the first in the file is the newer.
+ * have the same date, the first in the file is the newer. A delisting that takes effect after the date of the list does not count yet:
+ * a later list says that it did.
  */
-function listing(target: XmlElement): { listedAt: string | null; delistedAt: string | null } {
+function listing(
+  target: XmlElement,
+  listedOn: string | null,
+): { listedAt: string | null; delistedAt: string | null } {
   const modifications = childrenOf(target, 'modification')
     .map(({ attributes }) => ({
       type: attributes['modification-type'] ?? '',
@@ -140,7 +148,9 @@ function listing(target: XmlElement): { listedAt: string | null; delistedAt: str
     }))
     .filter(({ date }) => date !== '')
     .sort((a, b) => (a.date < b.date ? 1 : a.date > b.date ? -1 : 0));
-  const newest = modifications[0];
+  const newest = modifications.find(
+    ({ type, date }) => type !== 'de-listed' || listedOn === null || date <= listedOn,
+  );
   const listed = modifications.filter(({ type }) => type === 'listed').at(-1);
   return {
     listedAt: listed?.date ?? null,

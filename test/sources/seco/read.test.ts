@@ -78,6 +78,24 @@ describe('Swiss targets', () => {
       '2015-01-01',
       null,
     ],
+    [
+      'delisted on the day of the list',
+      [
+        ['de-listed', '2026-01-02'],
+        ['listed', '2015-01-01'],
+      ],
+      '2015-01-01',
+      '2026-01-02',
+    ],
+    [
+      'that is delisted from a later day on',
+      [
+        ['de-listed', '2026-01-03'],
+        ['listed', '2015-01-01'],
+      ],
+      '2015-01-01',
+      null,
+    ],
     ['of unknown past', [], null, null],
   ] as const)('reads a target %s', async (_, modifications, listedAt, delistedAt) => {
     await withFolder(async (write) => {
