@@ -108,6 +108,16 @@ describe('an index of names', () => {
     index.close();
   });
 
+  it('returns a single name that is the same before one of another script that may be read so', async () => {
+    const index = await indexOf('readings', [entity('1', ['بثينة شعبان']), entity('2', ['Putin, Vladimir'])]);
+    const found = index.match({ name: 'Putin' });
+    expect(found.map(({ entityId, score }) => [entityId, score])).toEqual([
+      ['2', 0.8],
+      ['1', 0.8],
+    ]);
+    index.close();
+  });
+
   it('finds every entity with a common name, and a name that consists only of a title', async () => {
     const bearers = Array.from({ length: 90 }, (_, at) => entity(`a${at}`, ['Abdul Rahman']));
     const others = Array.from({ length: 400 }, (_, at) => entity(`0${at}`, [`Abdul Rahman ${at} Example`]));

@@ -106,6 +106,12 @@ const NO_FACTS = { birthDates: [], countries: [] } as const;
 /** The key of the list type in the JSON of an entity. */
 const LIST_TYPE = ',"listType":"';
 
+/**
+ * Returns how similar the only name of one side is to its partner; 0 if both have several. The scores of such matches end at one maximum:
+ * of equal scores, the same word comes before a word of another script that may be read so.
+ */
+const singleName = ({ judged }: Best): number => judged?.features.partial ?? 0;
+
 class MappedNames implements NameIndex, MatchedIndex {
   readonly meta: NameIndexMeta;
   private readonly names: number;
@@ -266,6 +272,7 @@ class MappedNames implements NameIndex, MatchedIndex {
         (a, b) =>
           b.score - a.score ||
           b.logit - a.logit ||
+          singleName(b) - singleName(a) ||
           this.listTypeAt(a.entity) - this.listTypeAt(b.entity) ||
           a.entity - b.entity,
       )
