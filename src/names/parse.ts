@@ -488,7 +488,9 @@ function classify(words: readonly Written[], vocab: Vocabulary, isForeign: boole
     const form = isName ? null : formAt(words, at, vocab);
     const word = words[at] as Written;
     // If a name consists only of a word that is also a legal form ("SE", "AG"), the word is its name.
-    if (form && words.length > 1 && !(word.isLetters && word.text.length < 3)) {
+    // `S.A.` alone may be the initials of a person (`Ivanov S.A.`); a form of several words (`S.A. de C.V.`) may not.
+    const isInitials = form?.words === 1 && word.isLetters && word.text.length < 3;
+    if (form && words.length > 1 && !isInitials) {
       forms.push(makePart(form.kind, 'form', 'latin', vocab));
       writtenForms.push(
         words

@@ -424,6 +424,17 @@ describe('parts', () => {
   });
 
   it.each([
+    ['Grupo Egmont, S.A. de C.V.', 'GRUPO EGMONT SA DE CV'],
+    ['TRADOS COMERCIO, S. DE R.L. DE C.V.', 'Trados Comercio S de RL de CV'],
+  ])('%s and %s have one legal form, with and without dots', (a, b) => {
+    expect(confidence(a, b)).toBe(1);
+  });
+
+  it('takes two letters with dots for initials', () => {
+    expect(confidence('Ivanov S.A.', 'Ivanov, Sergei Aleksandrovich')).toBeGreaterThanOrEqual(0.85);
+  });
+
+  it.each([
     ['Weber Limitd', ['limited']],
     ['Weber Limitedd', ['limited']],
     ['Alpha Joimt Stock Company', ['stock']],
