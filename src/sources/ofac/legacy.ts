@@ -27,7 +27,7 @@ const REMARK_CHARS_MAX = 1_000;
 const COMPANIONS: readonly { readonly kind: LegacyKind; readonly lost: string }[] = [
   { kind: 'alt', lost: 'aliases are missing' },
   { kind: 'add', lost: 'countries of addresses are missing' },
-  { kind: 'sdn_comments', lost: 'remarks end after 1,000 characters, and wallets beyond are missing' },
+  { kind: 'sdn_comments', lost: 'remarks end after 1,000 characters' },
 ];
 
 const SCHEMAS: Readonly<Record<string, PartySchema>> = {
@@ -73,6 +73,7 @@ export async function* readLegacy(
 
   const parties: Omit<DesignatedParty, 'list'>[] = [];
   const numbers = new Set<string>();
+  let cut = 0;
   for await (const row of readWholeTable(main, { ...TABLE, cells: CELLS.sdn })) {
     if (row.kind === 'reject') {
       rejects.push(row.reject);
@@ -86,8 +87,17 @@ export async function* readLegacy(
       continue;
     }
     numbers.add(entityId);
+    if (isCutOff(row)) cut++;
     const own = (kind: LegacyKind): readonly TableRow[] => companions.get(kind)?.get(entityId) ?? [];
     parties.push(readParty(row, { own, file: main.name, rejects }));
+  }
+  // The wallets behind the cut would count as removed from the list.
+  if (cut > 0 && !companions.has('sdn_comments')) {
+    throw new AssayError(
+      'INVALID_FILE',
+      `${main.name}: ${cut} remarks end after ${REMARK_CHARS_MAX} characters and may go on with wallets; add sdn_comments.csv of the same day to the files of this import.`,
+      { field: 'file' },
+    );
   }
   for (const [kind, rows] of companions) {
     for (const [entityId, own] of rows) {
@@ -109,6 +119,12 @@ export async function* readLegacy(
   yield { type: 'header', lists: [list], publishedAt: null, layout: 'LEGACY_CSV' };
   yield* rejects;
   for (const party of parties) yield { ...party, list };
+}
+
+/** Returns whether a remark is as long as the table permits, and does not end there. */
+function isCutOff(row: TableRow): boolean {
+  const printed = row.cells[11] ?? '';
+  return printed.length >= REMARK_CHARS_MAX && !printed.endsWith('.');
 }
 
 const reject = (reason: string, text: string, file: string, line: number): Reject => ({
@@ -158,7 +174,7 @@ function readParty(row: TableRow, { own, file, rejects }: PartyContext): Omit<De
     .split(';')
     .map((segment) => segment.trim().replace(/\.$/, ''))
     .filter((segment) => segment !== '');
-  if (printed.length >= REMARK_CHARS_MAX && comments.length === 0 && !printed.endsWith('.')) {
+  if (comments.length === 0 && isCutOff(row)) {
     const cut = segments.pop() ?? '';
     rejects.push(reject('The remark is cut off and is not continued in sdn_comments.', cut, file, row.line));
   }

@@ -158,13 +158,15 @@ describeWithSharedData('legacy CSV tables as issued', () => {
   });
 
   it('names the missing tables, and returns no partial address', async () => {
-    const { parties, rejects } = await collect(ofacReader, LEGACY[0] as string);
+    // Without a row in it, as if the remarks were not continued.
+    const { parties, rejects } = await withFolder((write) =>
+      collect(ofacReader, LEGACY[0] as string, write('sdn_comments.csv', '"0","-0-"\n')),
+    );
     expect(parties.length).toBe(8_976);
     expect(rejects.map((one) => one.reason)).toEqual(
       expect.arrayContaining([
         expect.stringContaining('alt.csv was not given'),
         expect.stringContaining('add.csv was not given'),
-        expect.stringContaining('sdn_comments.csv was not given'),
         expect.stringContaining('The remark is cut off'),
       ]),
     );
@@ -191,6 +193,26 @@ describeWithSharedData('legacy CSV tables as issued', () => {
         code: 'INVALID_FILE',
         message: expect.stringMatching(/^sdn\.csv, line \d+: /),
       });
+    });
+  });
+});
+
+describe('a legacy CSV table', () => {
+  const table = (remark: string): string =>
+    `1,"EXAMPLE","individual","CYBER2",-0- ,-0- ,-0- ,-0- ,-0- ,-0- ,-0- ,"${remark}"\n`;
+
+  it('is refused without sdn_comments if a remark is cut off: its wallets would be delisted', async () => {
+    await withFolder(async (write) => {
+      const wallet = 'Digital Currency Address - XBT 12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h';
+      const cut = write('sdn.csv', table('x'.repeat(1_000)));
+      await expect(collect(ofacReader, cut)).rejects.toMatchObject({
+        code: 'INVALID_FILE',
+        message: expect.stringContaining('add sdn_comments.csv'),
+      });
+      const whole = await collect(ofacReader, cut, write('sdn_comments.csv', `1,"; ${wallet}."\n`));
+      expect(walletsOf(whole.parties)).toEqual(['12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h']);
+      const short = await collect(ofacReader, write('sdn.csv', table(`DOB 1980; ${wallet}.`)));
+      expect(walletsOf(short.parties)).toEqual(['12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h']);
     });
   });
 });
