@@ -29,7 +29,7 @@ import type { SanctionsEntry } from '../../src/labels/label.ts';
 import type { StreamHub } from '../../src/monitoring/stream.ts';
 import { parseEvmChain } from '../../src/receipts/oracle/accounts.ts';
 import type { OracleRoot } from '../../src/receipts/oracle/trees.ts';
-import type { ExchangeStatus } from '../../src/registers/exchange-status.ts';
+import type { ExchangeStatus } from '../../src/registers/exchange-answer.ts';
 import type {
   BridgeCrossing,
   Coverage,

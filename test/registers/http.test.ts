@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compileBody } from '../../src/http/pipeline/json-body.ts';
 import { ExchangeStatusData } from '../../src/http/schemas/registers.ts';
-import type { ExchangeStatus } from '../../src/registers/exchange-status.ts';
+import type { ExchangeStatus } from '../../src/registers/exchange-answer.ts';
 import { openWorld, type World } from '../http/world.ts';
 import { caspFile, openRegisterWorld, type RegisterWorld } from './world.ts';
 
