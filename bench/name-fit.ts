@@ -3,7 +3,8 @@
  * same files give the same weights. docs/decisions/name-matching.md describes the method.
  */
 import { readFileSync } from 'node:fs';
-import { align, features, type NameFeatures } from '../src/names/compare.ts';
+import { align } from '../src/names/align.ts';
+import { features, type NameFeatures } from '../src/names/compare.ts';
 import { DIFFERENCES_MAX, isIdentical, type NameModel, scoreOf } from '../src/names/model.ts';
 import { parseName } from '../src/names/parse.ts';
 import { parseCsvRows } from './name-csv.ts';

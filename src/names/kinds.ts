@@ -2,7 +2,8 @@
 import type { PartySchema } from '../sources/records.ts';
 import type { Judgement } from './model.ts';
 import type { NameQuery } from './name.ts';
-import { isGivenAbjad, type NamePart, type ParsedName } from './parse.ts';
+import { isGivenAbjad, type NamePart } from './name-parts.ts';
+import type { ParsedName } from './parse.ts';
 import { isPinyin } from './readings/wade.ts';
 import { vocabulary } from './vocabulary.ts';
 

@@ -2,10 +2,14 @@
  * Converts the features of two names to a confidence: a logistic model with weights fitted to pairs with known answers
  * (docs/decisions/name-matching.md). Other evidence shifts its log-odds.
  */
-import type { Alignment, MeetingTable, NameFeatures } from './compare.ts';
-import { type BestCase, bestCaseOf, type Edge, edgesOf, features, Meetings, pairUp } from './compare.ts';
+import type { Alignment, MeetingTable } from './align.ts';
+import { type Edge, edgesOf, Meetings, pairUp } from './align.ts';
+import { type BestCase, bestCaseOf } from './best-case.ts';
+import type { NameFeatures } from './compare.ts';
+import { features } from './compare.ts';
 import type { MatchReason, NameQuery } from './name.ts';
-import type { NamePart, ParsedName } from './parse.ts';
+import type { NamePart } from './name-parts.ts';
+import type { ParsedName } from './parse.ts';
 import { readShipped } from './shipped.ts';
 
 /** The fitted model: `data/names/model.json`, written by scripts/fit-name-weights.ts. */

@@ -13,7 +13,8 @@ import {
   type NameMatch,
   type NameQuery,
 } from './name.ts';
-import { PARTS_MAX, parseName } from './parse.ts';
+import { PARTS_MAX } from './name-parts.ts';
+import { parseName } from './parse.ts';
 
 /** Minimum confidence of a match. */
 export const NAME_THRESHOLD = 0.7;

@@ -1,7 +1,7 @@
 /** The similarity of two words: edits weighted by pronunciation, initials, given names of one group, consonants alone. */
 import { distance } from 'fastest-levenshtein';
 import { isOneEdit, leastEdits, weighedEdits } from './edits.ts';
-import type { NamePart } from './parse.ts';
+import type { NamePart } from './name-parts.ts';
 import { isJapaneseName } from './readings/japanese.ts';
 import { foreignReadingOf, readingOf } from './readings/pattern.ts';
 import { fold, letterSet } from './sound.ts';

@@ -7,7 +7,8 @@ import { KINDS, NAME_WORDS, SCRIPTS } from '../../src/names/index/format.ts';
 import { OwnWords } from '../../src/names/index/own-words.ts';
 import { packFacts, WordFacts } from '../../src/names/index/word-facts.ts';
 import { floorOf, judge } from '../../src/names/model.ts';
-import { indexedPart, type NamePart, PARTS_MAX, type ParsedName, parseName } from '../../src/names/parse.ts';
+import { indexedPart, type NamePart, PARTS_MAX } from '../../src/names/name-parts.ts';
+import { type ParsedName, parseName } from '../../src/names/parse.ts';
 import { LEAST_SIMILARITY, meet } from '../../src/names/similarity.ts';
 
 /** The words of names as an index stores them, and the bounds over them. */

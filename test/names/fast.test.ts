@@ -1,10 +1,11 @@
 /** Shortcuts of the matcher: bounds that skip work never change a score, and cheap comparisons agree with the plain ones. */
 import { describe, expect, it } from 'vitest';
 import { frequentNames, ordinaryNames, readRealNames, seeded } from '../../bench/name-lists.ts';
-import { Meetings } from '../../src/names/compare.ts';
+import { Meetings } from '../../src/names/align.ts';
 import { leastEdits, weighedEdits } from '../../src/names/edits.ts';
 import { floorOf, judge, judgeAbove } from '../../src/names/model.ts';
-import { makePart, parseName } from '../../src/names/parse.ts';
+import { makePart } from '../../src/names/name-parts.ts';
+import { parseName } from '../../src/names/parse.ts';
 import { kanaUnits } from '../../src/names/readings/kana.ts';
 import { abjadUnits } from '../../src/names/readings/letters.ts';
 import { foreignUnits } from '../../src/names/readings/mandarin-foreign.ts';

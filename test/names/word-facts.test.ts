@@ -7,7 +7,7 @@ import { KINDS, keyHash, SCRIPTS } from '../../src/names/index/format.ts';
 import { FoundWords } from '../../src/names/index/found-words.ts';
 import { indexKeysOf, queryHashesOf } from '../../src/names/index/keys.ts';
 import { LEAST_USEFUL, packFacts, WordFacts } from '../../src/names/index/word-facts.ts';
-import { indexedPart, makePart, type NamePart } from '../../src/names/parse.ts';
+import { indexedPart, makePart, type NamePart } from '../../src/names/name-parts.ts';
 import { heardOf, mayRead, readingOf } from '../../src/names/readings/pattern.ts';
 import { mayBeWadeSpelling, wadeOf } from '../../src/names/readings/wade.ts';
 import { LEAST_SIMILARITY, mayBeWade, meet } from '../../src/names/similarity.ts';

@@ -1,6 +1,6 @@
 /** The words of queries with what is known about them in an index: the words that match, and how words of candidates compare with them. */
 import { LETTERS_COUNTED, masksOf } from '../edits.ts';
-import type { NamePart } from '../parse.ts';
+import type { NamePart } from '../name-parts.ts';
 import type { Heard } from '../readings/pattern.ts';
 import { mayBeWadeSpelling } from '../readings/wade.ts';
 import { type Meeting, packedConsonants } from '../similarity.ts';

@@ -9,7 +9,8 @@ import { AssayError } from '../../base/errors.ts';
 import { noteFinishedSize } from '../../state/finished-size.ts';
 import { openEnvironment } from '../../state/lmdb.ts';
 import type { NameEntity, NameIndexMeta } from '../name.ts';
-import { type NamePart, type ParsedName, parseName } from '../parse.ts';
+import type { NamePart } from '../name-parts.ts';
+import { type ParsedName, parseName } from '../parse.ts';
 import {
   ALWAYS_OPEN,
   CLASS_MASK,

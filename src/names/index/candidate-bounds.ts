@@ -2,21 +2,21 @@
  * Compares the words of a candidate with those of a query by their numbers in the index, and rules the candidate out if no choice of pairs
  * could lift it to the threshold: such a candidate is never decoded. Names with runs of characters are always within reach.
  */
+
 import {
-  type BestCase,
   GLUED_APART,
   GLUED_LEAST,
-  INITIAL_COVERS,
   JOINED_LETTERS_MOST,
   JOINED_MOST,
   type MeetingTable,
-  NAME_LEAST,
-  PAIR_LEAST,
   READ_APART,
-} from '../compare.ts';
+} from '../align.ts';
+import type { BestCase } from '../best-case.ts';
+import { INITIAL_COVERS, NAME_LEAST, PAIR_LEAST } from '../compare.ts';
 import { bitsApart, leastEdits } from '../edits.ts';
 import { mostLogOdds } from '../model.ts';
-import { type NamePart, PARTS_MAX, type ParsedName } from '../parse.ts';
+import { type NamePart, PARTS_MAX } from '../name-parts.ts';
+import type { ParsedName } from '../parse.ts';
 import { type Heard, heardOf, isSpelling, mayReadLetters, programFor } from '../readings/pattern.ts';
 import type { Program } from '../readings/spellings.ts';
 import { EDIT_SCALE, LEAST_SIMILARITY, type Meeting, mayBeWade, meet, NO_MEETING } from '../similarity.ts';

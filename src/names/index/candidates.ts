@@ -2,7 +2,8 @@
  * Selects the names that are compared with a query: those with exactly its words, and those that share rare or similar words with it. A name
  * is left out if no comparison could lift it to the default threshold.
  */
-import type { NamePart, ParsedName } from '../parse.ts';
+import type { NamePart } from '../name-parts.ts';
+import type { ParsedName } from '../parse.ts';
 import { LEAST_SIMILARITY, meet } from '../similarity.ts';
 import { type AskedWord, type AskedWords, type Hits, NO_HITS } from './asked-words.ts';
 import { rankShare, rarityOf } from './build.ts';

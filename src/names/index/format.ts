@@ -16,7 +16,7 @@
 
 import type { PartyIdentifier, PartySchema } from '../../sources/records.ts';
 import type { NameIndexMeta } from '../name.ts';
-import type { NamePartKind } from '../parse.ts';
+import type { NamePartKind } from '../name-parts.ts';
 import type { NameScript } from '../transliterate.ts';
 
 export const FORMAT_VERSION = 10;

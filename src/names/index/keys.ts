@@ -1,5 +1,5 @@
 /** The keys by which a word is found: the word itself, its sound, its consonants, its group, and the word without one letter. */
-import type { NamePart } from '../parse.ts';
+import type { NamePart } from '../name-parts.ts';
 import { ARTICLE, readingOf } from '../readings/pattern.ts';
 import { segmentReadings } from '../similarity.ts';
 import { addKeyHashes, keyHash } from './format.ts';

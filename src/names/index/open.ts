@@ -7,7 +7,7 @@ import { hasFinishedSize } from '../../state/finished-size.ts';
 import { wrongFormat } from '../../state/format-version.ts';
 import type { RootDatabase } from '../../state/lmdb.ts';
 import { openMappedFile } from '../../state/mapped-file.ts';
-import { Meetings, type MeetingTable, mayJoin } from '../compare.ts';
+import { Meetings, type MeetingTable, mayJoin } from '../align.ts';
 import { isPartial, kindOf, mostForKinds } from '../kinds.ts';
 import {
   floorOf,
@@ -29,14 +29,9 @@ import {
   type NameMatch,
   type NameQuery,
 } from '../name.ts';
-import {
-  indexedPart,
-  type NamePart,
-  NO_SEGMENTS,
-  type ParsedName,
-  parseName,
-  placeSegments,
-} from '../parse.ts';
+import { indexedPart, type NamePart } from '../name-parts.ts';
+import { NO_SEGMENTS, placeSegments } from '../name-segments.ts';
+import { type ParsedName, parseName } from '../parse.ts';
 import { AskedWords } from './asked-words.ts';
 import { CandidateBounds } from './candidate-bounds.ts';
 import { CandidateSearch, wordsStart } from './candidates.ts';

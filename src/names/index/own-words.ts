@@ -2,7 +2,7 @@
  * Compares words of queries in Latin letters with words of an index in Arabic, Hebrew or Thai letters, without decoding these: a search meets
  * ten of them for each word, of which a tenth matches.
  */
-import type { NamePart } from '../parse.ts';
+import type { NamePart } from '../name-parts.ts';
 import { type Heard, isSpelling, programFor } from '../readings/pattern.ts';
 import type { Program } from '../readings/spellings.ts';
 import { type Meeting, meetPacked, NO_MEETING, packedConsonants } from '../similarity.ts';

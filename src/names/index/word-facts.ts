@@ -4,7 +4,7 @@
  * anywhere. Usual words are compared by their bytes, so they are never decoded.
  */
 import { isOneEditOf, LETTERS_COUNTED, leastEdits, MASKED_MOST, mayCost, weighedEditsOf } from '../edits.ts';
-import type { NamePart } from '../parse.ts';
+import type { NamePart } from '../name-parts.ts';
 import {
   costMost,
   EDIT_SCALE,
