@@ -1,6 +1,7 @@
 /** `assay kyt` and `assay trace`: one check of a transfer, one trace. */
 import type { Command } from 'commander';
-import type { KytAnswer, KytParty, TraceAnswer, TraceEdge } from '../screening/answers.ts';
+import type { KytAnswer, KytParty } from '../screening/kyt-answers.ts';
+import type { TraceAnswer, TraceEdge } from '../screening/trace-answers.ts';
 import { answer, type Terminal, table, wholeNumber } from './context.ts';
 import type { Services } from './services.ts';
 import { staleAdviceLines } from './stale-advice.ts';

@@ -10,12 +10,13 @@ import type { WalkDirection } from '../graph/kernels/stops.ts';
 import type { Traversal } from '../graph/kernels/traverse.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { Direction } from '../graph/transfers.ts';
-import type { BridgeCrossing, EntitySummary } from './answers.ts';
+import type { EntitySummary } from './answers.ts';
 import type { Assessor, Place, Reading } from './assess.ts';
 import { type Attribution, isBridge } from './attribution.ts';
 import type { ScreeningDeps } from './deps.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 import { shownNode } from './subject.ts';
+import type { BridgeCrossing } from './trace-answers.ts';
 import { GraphAnswer, walk } from './trace-graph.ts';
 import { weighingOf } from './weighing.ts';
 

@@ -7,10 +7,10 @@ import type { WalkDirection } from '../graph/kernels/stops.ts';
 import { type Traversal, traverse } from '../graph/kernels/traverse.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
-import type { StopReason, TraceEdge, TraceGraph, TraceNode, TraceStop } from './answers.ts';
 import type { Attributions } from './attributions.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 import { shownAsset, shownNode } from './subject.ts';
+import type { StopReason, TraceEdge, TraceGraph, TraceNode, TraceStop } from './trace-answers.ts';
 
 export interface WalkOptions {
   readonly graph: TransferGraph;

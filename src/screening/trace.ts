@@ -6,7 +6,6 @@ import type { NodeId } from '../graph/graph.ts';
 import { type FoundPath, findPaths } from '../graph/kernels/path.ts';
 import type { WalkDirection } from '../graph/kernels/stops.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
-import type { TraceAnswer, TracePath } from './answers.ts';
 import type { Assessor, Place, Reading } from './assess.ts';
 import { DIRECTION_CHOICES, DIRECTION_DEFAULT, PATH_DEPTH, TRACE_HOPS } from './choices.ts';
 import { crossingsOf } from './crossings.ts';
@@ -14,6 +13,7 @@ import type { ScreeningDeps } from './deps.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 import { readWhole, readWord } from './options.ts';
 import { parseSubject, type Subject } from './subject.ts';
+import type { TraceAnswer, TracePath } from './trace-answers.ts';
 import { GraphAnswer, walk } from './trace-graph.ts';
 
 export interface TraceRequest {

@@ -4,9 +4,9 @@ import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { type ChainId, parseChainId } from '../chains/registry.ts';
 import { hashReadings } from '../chains/transaction-hash.ts';
-import type { TransactionAnswer, TransactionSearch } from './answers.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 import type { ChainTransactionRequest } from './transaction.ts';
+import type { TransactionAnswer, TransactionSearch } from './transaction-answers.ts';
 
 export interface TransactionRequest {
   readonly hash: string;

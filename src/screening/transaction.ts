@@ -5,11 +5,11 @@ import { parseChainId } from '../chains/registry.ts';
 import { hashReadings } from '../chains/transaction-hash.ts';
 import { NOBODY, type NodeId } from '../graph/graph.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
-import type { ChainTransaction, TransactionSearch } from './answers.ts';
 import type { Assessor } from './assess.ts';
 import { createLabelContext } from './context.ts';
 import type { ScreeningDeps } from './deps.ts';
 import { shownAsset, shownNode } from './subject.ts';
+import type { ChainTransaction, TransactionSearch } from './transaction-answers.ts';
 import { weighingOf } from './weighing.ts';
 
 /** A transaction that is searched on one chain. */

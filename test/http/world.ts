@@ -31,17 +31,14 @@ import { parseEvmChain } from '../../src/receipts/oracle/accounts.ts';
 import type { OracleRoot } from '../../src/receipts/oracle/trees.ts';
 import type { ExchangeStatus } from '../../src/registers/exchange-answer.ts';
 import type {
-  BridgeCrossing,
   Coverage,
   EntityLabelSet,
-  KytAnswer,
-  KytFlag,
   OracleAnswer,
   SanctionsCheckAnswer,
   ScreeningAnswer,
-  TraceAnswer,
-  TraceNode,
 } from '../../src/screening/answers.ts';
+import type { KytAnswer, KytFlag } from '../../src/screening/kyt-answers.ts';
+import type { BridgeCrossing, TraceAnswer, TraceNode } from '../../src/screening/trace-answers.ts';
 import { createTransactionSearch } from '../../src/screening/transaction-search.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { type OpenedBillingOptions, openedBilling } from '../billing/opened.ts';

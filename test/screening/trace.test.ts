@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nativeUnits } from '../../src/chains/native-units.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
-import type { TraceAnswer } from '../../src/screening/answers.ts';
 import { createAssessor } from '../../src/screening/assess.ts';
 import { createTrace, type TraceQuery, type TraceRequest } from '../../src/screening/trace.ts';
+import type { TraceAnswer } from '../../src/screening/trace-answers.ts';
 import { createWorld, sent, WALLETS, type World } from './world.ts';
 
 const HOP = '0x0000000000000000000000000000000000000a0b';

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
 import { hashReadings } from '../../src/chains/transaction-hash.ts';
 import type { TransferReader } from '../../src/graph/transfers.ts';
-import type { TransactionSearch } from '../../src/screening/answers.ts';
 import { createAssessor } from '../../src/screening/assess.ts';
 import { createChainTransaction } from '../../src/screening/transaction.ts';
+import type { TransactionSearch } from '../../src/screening/transaction-answers.ts';
 import { createTransactionSearch } from '../../src/screening/transaction-search.ts';
 import { BTC_WALLET, createWorld, NOW, sent, WALLETS, type World } from './world.ts';
 
