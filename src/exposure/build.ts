@@ -11,7 +11,7 @@ import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import type { Weighing } from '../graph/kernels/rows.ts';
 import type { TransferStore } from '../graph/store.ts';
 import { type Building, beginBuild } from '../labels/index/folder.ts';
-import { confidenceClass, isRisky } from '../risk/score.ts';
+import { confidenceClass, isRisky } from '../risk/evidence.ts';
 import { createAssessor } from '../screening/assess.ts';
 import { type Attribution, absorbing } from '../screening/attribution.ts';
 import type { Attributions } from '../screening/attributions.ts';

@@ -5,19 +5,11 @@
 import { twoDecimals } from '../base/figures.ts';
 import type { EvidenceClass } from '../labels/evidence-class.ts';
 import type { Category, ThreatLevel } from '../labels/taxonomy.ts';
+import { type ExposureEvidence, isRisky, type RiskEvidence } from './evidence.ts';
 import { labelPoints, labelSeverities, type OwnershipEvidence } from './ownership.ts';
 import type { RiskLevel, RiskPolicy } from './policy.ts';
-import {
-  type ExposureEvidence,
-  exposureSeverities,
-  graverOf,
-  isGrave,
-  isRisky,
-  type RiskEvidence,
-  type RiskScore,
-  type ScoreFactor,
-  score,
-} from './score.ts';
+import { exposureSeverities, type RiskScore, type ScoreFactor, score } from './score.ts';
+import { graverOf, isGrave } from './severities.ts';
 
 export type Decision = 'BLOCK' | 'REVIEW' | 'ALLOW';
 export type FlagParty = 'from' | 'to' | 'address';

@@ -3,7 +3,8 @@
  * same.
  */
 import type { RiskLevel, RiskPolicy } from './policy.ts';
-import { graverOf, isGrave, type ScoreFactor } from './score.ts';
+import type { ScoreFactor } from './score.ts';
+import { graverOf, isGrave } from './severities.ts';
 
 /** Maximum number of entities in one reason: a reader follows up the greatest ones, and the breakdown lists more. */
 const ENTITIES_NAMED_MAX = 3;

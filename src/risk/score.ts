@@ -1,54 +1,22 @@
 /** Computes a score from evidence: pure, deterministic, and explained point by point. */
+
 import { twoDecimals } from '../base/figures.ts';
 import { type EvidenceClass, isDerived } from '../labels/evidence-class.ts';
 import type { Category } from '../labels/taxonomy.ts';
-import { type OwnershipEvidence, ownershipFactor } from './ownership.ts';
+import { type ExposureEvidence, isRisky, type RiskEvidence } from './evidence.ts';
+import { ownershipFactor } from './ownership.ts';
 import { type RiskLevel, type RiskPolicy, riskLevelOf } from './policy.ts';
-
-export type { RiskLevel } from './policy.ts';
-
-/**
- * Value that moved between the scored address and others, risky or not. Shares are measured against the neutral part. `UNKNOWN`
- * is value without a known other side. Items do not overlap: no value is in two of them.
- */
-export interface ExposureEvidence {
-  readonly category: Category | 'UNKNOWN';
-  readonly direction: 'in' | 'out';
-  /** 1 for a direct counterparty. */
-  readonly hops: number;
-  /** Null if the value is in USD; otherwise the asset without a price that `share` refers to. */
-  readonly asset: string | null;
-  /** USD; for further hops, the part that reached the address. Null if `asset` is set. */
-  readonly valueUsd: number | null;
-  /** Share of all that moved of `asset` in the direction, 0 to 1. Not used for USD. */
-  readonly share: number;
-  /**
-   * The flow of `asset` in the direction as a part of its greater flow (in or out), 0 to 1: dust is measured against the greater
-   * flow. Default: 1.
-   */
-  readonly flowPart?: number | undefined;
-  /** Confidence that the category is right, 0 to 1. */
-  readonly confidence: number;
-  /** Evidence class of the label of the other side. */
-  readonly class: EvidenceClass;
-  readonly entity: string | null;
-  /**
-   * Received without an action of the address (`isUnsolicited`). Counts for direct inbound value, and for all inbound value of an
-   * asset without a price, which then has the lower limit of points.
-   */
-  readonly unsolicited?: boolean;
-  /** Dealings within the entity that owns the address: neutral, because the address's own label says the same. */
-  readonly isOwn?: boolean;
-}
-
-export interface RiskEvidence {
-  /** Direct sanctions in force, as text (`OFAC_SDN: LAZARUS GROUP`). */
-  readonly sanctions: readonly string[];
-  readonly labels: readonly OwnershipEvidence[];
-  readonly exposures: readonly ExposureEvidence[];
-  /** The address belongs to a service that is not risky itself (exchange, bridge, pool) and trades with everybody. */
-  readonly isService: boolean;
-}
+import { isGrave, isUnasked, Severities } from './severities.ts';
+import {
+  apportion,
+  byText,
+  pointsByGroup,
+  sumOf,
+  type Trade,
+  tradesOf,
+  type WeighedExposure,
+  wholePoints,
+} from './trades.ts';
 
 export interface ScoreFactor {
   readonly factor:
@@ -96,181 +64,6 @@ export interface RiskScore {
 
 /** Maximum number of evidence texts in one factor: enough to follow it up. */
 const EVIDENCE_LISTED_MAX = 10;
-/** Sums of floats in another order differ in the last digits. Points must not depend on them. */
-const FLOAT_SLACK = 1e-9;
-
-/**
- * Returns a confidence as it enters severity: to the nearest tenth, so that sums over many addresses need few columns.
- *
- * @param confidence - 0 to 1
- */
-export const confidenceClass = (confidence: number): number => Math.round(confidence * 10) / 10;
-
-/** Returns true if a label is sure enough to end walks: it is of class list or published, and not weak. */
-export const isFirmLabel = (
-  { class: evidenceClass, confidence }: Pick<ExposureEvidence, 'class' | 'confidence'>,
-  { absorbConfidenceMin }: Pick<RiskPolicy, 'absorbConfidenceMin'>,
-): boolean => !isDerived(evidenceClass) && confidenceClass(confidence) >= absorbConfidenceMin;
-
-/** Returns the factor on a weight `hops` away: `directDecay` at the first hop, times `hopDecay` at each further one. */
-export const decayAt = (hops: number, policy: RiskPolicy): number =>
-  policy.directDecay * policy.hopDecay ** (Math.max(1, hops) - 1);
-
-/** Returns true if a counterparty of the category is a risk; all others are neutral volume. */
-export const isRisky = (category: Category | 'UNKNOWN', policy: RiskPolicy): category is Category =>
-  category !== 'UNKNOWN' && policy.weights[category] >= policy.riskyFrom;
-
-/**
- * Returns true for money that came without an action of the address: directly, in a small amount, from a party to which it never
- * sent anything. Anyone can send to any address ("dusting"; the US Treasury says so of Tornado Cash in its FAQ 1078 of
- * 2022-09-13). Small is measured in USD. For an asset without a price, no amount is known to be small: it is unsolicited until
- * some of it was spent (`isSpent`).
- */
-export function isUnsolicited(
-  dealings: Pick<ExposureEvidence, 'direction' | 'hops' | 'asset' | 'valueUsd'> & {
-    /** The address has sent more than dust to the same party or entity. */
-    readonly sentBack: boolean;
-    /** For an asset without a price: the address spent more of it than it has from parties without risk. */
-    readonly isSpent: boolean;
-  },
-  policy: RiskPolicy,
-): boolean {
-  const { direction, hops, asset, valueUsd, sentBack, isSpent } = dealings;
-  if (direction !== 'in' || sentBack) return false;
-  if (asset !== null) return !isSpent;
-  return hops === 1 && (valueUsd ?? 0) <= policy.unsolicitedMaxUsd;
-}
-
-/** One risky exposure with its severity. */
-interface WeighedExposure {
-  readonly evidence: ExposureEvidence;
-  readonly category: Category;
-  /** USD, or share of the asset. */
-  readonly value: number;
-  /** The value as dust is measured: USD, or share of the greater flow of the asset. */
-  readonly size: number;
-  /** Points that it would bring if nothing else had moved, 0 to 100. */
-  readonly severity: number;
-  readonly name: string;
-}
-
-/** The exposures of one direction, in USD or in one asset without a price. */
-interface Trade {
-  readonly direction: 'in' | 'out';
-  /** Null for USD. */
-  readonly asset: string | null;
-  /** Value of everything that is not risky. */
-  readonly neutral: number;
-  /** Value of everything. */
-  readonly whole: number;
-  readonly risky: readonly WeighedExposure[];
-}
-
-const byText = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
-const sumOf = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-
-/** Returns the trades of one direction: USD first, then the assets by name. */
-function tradesOf(direction: 'in' | 'out', evidence: RiskEvidence, policy: RiskPolicy): Trade[] {
-  const assets = new Set<string | null>([null]);
-  for (const item of evidence.exposures) if (item.direction === direction) assets.add(item.asset);
-  return [...assets]
-    .sort((a, b) => byText(a ?? '', b ?? ''))
-    .map((asset) => tradeOf(direction, asset, evidence, policy));
-}
-
-function tradeOf(
-  direction: 'in' | 'out',
-  asset: string | null,
-  evidence: RiskEvidence,
-  policy: RiskPolicy,
-): Trade {
-  const risky: WeighedExposure[] = [];
-  const neutral: number[] = [];
-  for (const item of evidence.exposures) {
-    if (item.direction !== direction || item.asset !== asset) continue;
-    const value = asset === null ? (item.valueUsd ?? 0) : item.share;
-    const { category, hops } = item;
-    if (!isRisky(category, policy) || item.isOwn === true) {
-      neutral.push(value);
-      continue;
-    }
-    const service = evidence.isService ? policy.serviceExposureFactor : 1;
-    const confidence = confidenceClass(item.confidence);
-    const severity = policy.weights[category] * confidence * decayAt(hops, policy) * service;
-    const name = `${String(hops).padStart(3, '0')} ${category}`;
-    const size = asset === null ? value : value * (item.flowPart ?? 1);
-    risky.push({ evidence: item, category, value, size, severity, name });
-  }
-  // Sorted, because sums of floats depend on the order of the evidence.
-  neutral.sort((a, b) => a - b);
-  risky.sort(
-    (a, b) => byText(a.name, b.name) || a.value - b.value || a.size - b.size || a.severity - b.severity,
-  );
-  const neutralValue = sumOf(neutral);
-  return {
-    direction,
-    asset,
-    neutral: neutralValue,
-    whole: neutralValue + sumOf(risky.map((item) => item.value)),
-    risky,
-  };
-}
-
-/**
- * Returns how much of a severity a sum of risky value brings, 0 to 1: share and absolute value as two independent reasons, 1 − (1
- * − share part)(1 − value part). The share is measured against neutral value alone: if it were measured against all value, one
- * risk would dilute another, and more of it could lower a score. Dust brings nothing. An asset without a price has no absolute
- * value: only its share counts.
- */
-function magnitude(value: number, size: number, { asset, neutral }: Trade, policy: RiskPolicy): number {
-  if (value <= 0 || size < (asset === null ? policy.dustUsd : policy.dustShare)) return 0;
-  const share = (value / (value + neutral)) ** policy.shareExponent;
-  if (asset !== null) return share;
-  const scale = Math.log10(1 + policy.valueFullUsd / policy.valueUnitUsd);
-  const sum = policy.valueCeiling * Math.min(1, Math.log10(1 + value / policy.valueUnitUsd) / scale);
-  return 1 - (1 - share) * (1 - sum);
-}
-
-/**
- * Returns the points of one direction, by group of hops and category: the discrete Choquet integral of severity over the
- * magnitude of value (G. Choquet, "Theory of capacities", 1954). Exposures are taken from the most severe down. Each brings its
- * severity times the part that its value adds to the magnitude of all exposures that are at least as severe. So the sum never
- * exceeds the greatest severity, one risk is not counted twice under two names, and the sum can only rise when value or severity
- * rises.
- */
-function pointsByGroup(
-  trade: Trade,
-  severityOf: (item: WeighedExposure) => number,
-  policy: RiskPolicy,
-): Map<string, number> {
-  const points = new Map<string, number>();
-  let value = 0;
-  let size = 0;
-  let reached = 0;
-  for (const item of [...trade.risky].sort((a, b) => severityOf(b) - severityOf(a))) {
-    value += item.value;
-    size += item.size;
-    const next = Math.max(reached, magnitude(value, size, trade, policy));
-    points.set(item.name, (points.get(item.name) ?? 0) + severityOf(item) * (next - reached));
-    reached = next;
-  }
-  return points;
-}
-
-/** Rounds up: any risk above zero is worth a point. */
-const wholePoints = (points: ReadonlyMap<string, number>): number =>
-  Math.ceil(sumOf([...points.values()]) - FLOAT_SLACK);
-
-/**
- * Distributes `total` whole points in proportion to exact ones, by largest remainder; equal remainders are served in the order of
- * names.
- */
-function apportion(points: ReadonlyMap<string, number>, total: number): Map<string, number> {
-  const rows = [...points].map(([name, exact]) => ({ name, whole: Math.floor(exact), rest: exact % 1 }));
-  let left = total - sumOf(rows.map((row) => row.whole));
-  rows.sort((a, b) => b.rest - a.rest || byText(a.name, b.name));
-  return new Map(rows.map(({ name, whole, rest }) => [name, whole + (rest > 0 && left-- > 0 ? 1 : 0)]));
-}
 
 /** Returns the entities, greatest value first. */
 function entitiesOf(items: readonly WeighedExposure[]): string[] {
@@ -335,73 +128,6 @@ function factorsOf(
     });
 }
 
-const LEVELS: readonly RiskLevel[] = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'];
-
-/** Returns true for a severity that excludes the verdict `safe` and the KYT decision ALLOW. */
-export const isGrave = (severity: RiskLevel): boolean => severity === 'HIGH' || severity === 'CRITICAL';
-
-/** Returns the graver of two severities. */
-export const graverOf = (a: RiskLevel, b: RiskLevel): RiskLevel =>
-  LEVELS.indexOf(b) > LEVELS.indexOf(a) ? b : a;
-
-const isDirectSanctioned = ({ category, evidence }: WeighedExposure): boolean =>
-  category === 'SANCTIONED_ENTITY' && evidence.hops === 1 && !isUnasked(evidence);
-
-/** Severities of the exposures of one trade: for each category, one of its direct and one of its indirect dealings. */
-class Severities {
-  readonly #trade: Trade;
-  readonly #pointsOf: (items: readonly WeighedExposure[]) => number;
-  readonly #policy: RiskPolicy;
-  readonly #isService: boolean;
-  readonly #found = new Map<string, RiskLevel | null>();
-
-  /** @param pointsOf - whole points that a subset of the exposures would bring alone, beside the neutral value */
-  constructor(
-    trade: Trade,
-    isService: boolean,
-    policy: RiskPolicy,
-    pointsOf: (items: readonly WeighedExposure[]) => number,
-  ) {
-    this.#trade = trade;
-    this.#isService = isService;
-    this.#policy = policy;
-    this.#pointsOf = pointsOf;
-  }
-
-  /** Returns the severity of the group of hops and category that has this name. */
-  ofName(name: string): RiskLevel {
-    const first = this.#trade.risky.find((item) => item.name === name);
-    return first === undefined ? 'LOW' : (this.of(first.category, first.evidence.hops === 1) ?? 'LOW');
-  }
-
-  /** Returns null for dust, and for exposures that round to no point. */
-  of(category: Category, isDirect: boolean): RiskLevel | null {
-    const key = `${category} ${isDirect}`;
-    const known = this.#found.get(key);
-    if (known !== undefined) return known;
-    const items = this.#trade.risky.filter(
-      (item) => item.category === category && (item.evidence.hops === 1) === isDirect,
-    );
-    const severity = this.#severityOf(items);
-    this.#found.set(key, severity);
-    return severity;
-  }
-
-  #severityOf(items: readonly WeighedExposure[]): RiskLevel | null {
-    const { derivedScoreMax } = this.#policy;
-    let points = this.#pointsOf(items);
-    if (points === 0) return null;
-    if (points > derivedScoreMax) {
-      const kept = items.filter(({ evidence }) => !isDerived(evidence.class));
-      if (kept.length < items.length) points = Math.max(derivedScoreMax, this.#pointsOf(kept));
-    }
-    const level = riskLevelOf(points, this.#policy);
-    // The duty not to deal with sanctioned parties does not depend on a share. A service cannot refuse what is sent to it.
-    const isStrict = !this.#isService && items.some(isDirectSanctioned);
-    return isStrict ? graverOf(level, 'HIGH') : level;
-  }
-}
-
 function pricedSeverities(trade: Trade, isService: boolean, policy: RiskPolicy): Severities {
   const severityOf = discountedSeverity(trade, policy);
   return new Severities(trade, isService, policy, (risky) =>
@@ -417,10 +143,6 @@ function pricedFactors(trade: Trade, isService: boolean, policy: RiskPolicy): Sc
   const discount = unsolicitedDiscount(trade, total, policy);
   return discount ? [...factors, discount] : factors;
 }
-
-/** Returns true for value that came without an action of the address. */
-const isUnasked = ({ direction, unsolicited }: ExposureEvidence): boolean =>
-  direction === 'in' && unsolicited === true;
 
 const isDiscounted = ({ evidence }: WeighedExposure): boolean => evidence.hops === 1 && isUnasked(evidence);
 

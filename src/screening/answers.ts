@@ -9,7 +9,8 @@ import type { LabelJson } from '../labels/label-json.ts';
 import type { DecidedBy } from '../labels/primary.ts';
 import type { Category, ThreatLevel } from '../labels/taxonomy.ts';
 import type { GeographicRisk } from '../risk/geography.ts';
-import type { RiskLevel, ScoreFactor } from '../risk/score.ts';
+import type { RiskLevel } from '../risk/policy.ts';
+import type { ScoreFactor } from '../risk/score.ts';
 import type { SanctionsList } from '../sources/index.ts';
 
 export type CoverageStatus = 'COMPLETE' | 'PARTIAL' | 'NONE';

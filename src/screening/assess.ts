@@ -10,6 +10,7 @@ import type { AddressTotals, Direction, TransferCoverage, TransferReader } from 
 import { graphUntil, transfersUntil } from '../graph/until.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import type { Label } from '../labels/label.ts';
+import type { RiskEvidence } from '../risk/evidence.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import {
   exposureReasons,
@@ -19,7 +20,7 @@ import {
   type UnfollowedPart,
   unfollowedReason,
 } from '../risk/reasons.ts';
-import { type RiskEvidence, type RiskScore, score } from '../risk/score.ts';
+import { type RiskScore, score } from '../risk/score.ts';
 import type { Coverage, Reason, SanctionsDetail } from './answers.ts';
 import { coverageAsOf, endOfDayMs, labelsAsOf } from './as-of.ts';
 import { type Attribution, absorbs, type DerivedReading, primaryOf, UNATTRIBUTED } from './attribution.ts';

@@ -8,6 +8,7 @@ import { threatOrder } from '../labels/categories.ts';
 import type { EvidenceClass } from '../labels/evidence-class.ts';
 import type { Label } from '../labels/label.ts';
 import type { Category } from '../labels/taxonomy.ts';
+import { confidenceClass, isFirmLabel, isRisky } from '../risk/evidence.ts';
 import {
   combinedConfidence,
   DECISIVE_CONFIDENCE,
@@ -15,7 +16,7 @@ import {
   type OwnershipEvidence,
 } from '../risk/ownership.ts';
 import { type RiskLevel, type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
-import { confidenceClass, isFirmLabel, isRisky, score } from '../risk/score.ts';
+import { score } from '../risk/score.ts';
 import type { SanctionsList } from '../sources/index.ts';
 import type { EntitySummary, ExposureCategory } from './answers.ts';
 import { labelEvidence, ownershipEvidence } from './judge.ts';

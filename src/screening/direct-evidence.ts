@@ -2,8 +2,8 @@
 
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import type { Weighing } from '../graph/kernels/rows.ts';
+import { type ExposureEvidence, isRisky, isUnsolicited } from '../risk/evidence.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
-import { type ExposureEvidence, isRisky, isUnsolicited } from '../risk/score.ts';
 import { type Attribution, absorbs, type DerivedReading, UNATTRIBUTED } from './attribution.ts';
 import { assetsApart, type Party, type Side, type UnpricedDealing } from './counterparties.ts';
 import { assetsNotFollowed, type DirectionBasis, directionBasis } from './weighing.ts';

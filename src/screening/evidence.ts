@@ -4,8 +4,8 @@
  */
 import type { TransferReader } from '../graph/transfers.ts';
 import type { Label } from '../labels/label.ts';
+import type { ExposureEvidence } from '../risk/evidence.ts';
 import type { UnfollowedPart } from '../risk/reasons.ts';
-import type { ExposureEvidence } from '../risk/score.ts';
 import type { Reason } from './answers.ts';
 import type { Assessment } from './assess.ts';
 import type { ExposureVerdict } from './exposure-port.ts';

@@ -1,8 +1,10 @@
 /** Joins an entry of an exposure index with the labels of the address, for the same score and reasons as in a screening. */
 import { isDerived } from '../labels/evidence-class.ts';
+import type { RiskEvidence } from '../risk/evidence.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import { exposureReason, reasonRows, type UnfollowedPart, unfollowedReason } from '../risk/reasons.ts';
-import { isGrave, type RiskEvidence, type ScoreFactor, score } from '../risk/score.ts';
+import { type ScoreFactor, score } from '../risk/score.ts';
+import { isGrave } from '../risk/severities.ts';
 import type { Reason } from './answers.ts';
 import { beforeDesignationReason } from './before-designation.ts';
 import { type ExposureStatus, type ExposureVerdict, HUB_SHARE_UNITS } from './exposure-port.ts';

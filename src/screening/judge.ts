@@ -2,9 +2,9 @@
 import type { Label, OwnerAttribution, SanctionsEntry } from '../labels/label.ts';
 import { countsAsSanction, OWNER_CONFIDENCE_MIN } from '../labels/sanction-hit.ts';
 import { shippedSources } from '../labels/source-table.ts';
+import { isFirmLabel, type RiskEvidence } from '../risk/evidence.ts';
 import { labelSeverities, type OwnershipEvidence } from '../risk/ownership.ts';
 import type { RiskLevel, RiskPolicy } from '../risk/policy.ts';
-import { isFirmLabel, type RiskEvidence } from '../risk/score.ts';
 import type { Reason } from './answers.ts';
 import { unsettledLabels } from './label-conflicts.ts';
 import { SCREENING_LIMITS } from './limits.ts';

@@ -1,7 +1,8 @@
 /** Shapes of the answer to a payment that is about to be made or accepted. */
 
 import type { ChainId } from '../chains/registry.ts';
-import type { RiskLevel, ScoreFactor } from '../risk/score.ts';
+import type { RiskLevel } from '../risk/policy.ts';
+import type { ScoreFactor } from '../risk/score.ts';
 import type { Coverage, EntitySummary, ExposureCategory, FlowTotal, Reason } from './answers.ts';
 
 /** One party of a KYT check. */

@@ -2,8 +2,9 @@
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Entity, Label } from '../labels/label.ts';
+import type { RiskEvidence } from '../risk/evidence.ts';
 import { type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
-import { isGrave, type RiskEvidence } from '../risk/score.ts';
+import { isGrave } from '../risk/severities.ts';
 import type { OracleAnswer, OracleQuota, Reason, Verdict } from './answers.ts';
 import { primaryOf, summaryOf } from './attribution.ts';
 import { createLabelContext, type LabelContext, NOT_READ } from './context.ts';

@@ -4,7 +4,8 @@
  */
 import { copyInto, fragment, hundredthsInto } from '../base/byte-text.ts';
 import { pointsText, SMALLEST_SHARE, type UnfollowedPart } from '../risk/reasons.ts';
-import { isGrave, type ScoreFactor } from '../risk/score.ts';
+import type { ScoreFactor } from '../risk/score.ts';
+import { isGrave } from '../risk/severities.ts';
 import type { Reason } from './answers.ts';
 import { newPartReason, newRowReason } from './exposure-join.ts';
 import { type ExposureReader, PLAIN_MAX, PLAIN_POINTS_MAX } from './exposure-port.ts';

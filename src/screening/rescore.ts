@@ -1,7 +1,8 @@
 /** Scores stored evidence again, with the functions that scored it first. It reads neither labels nor transfers of this installation. */
 import type { Label } from '../labels/label.ts';
 import { type RiskLevel, type RiskPolicy, riskLevelOf } from '../risk/policy.ts';
-import { isGrave, score as scoreOf } from '../risk/score.ts';
+import { score as scoreOf } from '../risk/score.ts';
+import { isGrave } from '../risk/severities.ts';
 import type { Verdict } from './answers.ts';
 import { assessmentReasons, decisiveOf } from './assess.ts';
 import { primaryOf } from './attribution.ts';

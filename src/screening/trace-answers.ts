@@ -2,7 +2,7 @@
 
 import type { ChainId } from '../chains/registry.ts';
 import type { ThreatLevel } from '../labels/taxonomy.ts';
-import type { RiskLevel } from '../risk/score.ts';
+import type { RiskLevel } from '../risk/policy.ts';
 import type { Coverage, EntitySummary, ExposureCategory } from './answers.ts';
 
 export interface TraceNode {

@@ -2,10 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EVIDENCE_CLASSES } from '../../src/labels/evidence-class.ts';
 import { CATEGORIES } from '../../src/labels/taxonomy.ts';
+import type { RiskEvidence } from '../../src/risk/evidence.ts';
 import { decide, flagsOf } from '../../src/risk/kyt.ts';
 import { labelSeverities } from '../../src/risk/ownership.ts';
 import { exposureReasons } from '../../src/risk/reasons.ts';
-import { isGrave, type RiskEvidence, score } from '../../src/risk/score.ts';
+import { score } from '../../src/risk/score.ts';
+import { isGrave } from '../../src/risk/severities.ts';
 import { exposure, label, policy } from './evidence.ts';
 
 const anyExposure = fc

@@ -1,8 +1,8 @@
 /** Evidence for tests of risk scores and decisions, and the shipped policy. */
 import { loadTaxonomy } from '../../src/labels/categories.ts';
+import type { ExposureEvidence } from '../../src/risk/evidence.ts';
 import type { OwnershipEvidence } from '../../src/risk/ownership.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
-import type { ExposureEvidence } from '../../src/risk/score.ts';
 
 export const policy = loadPolicy(loadTaxonomy().rows);
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CATEGORIES } from '../../src/labels/taxonomy.ts';
+import type { ExposureEvidence, RiskEvidence } from '../../src/risk/evidence.ts';
 import { decide, FLAG_STEMS, flagsOf, linkScore, type PartyFacts } from '../../src/risk/kyt.ts';
-import type { ExposureEvidence, RiskEvidence } from '../../src/risk/score.ts';
 import { exposure, label, policy } from './evidence.ts';
 
 const facts = (evidence: Partial<RiskEvidence>, more: Partial<PartyFacts> = {}): PartyFacts => ({

@@ -3,15 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
 import { EVIDENCE_CLASSES, type EvidenceClass } from '../../src/labels/evidence-class.ts';
 import { CATEGORIES } from '../../src/labels/taxonomy.ts';
+import { decayAt, type ExposureEvidence, isUnsolicited, type RiskEvidence } from '../../src/risk/evidence.ts';
 import { parsePolicy, riskLevelOf } from '../../src/risk/policy.ts';
-import {
-  decayAt,
-  type ExposureEvidence,
-  isGrave,
-  isUnsolicited,
-  type RiskEvidence,
-  score,
-} from '../../src/risk/score.ts';
+import { score } from '../../src/risk/score.ts';
+import { isGrave } from '../../src/risk/severities.ts';
 import { exposure, label, policy } from './evidence.ts';
 
 const nothing: RiskEvidence = { sanctions: [], labels: [], exposures: [], isService: false };
