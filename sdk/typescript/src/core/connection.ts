@@ -89,6 +89,14 @@ const MAX_RETRIES = 2;
 const RETRY_AFTER_S_MAX = 60;
 const BACK_OFF_MS_MIN = 500;
 const BACK_OFF_MS_MAX = 8_000;
+/** Timers cannot wait longer (24.8 days): they would end at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+/** Text of an API key. */
+const KEY_TEXT = /^[\x21-\x7e]+$/;
+/** Text that the server accepts as Idempotency-Key. */
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+/** A part of a path that is empty, or that a URL resolves to another path. */
+const UNUSABLE_PART = /\/(?:\.|%2e){0,2}(?:\/|$)/i;
 
 const environment = (name: string): string | undefined =>
   (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.[name];
@@ -148,6 +156,34 @@ export function failureOf(error: unknown, signal: AbortSignal | undefined): Assa
   });
 }
 
+/** Returns an API key without the line break at the end of its file; null if there is none. */
+function keyOf(text: string | undefined): string | null {
+  const key = text?.trim();
+  if (!key) return null;
+  // The error does not quote the key, because errors are logged.
+  if (!KEY_TEXT.test(key))
+    throw new AssayError('apiKey: must be the whole key, as it was shown once, and nothing else.');
+  return key;
+}
+
+/** Returns the time limit of an attempt in milliseconds; 0 is unlimited. */
+function timeoutOf(ms: number): number {
+  if (!(ms >= 0)) throw new AssayError(`timeout: must be 0 or more milliseconds (got ${ms}).`);
+  return ms > TIMER_MS_MAX ? 0 : ms;
+}
+
+/** Adds headers. Names in different letter case are the same header, which would otherwise be sent with both values. */
+const withHeaders = (
+  headers: Readonly<Record<string, string>>,
+  added: Readonly<Record<string, string>> | undefined,
+): Readonly<Record<string, string>> =>
+  added === undefined
+    ? headers
+    : {
+        ...headers,
+        ...Object.fromEntries(Object.entries(added).map(([name, value]) => [name.toLowerCase(), value])),
+      };
+
 function queryOf(query: object | undefined): string {
   if (query === undefined) return '';
   const pairs = Object.entries(query as Query).filter(([, value]) => value !== undefined && value !== null);
@@ -202,11 +238,11 @@ export class Connection {
     this.#base = parsed.origin + parsed.pathname.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
     this.session = options.session;
     this.#transport = options.transport ?? fetchTransport(options.fetch);
-    this.#timeout = options.timeout ?? TIMEOUT_MS;
+    this.#timeout = timeoutOf(options.timeout ?? TIMEOUT_MS);
     this.#maxRetries = options.maxRetries ?? MAX_RETRIES;
-    this.#headers = { accept: 'application/problem+json, application/json', ...options.headers };
-    const apiKey = options.apiKey ?? environment('ASSAY_API_KEY');
-    this.#keyHeaders = apiKey ? { ...this.#headers, authorization: `Bearer ${apiKey}` } : null;
+    this.#headers = withHeaders({ accept: 'application/problem+json, application/json' }, options.headers);
+    const apiKey = keyOf(options.apiKey ?? environment('ASSAY_API_KEY'));
+    this.#keyHeaders = apiKey === null ? null : { ...this.#headers, authorization: `Bearer ${apiKey}` };
   }
 
   /** Returns the headers of a call, which may be shared. */
@@ -227,10 +263,15 @@ export class Connection {
 
   async #requestOf(call: Call): Promise<TransportRequest> {
     const { method, path, query, body, content, type, isRoot, options, retry } = call;
+    // Without this, an empty id or `..` would call another operation.
+    if (UNUSABLE_PART.test(path))
+      throw new AssayError(`path: a part of ${path} is empty, '.' or '..'; an id or address is missing.`);
+    if (options?.idempotencyKey !== undefined && !IDEMPOTENCY_KEY.test(options.idempotencyKey))
+      throw new AssayError('idempotencyKey: must have 1 to 255 printable ASCII characters without spaces.');
     let headers = this.#authorized(call);
     const contentType = body === undefined ? type : 'application/json';
     if (contentType !== undefined) headers = { ...headers, 'content-type': contentType };
-    if (options?.headers !== undefined) headers = { ...headers, ...options.headers };
+    headers = withHeaders(headers, options?.headers);
     if (retry === 'keyed')
       headers = { ...headers, 'idempotency-key': options?.idempotencyKey ?? (await randomKey()) };
     else if (options?.idempotencyKey !== undefined)
@@ -241,7 +282,7 @@ export class Connection {
       headers,
       body: body === undefined ? (content ?? null) : JSON.stringify(body),
       signal: options?.signal,
-      timeout: options?.timeout ?? this.#timeout,
+      timeout: timeoutOf(options?.timeout ?? this.#timeout),
     };
   }
 

@@ -1,0 +1,107 @@
+/** Requests of the TypeScript client to a server with prepared responses: what is refused before it is sent, and unusual responses. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Assay, AssayError, type ClientOptions } from '../../sdk/typescript/src/index.ts';
+
+const QUESTION = { chain: 'ETH', address: '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8' };
+const KEY = 'assay_live_0123456789';
+
+const running: { close(): void }[] = [];
+afterEach(() => {
+  for (const server of running.splice(0)) server.close();
+});
+
+/** Starts a server, and returns a client of it with the requests that arrive. */
+async function serverWith(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  options: ClientOptions = {},
+) {
+  const requests: IncomingMessage[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request);
+    answer(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  running.push({
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  });
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { assay: new Assay({ baseUrl, apiKey: KEY, ...options }), requests, baseUrl };
+}
+
+const json = (value: unknown) => (_: IncomingMessage, response: ServerResponse) => {
+  response.end(JSON.stringify(value));
+};
+const verdict = json({ success: true, data: { verdict: 'safe' } });
+const thrownBy = (call: PromiseLike<unknown>): Promise<unknown> =>
+  Promise.resolve(call).then(
+    () => null,
+    (error: unknown) => error,
+  );
+
+describe('what a request cannot hold', () => {
+  it('takes a key with the line break of its file, and never quotes a key that is not valid', async () => {
+    const { assay, requests } = await serverWith(verdict, { apiKey: `${KEY}\r\n` });
+    await assay.oracle.check(QUESTION);
+    expect(requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
+    for (const apiKey of [`${KEY}\n${KEY}`, 'assay_live_…', 'Bearer assay_live_x']) {
+      const create = (): Assay => new Assay({ baseUrl: 'http://127.0.0.1:1', apiKey });
+      expect(create).toThrow(AssayError);
+      expect(create).toThrow(/^apiKey: must be the whole key(?!.*assay_live)/);
+    }
+  });
+
+  it.each(['', 'zahlung-ü', 'a b', 'a\nb', 'x'.repeat(256)])(
+    'rejects the idempotency key %j before it is sent',
+    async (idempotencyKey) => {
+      const { assay, requests } = await serverWith(verdict);
+      const error = await thrownBy(assay.kyt.check(QUESTION, { idempotencyKey }));
+      expect(error).toMatchObject({
+        name: 'AssayError',
+        message: expect.stringMatching(/^idempotencyKey: /),
+      });
+      expect(requests).toEqual([]);
+    },
+  );
+
+  it.each(['', '.', '..', '%2e%2E'])(
+    'rejects the id %j, with which a path means another operation',
+    async (id) => {
+      const { assay, requests } = await serverWith(json({ success: true, data: {} }));
+      const raw = assay.request({ method: 'GET', path: `/monitoring/wallets/${id}/alerts` });
+      const calls = id.includes('%') ? [raw] : [raw, assay.wallets.alerts(id), assay.auth.endSession(id)];
+      for (const call of calls)
+        expect(await thrownBy(call)).toMatchObject({
+          name: 'AssayError',
+          message: expect.stringMatching(/^path: /),
+        });
+      expect(requests).toEqual([]);
+    },
+  );
+
+  it('waits without a limit for a timeout that no timer can count, and rejects one that is no time', async () => {
+    const { assay } = await serverWith((request, response) => {
+      setTimeout(() => verdict(request, response), 30);
+    });
+    for (const timeout of [Number.POSITIVE_INFINITY, 2 ** 31])
+      expect((await assay.oracle.check(QUESTION, { timeout })).verdict).toBe('safe');
+    for (const timeout of [Number.NaN, -1])
+      expect(await thrownBy(assay.oracle.check(QUESTION, { timeout }))).toMatchObject({
+        name: 'AssayError',
+        message: expect.stringMatching(/^timeout: /),
+      });
+  });
+
+  it('sends a header once, in whatever letter case the caller writes it', async () => {
+    const { assay, requests } = await serverWith(verdict, { headers: { ACCEPT: 'application/json' } });
+    await assay.kyt.check(QUESTION, { headers: { 'Content-Type': 'application/json; charset=utf-8' } });
+    expect(requests[0]?.headers).toMatchObject({
+      accept: 'application/json',
+      'content-type': 'application/json; charset=utf-8',
+    });
+  });
+});
