@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Assay, AssayError, type ClientOptions } from '../../sdk/typescript/src/index.ts';
+import { Assay, AssayError, type ClientOptions, ConnectionError } from '../../sdk/typescript/src/index.ts';
 
 const QUESTION = { chain: 'ETH', address: '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8' };
 const KEY = 'assay_live_0123456789';
@@ -104,4 +104,17 @@ describe('what a request cannot hold', () => {
       'content-type': 'application/json; charset=utf-8',
     });
   });
+});
+
+describe('a response', () => {
+  it.each([[null], [[]], [1], [{}], [{ success: true, data: null }], [{ verdict: 'safe' }]])(
+    'that is %j is a connection error, not an answer without fields',
+    async (value) => {
+      const { assay } = await serverWith(json(value), { maxRetries: 0 });
+      expect(await thrownBy(assay.oracle.check(QUESTION))).toBeInstanceOf(ConnectionError);
+      expect(await thrownBy(assay.alerts.list()[Symbol.asyncIterator]().next())).toBeInstanceOf(
+        ConnectionError,
+      );
+    },
+  );
 });

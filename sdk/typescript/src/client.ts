@@ -99,6 +99,6 @@ export class Assay {
    * const data = await assay.request<{ id: string }>({ method: 'POST', path: '/new-operation', body: {} });
    */
   request<T = unknown>(call: Call): ApiPromise<T> {
-    return this.#connection.json<T>(call);
+    return this.#connection.object<T>(call);
   }
 }

@@ -192,17 +192,34 @@ function queryOf(query: object | undefined): string {
     : `?${pairs.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`).join('&')}`;
 }
 
-/** Parses a JSON response. Returns `data` of its envelope, or the whole body if it has none. */
-async function readJson<T>(response: TransportResponse): Promise<Result<T>> {
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+async function parseObject(response: TransportResponse): Promise<object> {
   const text = await response.text();
-  let body: { readonly data?: T };
+  let body: unknown;
   try {
     body = JSON.parse(text);
   } catch (cause) {
     throw new ConnectionError('The response is not JSON.', { cause });
   }
-  const isEnvelope = typeof body === 'object' && body !== null && 'data' in body;
-  return { data: (isEnvelope ? body.data : body) as T, response: infoOf(response, body) };
+  if (!isObject(body)) throw new ConnectionError('The response is not one of this API.');
+  return body;
+}
+
+/** Reads a JSON response. Returns `data` of its envelope, or the whole body if it has none. */
+async function readObject<T>(response: TransportResponse): Promise<Result<T>> {
+  const body = await parseObject(response);
+  return { data: ('data' in body ? body.data : body) as T, response: infoOf(response, body) };
+}
+
+/** Reads a JSON response, and returns `data` of its envelope. */
+async function readData<T>(response: TransportResponse): Promise<Result<T>> {
+  const body = await parseObject(response);
+  // Another program on the way may have answered: a field that is missing must not read as an answer.
+  if (!('data' in body && isObject(body.data)))
+    throw new ConnectionError('The response is not one of this API.');
+  return { data: body.data as T, response: infoOf(response, body) };
 }
 
 async function readText(response: TransportResponse): Promise<Result<string>> {
@@ -318,7 +335,12 @@ export class Connection {
 
   /** Calls an operation with a JSON response. */
   json<T>(call: Call): ApiPromise<T> {
-    return new ApiPromise<T>(this.send<Result<T>>(call, readJson));
+    return new ApiPromise<T>(this.send<Result<T>>(call, readData));
+  }
+
+  /** Calls an operation whose JSON response may have no envelope. */
+  object<T>(call: Call): ApiPromise<T> {
+    return new ApiPromise<T>(this.send<Result<T>>(call, readObject));
   }
 
   /** Calls an operation with a text as response. */
@@ -340,11 +362,11 @@ export class Connection {
     const next = (cursor: string): Promise<Page> => {
       // The server rejects an offset beside a cursor.
       const { offset: _, ...query } = (call.query ?? {}) as Query;
-      return this.send<Result<Page>>({ ...call, query: { ...query, cursor } }, readJson).then(
+      return this.send<Result<Page>>({ ...call, query: { ...query, cursor } }, readData).then(
         ({ data }) => data,
       );
     };
-    return new PagePromise<Page, Row>(this.send<Result<Page>>(call, readJson), rows, next);
+    return new PagePromise<Page, Row>(this.send<Result<Page>>(call, readData), rows, next);
   }
 }
 

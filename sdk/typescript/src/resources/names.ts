@@ -9,7 +9,13 @@ type Cleared = Data<'clearedList'>;
 export class Names extends Resource {
   /** Screens names against sanctions lists, politically exposed persons and adverse media. Costs credits. */
   screen(body: Body<'names'>, options?: ChargedOptions): ApiPromise<Data<'names'>> {
-    return this.connection.json({ method: 'POST', path: '/namescreen/bulk', body, options, retry: 'keyed' });
+    return this.connection.object({
+      method: 'POST',
+      path: '/namescreen/bulk',
+      body,
+      options,
+      retry: 'keyed',
+    });
   }
 
   /** Clears a match of a name: later responses mark it, until the entity changes. */

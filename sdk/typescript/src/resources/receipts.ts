@@ -34,7 +34,7 @@ export class Receipts extends Resource {
 
   /** Returns the keys that verify receipts, retired ones included. */
   jwks(options?: CallOptions): ApiPromise<Data<'jwks'>> {
-    return this.connection.json({
+    return this.connection.object({
       method: 'GET',
       path: '/.well-known/jwks.json',
       isRoot: true,

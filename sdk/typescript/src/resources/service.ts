@@ -7,7 +7,7 @@ import type { Data, QueryOf } from '../types.ts';
 export class Service extends Resource {
   /** Responds while the server is alive. */
   health(options?: CallOptions): ApiPromise<Data<'health'>> {
-    return this.connection.json({ method: 'GET', path: '/health', options, auth: 'none' });
+    return this.connection.object({ method: 'GET', path: '/health', options, auth: 'none' });
   }
 
   /**
@@ -26,7 +26,7 @@ export class Service extends Resource {
 
   /** Returns the OpenAPI document of the server. */
   openapi(options?: CallOptions): ApiPromise<Readonly<Record<string, unknown>>> {
-    return this.connection.json({
+    return this.connection.object({
       method: 'GET',
       path: '/openapi.json',
       isRoot: true,
