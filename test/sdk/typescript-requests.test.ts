@@ -2,7 +2,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Assay, AssayError, type ClientOptions, ConnectionError } from '../../sdk/typescript/src/index.ts';
+import {
+  Assay,
+  AssayError,
+  type ClientOptions,
+  ConnectionError,
+  ServerError,
+} from '../../sdk/typescript/src/index.ts';
 
 const QUESTION = { chain: 'ETH', address: '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8' };
 const KEY = 'assay_live_0123456789';
@@ -117,4 +123,44 @@ describe('a response', () => {
       );
     },
   );
+
+  it('with a date in Retry-After is repeated then', async () => {
+    const { assay, requests } = await serverWith((request, response) => {
+      if (requests.length > 1) return verdict(request, response);
+      // A date has whole seconds.
+      response.writeHead(503, { 'retry-after': new Date(Date.now() + 2_000).toUTCString() }).end();
+    });
+    const start = Date.now();
+    await assay.oracle.check(QUESTION);
+    expect(Date.now() - start).toBeGreaterThan(900);
+  });
+
+  it.each(['-5', 'soon', ''])('with the Retry-After %j does not say when', async (text) => {
+    const { assay } = await serverWith(
+      (_, response) => void response.writeHead(503, { 'retry-after': text }).end(),
+      { maxRetries: 0 },
+    );
+    expect(await thrownBy(assay.oracle.check(QUESTION))).toMatchObject({ retryAfter: null });
+  });
+});
+
+describe('the result of a job', () => {
+  const job = { id: 'j', state: 'DONE', resultBytes: 10, secondsLeft: 0, answered: 1, error: null };
+  const busy = (headers: Readonly<Record<string, string>>) =>
+    serverWith((request, response) => {
+      if (!request.url?.endsWith('/result')) return json({ success: true, data: { job } })(request, response);
+      response.writeHead(503, headers).end();
+    });
+
+  it('is not requested again before the time that the server asks for', async () => {
+    const { assay, requests } = await busy({ 'retry-after': '120' });
+    expect(await thrownBy(assay.bulk.results('j').next())).toBeInstanceOf(ServerError);
+    expect(requests.filter(({ url }) => url?.endsWith('/result'))).toHaveLength(1);
+  });
+
+  it('is requested as often as maxRetries says, not as often again at each attempt', async () => {
+    const { assay, requests } = await busy({ 'retry-after': '0' });
+    expect(await thrownBy(assay.bulk.results('j', { maxRetries: 3 }).next())).toBeInstanceOf(ServerError);
+    expect(requests.filter(({ url }) => url?.endsWith('/result'))).toHaveLength(4);
+  });
 });

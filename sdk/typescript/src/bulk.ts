@@ -373,7 +373,7 @@ export class Bulk {
       let response: TransportResponse | null = null;
       let failure: unknown = new ConnectionError('The connection ended early.');
       try {
-        response = await this.#jobs.result(id, { start: held, ifRange, signal, maxRetries });
+        response = await this.#jobs.result(id, { start: held, ifRange, signal, maxRetries: 0 });
         const expected = `bytes ${held}-${resultBytes - 1}/${resultBytes}`;
         if (response.status !== 206 || response.header('content-range') !== expected)
           throw new AssayError(`The result of job ${id} has changed since it was read.`);
@@ -388,8 +388,9 @@ export class Bulk {
         failure = failureOf(error, signal);
       }
       if (held >= resultBytes) return;
-      if (!isPassing(failure) || failures >= maxRetries) throw failure;
-      await pause(delayAfter(failure, Math.max(0, failures)) ?? 0, signal);
+      const delay = isPassing(failure) ? delayAfter(failure, Math.max(0, failures)) : null;
+      if (delay === null || failures >= maxRetries) throw failure;
+      await pause(delay, signal);
     }
   }
 }

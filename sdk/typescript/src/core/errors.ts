@@ -52,6 +52,13 @@ export class ReceiptError extends AssayError {
   override name = 'ReceiptError';
 }
 
+/** Reads the header Retry-After: seconds, or the date of another program, such as a proxy. */
+function secondsUntil(text: string | null): number | null {
+  if (text === null || text === '') return null;
+  const seconds = text.endsWith('GMT') ? Math.max(0, (Date.parse(text) - Date.now()) / 1_000) : Number(text);
+  return seconds >= 0 ? seconds : null;
+}
+
 /** An error response. `message` is a sentence with the field, the problem and the allowed values. */
 export class ApiError extends AssayError {
   override name = 'ApiError';
@@ -86,8 +93,7 @@ export class ApiError extends AssayError {
     this.rateLimit = response.rateLimit;
     this.quotaRemaining = response.quotaRemaining;
     this.credits = response.credits;
-    const seconds = Number(response.header('retry-after') ?? Number.NaN);
-    this.retryAfter = seconds >= 0 ? seconds : null;
+    this.retryAfter = secondsUntil(response.header('retry-after'));
     this.response = response;
   }
 }
