@@ -164,3 +164,21 @@ describe('the result of a job', () => {
     expect(requests.filter(({ url }) => url?.endsWith('/result'))).toHaveLength(4);
   });
 });
+
+describe('the alert stream', () => {
+  it('reads line breaks of two characters that arrive in two pieces', async () => {
+    const pieces = ['id: 7\r\nevent: alert.created\r\ndata: {"alert":{}}\r', '\n\r', '\n'];
+    const { assay } = await serverWith((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const timer = setInterval(() => {
+        const piece = pieces.shift();
+        if (piece === undefined) clearInterval(timer);
+        else response.write(piece);
+      }, 20);
+    });
+    for await (const event of assay.alerts.stream()) {
+      expect(event).toMatchObject({ id: '7', event: 'alert.created' });
+      break;
+    }
+  }, 10_000);
+});

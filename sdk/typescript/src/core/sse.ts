@@ -27,7 +27,8 @@ export async function* sseMessages(body: AsyncIterable<Uint8Array>): AsyncGenera
   const decoder = new TextDecoder();
   let rest = '';
   for await (const bytes of body) {
-    rest += decoder.decode(bytes, { stream: true }).replaceAll('\r\n', '\n');
+    // The whole rest, because a line break may be cut in two.
+    rest = (rest + decoder.decode(bytes, { stream: true })).replaceAll('\r\n', '\n');
     const blocks = rest.split('\n\n');
     rest = blocks.pop() ?? '';
     for (const block of blocks) {
