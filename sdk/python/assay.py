@@ -8144,7 +8144,8 @@ class StreamEvent:
     #: Position in the stream; empty if the stream cannot be resumed from this event.
     id: str
     #: `alert.created`, `alert.updated`, `wallet.created`, `wallet.updated`; `invoice.created`, `invoice.settled` and those of
-    #: the other states, `balance.low`; `missed`: events that are no longer stored.
+    #: the other states, `balance.low`; `missed`: events from `from` to `to` are no longer stored, or an unknown number (both None),
+    #: because the connection broke before the first event. List the alerts to be complete.
     event: str
     data: Dict[str, Any]
 
@@ -11780,11 +11781,14 @@ class Assay:
         is_established = False
         patient = options._replace(timeout=silence)
         while True:
-            headers = {"Last-Event-ID": last_event_id, "Accept": "text/event-stream"}
+            headers = {"Last-Event-ID": last_event_id or None, "Accept": "text/event-stream"}
             try:
                 exchange = self._send(operation, patient, _unread, headers=headers)
-                is_established = True
                 try:
+                    if is_established and not last_event_id:
+                        # Events between the two connections are in neither.
+                        yield StreamEvent("", "missed", {"from": None, "to": None})
+                    is_established = True
                     for event in _stream_events(exchange.lines()):
                         if event.event == "closed":
                             break

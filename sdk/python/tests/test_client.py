@@ -383,6 +383,18 @@ class Streams(unittest.TestCase):
         self.assertEqual([(event.id, event.event) for event in events], [("1", "alert.created"), ("", "missed")])
         self.assertEqual((events[0].alert.id, events[1].data), ("a", {"from": 2}))
 
+    def test_a_connection_that_breaks_before_the_first_event_may_have_missed_some(self):
+        head = {"Content-Type": "text/event-stream"}
+        event = b'id: 7\nevent: alert.created\ndata: {"alert":{"id":"a"}}\n\n'
+        with Server((200, head, b": open\n\n"), (200, head, event), (200, head, event)) as server:
+            stream = server.client().alerts.stream()
+            missed, created, again = next(stream), next(stream), next(stream)
+            self.assertEqual((missed.id, missed.event, missed.data), ("", "missed", {"from": None, "to": None}))
+            self.assertEqual([created.event, again.event], ["alert.created"] * 2)
+            sent = [headers.get("Last-Event-ID") for _, _, headers, _ in server.requests]
+            self.assertEqual(sent, [None, None, "7"])
+            stream.close()
+
     def test_lines_are_parsed_across_chunks(self):
         chunks = [b'{"a":1}\n{"a"', b":", b"2}\n\n", b'{"a":3}']
         self.assertEqual([row["a"] for row in assay._parsed_lines(chunks)], [1, 2, 3])
