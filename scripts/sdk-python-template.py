@@ -64,6 +64,8 @@ SESSION_COOKIES = ("__Host-assay_session", "assay_session")
 
 #: Seconds without a byte from the server before a call fails. A trace of a busy address takes some seconds.
 DEFAULT_TIMEOUT = 60.0
+#: Sockets cannot wait longer (24.8 days).
+TIMEOUT_SECONDS_MAX = 2_147_483.0
 #: Tries after the first one.
 DEFAULT_MAX_RETRIES = 2
 #: The longest Retry-After that is waited for: rate limits count one minute.
@@ -472,6 +474,10 @@ class _Target(NamedTuple):
 
 def _target_of(base_url: str) -> _Target:
     parts = urllib.parse.urlsplit(base_url)
+    try:
+        port = parts.port
+    except ValueError as error:
+        raise AssayError(f"base_url: {error} (got {base_url!r}).") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise AssayError(f"base_url: must begin with http:// or https:// and name a host (got {base_url!r}).")
     if parts.username is not None or parts.query or parts.fragment:
@@ -480,7 +486,7 @@ def _target_of(base_url: str) -> _Target:
     if prefix.endswith(API_BASE):
         prefix = prefix[: -len(API_BASE)]
     is_secure = parts.scheme == "https"
-    return _Target(is_secure, parts.hostname, parts.port, f"{parts.scheme}://{parts.netloc}", prefix)
+    return _Target(is_secure, parts.hostname, port, f"{parts.scheme}://{parts.netloc}", prefix)
 
 
 def _is_usable(connection: http.client.HTTPConnection) -> bool:
@@ -789,6 +795,22 @@ class _Options(NamedTuple):
     timeout: Optional[float] = None
     max_retries: Optional[int] = None
     idempotency_key: Optional[str] = None
+
+
+def _timeout_of(seconds: float) -> float:
+    """Returns a timeout that a socket can have."""
+    if not seconds > 0:
+        raise AssayError(f"timeout: must be more than 0 seconds (got {seconds}).")
+    return min(seconds, TIMEOUT_SECONDS_MAX)
+
+
+def _idempotency_key(given: Optional[str]) -> str:
+    """Returns the key of a call, or a new one."""
+    if given is None:
+        return str(uuid.uuid4())
+    if re.fullmatch(r"[\x21-\x7e]{1,255}", given) is None:
+        raise AssayError("idempotency_key: must have 1 to 255 printable ASCII characters without spaces.")
+    return given
 
 
 class _Resource:
@@ -1339,13 +1361,14 @@ class Assay:
         ssl_context: Optional[ssl.SSLContext] = None,
     ) -> None:
         environment = os.environ
-        self.api_key = environment.get("ASSAY_API_KEY") or None if api_key is None else api_key
+        # Files of keys end with a line break.
+        self.api_key = (environment.get("ASSAY_API_KEY") or "" if api_key is None else api_key).strip() or None
         self.base_url = (base_url or environment.get("ASSAY_BASE_URL") or DEFAULT_BASE_URL).rstrip("/")
-        self.timeout = timeout
+        self.timeout = _timeout_of(timeout)
         self.max_retries = max_retries
         self.webhook_secret = webhook_secret or environment.get("ASSAY_WEBHOOK_SECRET") or None
-        if self.api_key is not None and not (self.api_key.isascii() and self.api_key.isprintable()):
-            raise AssayError("api_key: must be printable ASCII.")
+        if self.api_key is not None and re.fullmatch(r"[\x21-\x7e]+", self.api_key) is None:
+            raise AssayError("api_key: must be the whole key, as it was shown once, and nothing else.")
         if session is not None and not (session.isascii() and session.isprintable() and ";" not in session):
             raise AssayError("session: must be the text of `session` of a client that has logged in.")
         self._target = _target_of(self.base_url)
@@ -1437,7 +1460,7 @@ class Assay:
         for name, value in path.items():
             text = _wire_text(value)
             if text in ("", ".", ".."):
-                raise AssayError(f"{name}: must not be empty.")
+                raise AssayError(f"{name}: must not be empty, '.' or '..'.")
             place = place.replace("{" + name + "}", urllib.parse.quote(text, safe=""))
         pairs = {name: _wire_text(value) for name, value in query.items() if value is not None}
         base = f"{self._target.prefix}{API_BASE if operation.is_versioned else ''}{place}"
@@ -1492,7 +1515,7 @@ class Assay:
         content: Optional[_Body] = None
         if operation.method == "POST":
             # The same on each try, so that a request whose response was lost is not charged again.
-            sent["Idempotency-Key"] = options.idempotency_key or str(uuid.uuid4())
+            sent["Idempotency-Key"] = _idempotency_key(options.idempotency_key)
         if upload is not None:
             content = _Body(upload[0])
             sent["Content-Type"] = upload[1]
@@ -1501,7 +1524,7 @@ class Assay:
             content = _Body(json.dumps(given, ensure_ascii=False, separators=(",", ":")))
             sent["Content-Type"] = "application/json"
         url = self._url(operation, path, query)
-        timeout = self.timeout if options.timeout is None else options.timeout
+        timeout = self.timeout if options.timeout is None else _timeout_of(options.timeout)
         max_retries = self.max_retries if options.max_retries is None else options.max_retries
         can_repeat = content is None or content.can_repeat
         attempt = 0

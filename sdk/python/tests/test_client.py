@@ -282,6 +282,29 @@ class Errors(unittest.TestCase):
             if environment is not None:
                 os.environ["ASSAY_API_KEY"] = environment
 
+    def test_a_key_may_have_the_line_break_of_its_file_and_is_not_quoted(self):
+        self.assertEqual(assay.Assay(" assay_live_x\r\n").api_key, "assay_live_x")
+        for key in ("assay_live_x\nassay_live_x", "assay_live_\u2026", "Bearer assay_live_x"):
+            with self.assertRaisesRegex(assay.AssayError, "^api_key: must be the whole key(?!.*assay_live)"):
+                assay.Assay(key)
+
+    def test_arguments_that_no_request_can_hold_are_refused(self):
+        for port in ("99999", "abc"):
+            with self.assertRaisesRegex(assay.AssayError, "^base_url: "):
+                assay.Assay("k", base_url=f"http://127.0.0.1:{port}")
+        with Server(ok({"riskScore": 7})) as server:
+            client = server.client()
+            for key in ("", "zahlung-\u00fc", "a b", "a\nb", "x" * 256):
+                with self.assertRaisesRegex(assay.AssayError, "^idempotency_key: "):
+                    client.kyt.check(chain="ETH", address="a", idempotency_key=key)
+            for timeout in (0, -1, float("nan")):
+                with self.assertRaisesRegex(assay.AssayError, "^timeout: "):
+                    client.kyt.check(chain="ETH", address="a", timeout=timeout)
+                with self.assertRaisesRegex(assay.AssayError, "^timeout: "):
+                    assay.Assay("k", timeout=timeout)
+            self.assertEqual(server.requests, [])
+            self.assertEqual(client.kyt.check(chain="ETH", address="a", timeout=float("inf")).risk_score, 7)
+
     def test_a_path_cannot_be_left(self):
         client = assay.Assay("k")
         for name in ("", ".", ".."):
