@@ -292,7 +292,7 @@ class Models {
         docstring([summary], '    '),
         '',
         ...lines,
-        '    extra: Dict[str, Any] = field(default_factory=dict, repr=False)',
+        '    extra: Dict[str, Any] = _field(default_factory=dict, repr=False)',
         '    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (',
         ...table,
         '    )',

@@ -1,5 +1,5 @@
 /** The Python client: generated, complete, and correct against real servers, also over connections that break. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -85,6 +85,28 @@ describe.skipIf(found === null)('the Python client', () => {
 
   it('passes its own tests', async () => {
     await runPython(python, ['-m', 'unittest', 'discover', '-s', join(FOLDER, 'tests')]);
+  });
+
+  it('is installed as a package with the marker of types', async ({ skip }) => {
+    const hasSetuptools = await runPython(python, ['-c', 'import setuptools']).then(
+      () => true,
+      () => false,
+    );
+    skip(!hasSetuptools, 'Python has no setuptools');
+    const folder = tempFolder();
+    try {
+      // In a copy, because setuptools writes beside the sources.
+      const source = join(folder.path, 'source');
+      cpSync(FOLDER, source, { recursive: true });
+      const built = join(folder.path, 'built');
+      await runPython(python, ['setup.py', '-q', 'build_py', '--build-lib', built], {}, source);
+      expect(readdirSync(join(built, 'assay')).toSorted()).toEqual(['__init__.py', 'py.typed']);
+      expect(readFileSync(join(built, 'assay', '__init__.py'), 'utf8')).toBe(
+        readFileSync(pythonPath, 'utf8'),
+      );
+    } finally {
+      folder.remove();
+    }
   });
 
   it('takes the calls of the samples in the document', async () => {

@@ -39,8 +39,10 @@ export function runPython(
   python: Python,
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  cwd?: string,
 ): Promise<string> {
   const child = spawn(python.path, args, {
+    cwd,
     env: { PATH: process.env.PATH, PYTHONDONTWRITEBYTECODE: '1', ...python.env, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
