@@ -28,6 +28,9 @@ export class AssayRefused extends Error {
 
 const VERDICTS = new Set(['safe', 'warning', 'danger']);
 
+/** Printable ASCII without spaces. */
+const KEY = /^[\x21-\x7e]+$/;
+
 /** Statuses that another attempt may change. */
 const isTemporary = (status) => status === 408 || status === 429 || status >= 500;
 
@@ -37,7 +40,10 @@ const isTemporary = (status) => status === 408 || status === 429 || status >= 50
  * @param {{ url: string, apiKey: string, timeoutMs?: number }} options - `timeoutMs` bounds the whole call, its body included
  */
 export function createAssayClient({ url, apiKey, timeoutMs = 2_000 }) {
-  if (!apiKey) throw new TypeError('apiKey: must not be empty. It needs the permission "oracle".');
+  // Files of keys end with a line break. A key that no header can hold would look like a server that does not answer.
+  const key = apiKey?.trim();
+  if (!key || !KEY.test(key))
+    throw new TypeError('apiKey: must be a whole API key. It needs the permission "oracle".');
   const base = new URL(url.endsWith('/') ? url : `${url}/`);
 
   return {
@@ -55,9 +61,9 @@ export function createAssayClient({ url, apiKey, timeoutMs = 2_000 }) {
       let code;
       try {
         const response = await fetch(new URL(path, base), {
-          headers: { authorization: `Bearer ${apiKey}`, accept: 'application/json' },
-          // The key is for this server alone.
-          redirect: 'error',
+          headers: { authorization: `Bearer ${key}`, accept: 'application/json' },
+          // The key is for this server alone. A redirect is an answer without a verdict, not an outage.
+          redirect: 'manual',
           signal: AbortSignal.timeout(timeoutMs),
         });
         status = response.status;

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { projectRoot } from '../../src/base/paths.ts';
 import { CHAINS } from '../../src/chains/registry.ts';
@@ -43,6 +44,36 @@ it('pays out on chains of Assay by default, as its page says', () => {
   const chains = /CHAINS \?\? '([\w,]+)'/.exec(readFileSync(join(folder, 'setup.js'), 'utf8'))?.[1] ?? '';
   expect(CHAINS.map(({ id }): string => id)).toEqual(expect.arrayContaining(chains.split(',')));
   expect(readFileSync(join(folder, 'README.md'), 'utf8')).toContain(`| \`CHAINS\` | \`${chains}\` |`);
+});
+
+describe('the call to Assay of the examples', () => {
+  const load = (file: string) => import(pathToFileURL(join(projectRoot, 'examples', file)).href);
+
+  it('takes a redirect for a refusal, so that a wrong URL does not open a gate that fails open', async () => {
+    const server = createServer((_, response) => response.writeHead(301, { location: '/elsewhere' }).end());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      const { createAssayClient } = await load('shared/assay-client.js');
+      const { createWithdrawalGuard } = await load('withdrawal-guard/guard.js');
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const client = createAssayClient({ url, apiKey: 'assay_live_x' });
+      const guard = createWithdrawalGuard({ client, chains: ['ETH'], failOpen: true, log() {} });
+      expect(await guard(to(EXCHANGE))).toMatchObject({ allow: false, status: 503 });
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  it('rejects a key that no header can hold when it is created, not as an outage at each call', async () => {
+    const { createAssayClient } = await load('shared/assay-client.js');
+    const url = 'http://127.0.0.1:1';
+    for (const apiKey of ['', ' ', 'assay_live_…', 'assay_live_x\nassay_live_x'])
+      expect(() => createAssayClient({ url, apiKey })).toThrow(
+        /^apiKey: must be a whole API key\.(?!.*_live_)/,
+      );
+    expect(() => createAssayClient({ url, apiKey: 'assay_live_x\n' })).not.toThrow();
+  });
 });
 
 describe.skipIf(packages === null).each(['express', 'fastify'])('the withdrawal guard on %s', (framework) => {
