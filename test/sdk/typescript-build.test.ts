@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Assay } from '../../sdk/typescript/src/index.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 import { spawnSync } from '../support/child-process.ts';
@@ -110,6 +111,22 @@ it.each(Object.entries(compilers).filter(([, path]) => existsSync(path)))(
     expect(node([compiler, '-p', '.'])).toEqual({ code: 0, text: '' });
   },
 );
+
+it('names every method in its README', () => {
+  const readme = readFileSync(join(sdk, 'README.md'), 'utf8');
+  const table = readme.slice(readme.indexOf('## Methods'), readme.indexOf('## Retries'));
+  const rows = table.split('\n').flatMap((line) => {
+    const [, resources, methods] = line.split('|');
+    return resources === undefined || methods === undefined ? [] : [{ resources, methods }];
+  });
+  const missing = Object.entries(new Assay({ baseUrl: 'http://127.0.0.1' })).flatMap(([name, resource]) => {
+    const row = rows.find(({ resources }) => resources.includes(`\`${name}\``));
+    return Object.getOwnPropertyNames(Object.getPrototypeOf(resource))
+      .filter((method) => method !== 'constructor' && !row?.methods.includes(`\`${method}\``))
+      .map((method) => `${name}.${method}`);
+  });
+  expect(missing).toEqual([]);
+});
 
 it('is at most 12 kB gzipped for a single call in a browser', () => {
   const contents = `import { Assay } from 'assay-sdk';

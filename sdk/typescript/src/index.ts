@@ -1,5 +1,5 @@
 /** The public names of the package. */
-export type { AlertStreamOptions, StreamEvent } from './alert-stream.ts';
+export type { AlertStreamOptions, BillingStreamEvent, StreamEvent } from './alert-stream.ts';
 export type {
   Bulk,
   BulkLine,
