@@ -182,3 +182,33 @@ describe('the alert stream', () => {
     }
   }, 10_000);
 });
+
+describe('bulk', () => {
+  it('stops a job that the server has received when the work is aborted, although its id is not known yet', async () => {
+    const stopped: (string | undefined)[] = [];
+    const controller = new AbortController();
+    const { assay } = await serverWith((request, response) => {
+      request.resume().on('end', () => {
+        const job = { id: 'j1', state: 'QUEUED', secondsLeft: null, answered: 0, error: null };
+        const answer = (): void => json({ success: true, data: { job } })(request, response);
+        if (request.method === 'DELETE') stopped.push(request.url);
+        if (request.method !== 'POST') return answer();
+        controller.abort();
+        setTimeout(answer, 50);
+      });
+    });
+    const error = await thrownBy(assay.bulk.screen(['a'], { signal: controller.signal }).next());
+    expect(error).toMatchObject({ name: 'AbortError' });
+    expect(stopped).toEqual(['/api/v1/jobs/j1']);
+  });
+
+  it('sends a job again under the same key', async () => {
+    const { assay, requests } = await serverWith((_, response) => void response.writeHead(503).end());
+    const error = await thrownBy(assay.bulk.screen(['a'], { maxRetries: 1 }).next());
+    expect(error).toBeInstanceOf(ServerError);
+    const keys = requests.map(({ headers }) => headers['idempotency-key']);
+    expect(keys).toHaveLength(2);
+    expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
+    expect(keys[1]).toBe(keys[0]);
+  });
+});

@@ -3,6 +3,7 @@
  * which a few are under way at once, so memory is bounded. Broken connections are resumed.
  */
 import { type Connection, delayAfter, failureOf, isPassing, pause } from './core/connection.ts';
+import { randomKey } from './core/crypto.ts';
 import { AbortError, AssayError, ConnectionError } from './core/errors.ts';
 import type { TransportResponse } from './core/transport.ts';
 import type {
@@ -42,7 +43,10 @@ export type BulkLineResult<Kind extends JobKind> =
     }[Kind]);
 
 export interface FollowOptions {
-  /** Aborts the work; jobs that have not ended are stopped. */
+  /**
+   * Aborts the work; jobs that have not ended are stopped. If a job is being sent at this time, its response is awaited for up to 5
+   * seconds, because the job can only be stopped by its id.
+   */
   readonly signal?: AbortSignal | undefined;
   /** Further attempts at each request, and at a broken download without progress. Default: 10, about a minute. */
   readonly maxRetries?: number | undefined;
@@ -74,6 +78,8 @@ const RETRIES_MAX = 10;
 const JOB_CHARS_MAX = 32 * 1024 * 1024;
 /** Lines that are encoded at once. */
 const ENCODED_CHARS = 256 * 1024;
+/** Time that a job which is being sent gets to return its id when the work is stopped. */
+const STOP_MS_MAX = 5_000;
 const POLL_MS_MIN = 50;
 const POLL_MS_MAX = 2_000;
 
@@ -220,6 +226,8 @@ export class Bulk {
     { signal, ...options }: BulkOptions<Kind>,
   ): AsyncGenerator<BulkLineResult<Kind>[], void, undefined> {
     const stop = new AbortController();
+    /** Ends requests that send a job. It comes later than `stop`: a job that the server has received runs and is charged until it is stopped. */
+    const cut = new AbortController();
     /** Ends a wait for lines that never come. */
     const aborted = new Promise<never>((_, reject) => {
       stop.signal.addEventListener('abort', () =>
@@ -252,7 +260,7 @@ export class Bulk {
           if (done === true) return null;
           isReading = false;
           fill();
-          const job = this.#execute(value, at, own, open);
+          const job = this.#execute(value, at, own, cut.signal, open);
           running.add(job);
           return { job: await job.finally(() => running.delete(job)), lines: value.lines };
         }),
@@ -279,7 +287,9 @@ export class Bulk {
     } finally {
       stop.abort();
       signal?.removeEventListener('abort', abort);
+      const timer = setTimeout(() => cut.abort(), options.idempotencyKey === undefined ? STOP_MS_MAX : 0);
       await Promise.allSettled(running);
+      clearTimeout(timer);
       if (options.idempotencyKey === undefined) await Promise.all([...open].map((id) => this.#remove(id)));
       // The source may be blocked in a read, which nothing can end.
       void chunks.return().catch(() => {});
@@ -293,28 +303,47 @@ export class Bulk {
 
   /** Runs the lines of one job to their end. */
   async #execute(
+    chunk: Chunk,
+    number: number,
+    options: BulkOptions<JobKind>,
+    cut: AbortSignal,
+    open: Set<string>,
+  ): Promise<Job> {
+    const job = await this.#start(chunk, number, options, cut);
+    open.add(job.id);
+    return this.#ended(job, options);
+  }
+
+  /**
+   * Sends the lines of one job.
+   *
+   * @param cut - ends the request; `signal` of the options ends the waits between attempts
+   */
+  async #start(
     { bytes }: Chunk,
     number: number,
     options: BulkOptions<JobKind>,
-    open: Set<string>,
+    cut: AbortSignal,
   ): Promise<Job> {
-    const { kind = 'labels', chain, verdict, idempotencyKey, signal, maxRetries = RETRIES_MAX } = options;
-    const { job } = await this.#jobs.create(
-      bytes,
-      {
-        kind,
-        format: 'ndjson',
-        ...(chain === undefined ? {} : { chain }),
-        ...(verdict === undefined ? {} : { verdict }),
-      },
-      {
-        signal,
-        maxRetries,
-        ...(idempotencyKey === undefined ? {} : { idempotencyKey: `${idempotencyKey}-${number}` }),
-      },
-    );
-    open.add(job.id);
-    return this.#ended(job, options);
+    const { kind = 'labels', chain, verdict, signal, maxRetries = RETRIES_MAX } = options;
+    const query = {
+      kind,
+      format: 'ndjson' as const,
+      ...(chain === undefined ? {} : { chain }),
+      ...(verdict === undefined ? {} : { verdict }),
+    };
+    // The same for every attempt.
+    const idempotencyKey =
+      options.idempotencyKey === undefined ? await randomKey() : `${options.idempotencyKey}-${number}`;
+    for (let failures = 0; ; failures++) {
+      try {
+        return (await this.#jobs.create(bytes, query, { signal: cut, maxRetries: 0, idempotencyKey })).job;
+      } catch (error) {
+        const delay = isPassing(error) ? delayAfter(error, failures) : null;
+        if (delay === null || failures >= maxRetries) throw error;
+        await pause(delay, signal);
+      }
+    }
   }
 
   async #ended(begun: Job, { signal, maxRetries = RETRIES_MAX }: FollowOptions): Promise<Job> {
