@@ -76,6 +76,17 @@ function openFile(file: string | number, flags: 'r' | 'w', field: string): { fd:
   }
 }
 
+/** Rejects an output that is the input, by whatever path or link: opening it for writing would empty it before it is read. */
+function refuseInput(output: string | number, input: number): void {
+  if (typeof output === 'number') return;
+  const written = statSync(output, { bigint: true, throwIfNoEntry: false });
+  const read = fstatSync(input, { bigint: true });
+  if (written?.isFile() && written.dev === read.dev && written.ino === read.ino)
+    throw new AssayError('INVALID_FILE', `output: '${output}' is the input; give another file.`, {
+      field: 'output',
+    });
+}
+
 /**
  * Runs one thread to the end of its work; the thread itself is idle for a moment after it (`idleBeforeEnd`), and nothing waits for that.
  * Rejects with the error that the thread sent, or that ended it.
@@ -104,8 +115,8 @@ function runThread(job: BulkFileJob, entry: URL): Promise<void> {
  * answers use the snapshot that is current at the start, even if another is published meanwhile. Memory is limited to a few
  * blocks per thread.
  *
- * @throws INVALID_FILE if a file cannot be opened, read or written; NOT_READY if no index was built; OUTPUT_CLOSED if the reader of
- *   the output closed it.
+ * @throws INVALID_FILE if a file cannot be opened, read or written, or if the output is the input; NOT_READY if no index was built;
+ *   OUTPUT_CLOSED if the reader of the output closed it.
  */
 export async function runBulkFile(options: BulkFileOptions, deps: BulkFileDeps): Promise<BulkFileResult> {
   const input = openFile(options.input, 'r', 'input');
@@ -118,6 +129,7 @@ export async function runBulkFile(options: BulkFileOptions, deps: BulkFileDeps):
       );
     }
     try {
+      refuseInput(options.output, input.fd);
       const output = openFile(options.output, 'w', 'output');
       try {
         return await runThreads({ ...options, input: input.fd, output: output.fd }, leased.path, deps).catch(

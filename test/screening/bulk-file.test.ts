@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, openSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { projectRoot } from '../../src/base/paths.ts';
@@ -154,6 +154,18 @@ describe('a bulk file', () => {
     const readOnly = openSync(file('ro', ''), 'r');
     await expect(run(`${wallet(1)}\n`, { output: readOnly })).rejects.toThrow(/output cannot be written/);
     closeSync(readOnly);
+  });
+
+  it('leaves its input unchanged if it is also the output, by whatever path', async () => {
+    const input = file('same.txt', `${wallet(1)}\n`);
+    const link = join(world.path, 'link.txt');
+    symlinkSync(input, link);
+    for (const output of [input, join(world.path, '.', '..', basename(world.path), 'same.txt'), link])
+      await expect(run('', { input, output })).rejects.toMatchObject({
+        code: 'INVALID_FILE',
+        message: `output: '${output}' is the input; give another file.`,
+      });
+    expect(readFileSync(input, 'utf8')).toBe(`${wallet(1)}\n`);
   });
 
   it('reports a missing index', async () => {
