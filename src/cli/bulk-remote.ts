@@ -317,7 +317,20 @@ export async function keyOfFile(path: string): Promise<string> {
   const key = text.split(/\r?\n/, 1)[0]?.trim() ?? '';
   if (key === '')
     throw new AssayError('INVALID_REQUEST', `--key-file: '${path}' has no key in its first line.`);
-  return key;
+  return keyOfText(key, `--key-file: the first line of '${path}'`);
+}
+
+/**
+ * Returns a key that a header can hold.
+ *
+ * @param place - named in the error, which must not repeat the key
+ */
+export function keyOfText(key: string, place: string): string {
+  if (/^[\x21-\x7e]{1,256}$/.test(key)) return key;
+  throw new AssayError(
+    'INVALID_REQUEST',
+    `${place} must be a key of 1 to 256 printable characters, without spaces.`,
+  );
 }
 
 /**

@@ -7,7 +7,7 @@ import { AssayError } from '../base/errors.ts';
 import { parseChainId } from '../chains/registry.ts';
 import { JOB_FORMATS, JOB_KINDS, type JobFormat } from '../jobs/bulk-jobs.ts';
 import { runBulkFile } from '../screening/bulk-file.ts';
-import { keyOfFile, runRemoteBulk } from './bulk-remote.ts';
+import { keyOfFile, keyOfText, runRemoteBulk } from './bulk-remote.ts';
 import { type Terminal, wholeNumber } from './context.ts';
 import { Interruption } from './exit-codes.ts';
 import { createProgress } from './progress.ts';
@@ -54,7 +54,7 @@ function formatOf(named: string | undefined, input: string | undefined): JobForm
 }
 
 async function keyOf({ key, keyFile }: BulkOptions, ofSettings: string | null): Promise<string> {
-  if (key !== undefined) return key;
+  if (key !== undefined) return keyOfText(key, '--key:');
   if (keyFile !== undefined) return keyOfFile(keyFile);
   if (ofSettings !== null) return ofSettings;
   throw refuse('--key-file: --remote needs an API key. Set ASSAY_API_KEY, or give the file of a key.');

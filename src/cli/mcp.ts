@@ -11,7 +11,7 @@ import { createOutboundAgent } from '../base/outbound.ts';
 import { isUrl } from '../base/url.ts';
 import { MCP_LIMITS } from '../mcp/limits.ts';
 import type { CallOperation, OperationRequest, ToolOperation } from '../mcp/operations.ts';
-import { keyOfFile } from './bulk-remote.ts';
+import { keyOfFile, keyOfText } from './bulk-remote.ts';
 import { printableLine, type Terminal } from './context.ts';
 import { refusedBy, sentenceOf } from './remote-error.ts';
 
@@ -50,12 +50,7 @@ function baseOf(text: string | null): URL {
 }
 
 async function keyOf({ apiKey, keyFile }: McpOptions, ofSettings: string | null): Promise<string> {
-  if (apiKey !== undefined) {
-    // An error must not repeat a key.
-    if (!/^[\x21-\x7e]{1,256}$/.test(apiKey))
-      throw refuse('--api-key: must be a key of 1 to 256 printable characters, without spaces.');
-    return apiKey;
-  }
+  if (apiKey !== undefined) return keyOfText(apiKey, '--api-key:');
   if (keyFile !== undefined) return keyOfFile(keyFile);
   if (ofSettings !== null) return ofSettings;
   throw refuse('--api-key: is missing. Set ASSAY_API_KEY, or give the file of a key by --key-file.');

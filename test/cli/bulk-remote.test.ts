@@ -180,6 +180,20 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, with a server on %
     ]);
   });
 
+  it('rejects a key that no header can hold, without repeating it', async () => {
+    const remote = ['--remote', world.url, '--input', file('a.csv', 2)];
+    const keyFile = join(place, 'copied-key');
+    writeFileSync(keyFile, 'assay_live_…\n');
+    for (const option of [
+      ['--key-file', keyFile],
+      ['--key', 'assay_live_… x'],
+    ]) {
+      const { code, err } = await run([...remote, ...option], null);
+      expect([code, err]).toEqual([2, expect.stringMatching(/--key.*must be a key of 1 to 256 printable/)]);
+      expect(err).not.toContain('_live_');
+    }
+  });
+
   it('prints the error of the server', async () => {
     const quota = await run(['--remote', world.url, '--input', file('a.csv', 13)]);
     expect([quota.code, quota.err]).toEqual([
