@@ -72,6 +72,16 @@ export async function runCommandLine<S extends OpenServices>(line: CommandLine<S
     };
   }
 
+  /**
+   * Fails a command that waits for something which never comes. Nothing is left to run, so the process ends: without this with 0, as if the
+   * command had done its work.
+   */
+  function stall(): void {
+    process.exitCode = stopping.signal.aborted && !isFaulty ? EXIT.interrupted : EXIT.failed;
+    if (!stopping.signal.aborted)
+      process.stderr.write(errorLine(new Error('The command stopped before its end.'), isDebug));
+  }
+
   process.on('uncaughtException', fault);
   process.on('unhandledRejection', fault);
   let stopHearing = hearSignals();
@@ -100,6 +110,7 @@ export async function runCommandLine<S extends OpenServices>(line: CommandLine<S
     },
   };
 
+  process.once('beforeExit', stall);
   const code = await runProgram(
     line.commands,
     process.argv.slice(2),
@@ -107,6 +118,7 @@ export async function runCommandLine<S extends OpenServices>(line: CommandLine<S
     line.createServices,
     line.version,
   );
+  process.removeListener('beforeExit', stall);
   process.exitCode = isFaulty ? EXIT.failed : code;
   // Everything is closed. A library may still wait, for example a queue for an unavailable Redis; that must not delay the exit.
   if (stopping.signal.aborted) setTimeout(() => process.exit(), EXIT_MS_MAX).unref();
