@@ -176,7 +176,7 @@ class OperationWriter {
         headers: headersOf(successHeaders(route)),
         content:
           typeof response === 'string'
-            ? { [response]: { schema: {} } }
+            ? Object.fromEntries([response, ...route.otherTypes].map((type) => [type, { schema: {} }]))
             : this.#content(response, this.#responseExamples(route, response)),
       },
     };

@@ -161,6 +161,8 @@ export interface OperationSpec<
   readonly header?: Header;
   /** Schema of `data`, or the media type of a response that is not JSON. */
   readonly response: TSchema | string;
+  /** Further media types of a response that is not JSON, between which a parameter chooses. */
+  readonly otherTypes?: readonly string[];
   /** `data` is the whole response. Default: it is in the envelope. A page never has an envelope. */
   readonly bare?: true;
   readonly statuses?: Readonly<Record<number, StatusRow>>;
@@ -253,7 +255,17 @@ export function operation<
     bare,
     ...facts
   } = spec;
-  const { body = null, pathParameters, query, header, response, statuses, examples, ...columns } = facts;
+  const {
+    body = null,
+    pathParameters,
+    query,
+    header,
+    response,
+    otherTypes,
+    statuses,
+    examples,
+    ...columns
+  } = facts;
   type Call0 = Input<Static<Body>, ValueOf<Path>, ValueOf<Query>, ValueOf<Header>>;
   const declared = { ...DEFAULTS, ...columns };
   const row = { ...declared, role: columns.role ?? standardRole(declared) };
@@ -383,6 +395,7 @@ export function operation<
       ...parametersIn('header', header ?? {}),
     ],
     response: isWhole ? response : wrapped(response, row.credits, body !== null),
+    otherTypes: otherTypes ?? [],
     statuses: statuses ?? {},
     examples: examples ?? [],
     bind: (services, use) => use(workOver(services)),

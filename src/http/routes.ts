@@ -97,6 +97,8 @@ export interface Route {
   readonly charges: { readonly quota: string; readonly credits: string } | null;
   /** Schema of a whole 200 response, or the media type of a response that is not JSON. */
   readonly response: TSchema | string;
+  /** Further media types of a response that is not JSON, between which a parameter chooses. */
+  readonly otherTypes: readonly string[];
   /** Responses other than 200 and the errors that follow from the other columns. */
   readonly statuses: Readonly<Record<number, StatusRow>>;
   /** Headers of a successful response beside those that follow from the other columns. */

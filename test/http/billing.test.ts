@@ -295,5 +295,11 @@ it('a statement lists the month, as CSV and to print', async () => {
   expect(opening! + sum).toBe(closing);
   const page = await ask('GET', `/billing/statements/${month}?format=html`, { as: 'key' });
   expect(page.text).toContain('Statement of credits');
+  const document = JSON.parse(await (await fetch(`${world.url}/openapi.json`)).text()) as {
+    paths: Record<string, { get: { responses: { 200: { content: object } } } }>;
+  };
+  const { content } = document.paths['/billing/statements/{month}']!.get.responses[200];
+  for (const { headers } of [csv, page])
+    expect(Object.keys(content)).toContain(headers.get('content-type')?.split(';')[0]);
   expect((await ask('GET', '/billing/statements/2026-13', { as: 'key' })).status).toBe(400);
 });

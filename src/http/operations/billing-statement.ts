@@ -23,6 +23,7 @@ export const billingStatement = operation({
     format: Type.Optional(oneOf(['csv', 'html'], '`html`: a page to print. Default `csv`.')),
   },
   response: 'text/csv',
+  otherTypes: ['text/html'],
   responseHeaders: ['Cache-Control', 'Content-Security-Policy'],
   summary: 'Monthly statement',
   description:
