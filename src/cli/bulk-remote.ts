@@ -3,6 +3,7 @@
  * continues at its last byte. The job belongs to the server: if this command is interrupted, the job is still there.
  */
 
+import type { Stats } from 'node:fs';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, readFile, rename, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -147,6 +148,14 @@ async function persist<T>(
   }
 }
 
+/** Returns the facts of the input file. */
+const inputStat = (input: string): Promise<Stats> =>
+  stat(input).catch((cause: unknown) => {
+    throw new AssayError('INVALID_FILE', `input: '${input}' cannot be opened: ${messageOf(cause)}.`, {
+      cause,
+    });
+  });
+
 /**
  * Sends the input. A pipe cannot be read again. For a file, a connection failure rejects with Passing, so that it can be retried:
  * `once` is the idempotency key, so that the job is not started twice.
@@ -157,7 +166,7 @@ async function send(
   once: string,
   progress: Progress,
 ): Promise<JobView> {
-  const total = input === null ? null : (await stat(input)).size;
+  const total = input === null ? null : (await inputStat(input)).size;
   const source = input === null ? standardInput : createReadStream(input, { highWaterMark: 256 * 1024 });
   let sent = 0;
   async function* counted(): AsyncGenerator<Uint8Array> {

@@ -42,8 +42,8 @@ const outputOf = (terminal: Terminal): OutputConfiguration => ({
       .trimEnd()
       .split('\n');
     const hint = more.map((each) => each.replace(/^\((.*)\)$/, '$1')).join(' ');
-    const parts = [line, hint].filter((part) => part !== '').map((part) => part.replace(/\.$/, ''));
-    write(`assay: ${printable(parts.join('. '))}. Use --help for usage.\n`);
+    const parts = [line, hint].filter((part) => part !== '').map((part) => part.replace(/[^.?]$/, '$&.'));
+    write(`assay: ${printable(parts.join(' '))} Use --help for usage.\n`);
   },
 });
 

@@ -180,6 +180,14 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, with a server on %
     ]);
   });
 
+  it('names an input that cannot be opened', async () => {
+    const { code, err } = await run(['--remote', world.url, '--input', join(place, 'none')], key);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/^assay: input: '.*none' cannot be opened: ENOENT/m),
+    ]);
+  });
+
   it('rejects a key that no header can hold, without repeating it', async () => {
     const remote = ['--remote', world.url, '--input', file('a.csv', 2)];
     const keyFile = join(place, 'copied-key');

@@ -43,6 +43,7 @@ describe('a wrong command line', () => {
   it.each([
     [['nonsense'], "unknown command 'nonsense'"],
     [['sync', '--nope'], "unknown option '--nope'"],
+    [['monitor', 'alert'], "unknown command 'alert'. Did you mean alerts\\? Use --help"],
     [['watch'], "missing required argument 'chain'"],
     [['keys', 'list', 'extra'], "too many arguments for 'list'"],
     [['ingest', 'ndjson', 'x'], "required option '--chain <chain>' not specified"],
