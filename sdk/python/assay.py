@@ -9525,8 +9525,9 @@ class ReceiptsResource(_Resource):
     def get(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> OneReceipt:
         """Get a receipt.
 
-        With the evidence and the policy of the answer, from which the answer can be scored again. Needs any API key,
-        or a session. An error is never charged.
+        With the evidence and the policy of the answer, from which the answer can be scored again. A key reads receipts
+        of the answers that it may request. Needs a key with the permission `screening` or `kyt` or `oracle` or
+        `intel`, or a session. An error is never charged.
 
         :param id: Id of a receipt of the account.
         """

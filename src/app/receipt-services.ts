@@ -78,7 +78,7 @@ export function auditedReceipts(receipts: Receipts, audit: () => AuditLog): Rece
     attest: (client, answer, target) => receipts.attest(client, answer, target),
     issueBatch: (batch) => receipts.issueBatch(batch),
     batchProof: (id, line) => receipts.batchProof(id, line),
-    one: (id, accountId) => receipts.one(id, accountId),
+    one: (id, accountId, kinds) => receipts.one(id, accountId, kinds),
     async erase(id) {
       const erased = await receipts.erase(id);
       await write('receipt.erase', erased.accountId, id, `SHA-256 ${erased.sha256}`);

@@ -22,6 +22,7 @@ import {
 import { type EvidenceText, EvidenceTexts } from './evidence-texts.ts';
 import { base64url, compactJws, type ReceiptSigner, signedPart } from './jws.ts';
 import type { SigningKeys } from './keys.ts';
+import type { ReceiptKind } from './kinds.ts';
 import { RECEIPT_LIMITS } from './limits.ts';
 import type { ReceiptLog } from './log/log.ts';
 import { ADDED_LATER, accountIdOf, receiptHash } from './receipt.ts';
@@ -549,10 +550,10 @@ class SignedReceipts implements Receipts {
     return this.#coverage;
   }
 
-  one(id: string, accountId?: string): ReceiptView {
+  one(id: string, accountId?: string, kinds?: readonly ReceiptKind[]): ReceiptView {
     const { store } = this.#deps;
     const stored = store.get(id, accountId);
-    if (stored === null) throw unknownReceipt(id);
+    if (stored === null || kinds?.includes(stored.kind) === false) throw unknownReceipt(id);
     const content = store.content(stored);
     const { kid, signature } = stored;
     const jws =

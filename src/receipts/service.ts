@@ -112,9 +112,10 @@ export interface Receipts {
   /**
    * Returns a receipt of an account; without an account, of any.
    *
+   * @param kinds - the kinds that the client may read. Default: all
    * @throws NOT_FOUND
    */
-  one(id: string, accountId?: string): ReceiptView;
+  one(id: string, accountId?: string, kinds?: readonly ReceiptKind[]): ReceiptView;
   /**
    * Erases the content of a receipt; its hash stays.
    *

@@ -8,6 +8,7 @@ export const receiptProof = operation({
   tag: 'Receipts',
   method: 'GET',
   path: '/receipts/{id}/proof',
+  // With any key: the log is public, and a proof reveals nothing of its receipt.
   principal: 'session or key',
   rateClass: 'entity',
   pathParameters: { id: idText('Id of a receipt.') },

@@ -1,11 +1,12 @@
 /** Receipts of responses: whether a request asks for one, and the member that it adds to `data`. */
 import { Type } from 'typebox';
+import type { Permission } from '../../../accounts/keys.ts';
 import { type PooledJson, takeJson } from '../../../base/buffer-pool.ts';
 import { AssayError } from '../../../base/errors.ts';
 import { parseVerifier, type VerdictTarget } from '../../../receipts/eip712.ts';
-import { RECEIPT_FORMS, type ReceiptForm } from '../../../receipts/kinds.ts';
+import { RECEIPT_FORMS, RECEIPT_KINDS, type ReceiptForm, type ReceiptKind } from '../../../receipts/kinds.ts';
 import type { AnswerToAttest } from '../../../receipts/service.ts';
-import { type Call, callerOf, type Services } from '../../operation.ts';
+import { type Call, callerOf, principalOf, type Services } from '../../operation.ts';
 import { queryValue } from '../../pipeline/query.ts';
 
 /** A request: the services, and its client. */
@@ -56,6 +57,30 @@ export function wantedReceipt(call: Call, { receipt, verifier }: ReceiptFields):
       { field: 'verifier' },
     );
   return { target: parseVerifier(verifier) };
+}
+
+/** Permissions for receipts of each kind: those of the operation whose answer it is. One of several is enough. */
+const RECEIPT_PERMISSIONS: Readonly<Record<ReceiptKind, readonly Permission[]>> = {
+  SCREENING: ['screening'],
+  KYT: ['kyt', 'screening'],
+  ORACLE: ['oracle'],
+  SANCTIONS: ['intel'],
+  NAMES: ['screening'],
+  BULK: ['intel', 'screening', 'kyt'],
+  // It belongs to no account, so no client reads it.
+  BATCH: [],
+};
+
+/** The permissions of which a key needs one to read receipts. */
+export const READS_RECEIPTS: readonly Permission[] = [...new Set(Object.values(RECEIPT_PERMISSIONS).flat())];
+
+/** Returns the kinds that a client may read: a key reads receipts of the answers that it may request, a session all of them. */
+export function receiptKindsOf(call: Call): readonly ReceiptKind[] {
+  const { key } = principalOf(call);
+  if (key === null) return RECEIPT_KINDS;
+  return RECEIPT_KINDS.filter((kind) =>
+    RECEIPT_PERMISSIONS[kind].some((one) => key.permissions.includes(one)),
+  );
 }
 
 const LINE_DIGITS_MAX = 10;
