@@ -59,6 +59,8 @@ export const MONITORING_LIMITS = {
   streamBufferBytesMax: 1024 * 1024,
   /** Concurrent streams of one account: each is a socket. */
   streamsPerAccountMax: 20,
+  /** Interval at which open streams are checked for a revoked key or an ended session: soon for a person who revokes a leaked key. */
+  streamCheckMs: 2_000,
   /** Interval of keep-alive messages: proxies close connections that are silent for a minute. */
   streamPingMs: 20_000,
 } as const;

@@ -84,13 +84,30 @@ export function createStreamHub<Change extends { readonly number: number }>(deps
   const { store, render } = deps;
   const byAccount = new Map<string, Set<Subscription>>();
   let size = 0;
+  /** Runs while there are streams. */
+  let check: NodeJS.Timeout | null = null;
 
   function drop(accountId: string, subscription: Subscription, reason: string | null): void {
     const own = byAccount.get(accountId);
     if (!own?.delete(subscription)) return;
     size--;
     if (own.size === 0) byAccount.delete(accountId);
+    if (size === 0 && check !== null) {
+      clearInterval(check);
+      check = null;
+    }
     if (reason !== null) subscription.sink.close(reason);
+  }
+
+  /** Ends the streams of an account that may not be read any more. */
+  function dropEnded(accountId: string): void {
+    for (const subscription of [...(byAccount.get(accountId) ?? [])])
+      if (subscription.sink.mayRead?.() === false) drop(accountId, subscription, null);
+  }
+
+  /** Ends all streams that may not be read any more. Another process or node may have revoked their key, and sends no event. */
+  function dropAllEnded(): void {
+    for (const accountId of [...byAccount.keys()]) dropEnded(accountId);
   }
 
   /** Sends all changes since the last one that was sent, page by page. */
@@ -140,9 +157,8 @@ export function createStreamHub<Change extends { readonly number: number }>(deps
       const isFull = (): boolean =>
         (byAccount.get(accountId)?.size ?? 0) >= MONITORING_LIMITS.streamsPerAccountMax;
       if (!isFull()) return;
-      // Otherwise, streams of a revoked key would take all places of an account until its next event.
-      for (const subscription of [...(byAccount.get(accountId) ?? [])])
-        if (subscription.sink.mayRead?.() === false) drop(accountId, subscription, null);
+      // Streams of a key that was revoked since the last check would take the places of others.
+      dropEnded(accountId);
       if (!isFull()) return;
       throw new AssayError(
         'INVALID_REQUEST',
@@ -156,6 +172,7 @@ export function createStreamHub<Change extends { readonly number: number }>(deps
       own.add(subscription);
       byAccount.set(accountId, own);
       size++;
+      check ??= setInterval(dropAllEnded, MONITORING_LIMITS.streamCheckMs).unref();
       catchUp(accountId, subscription);
       return () => drop(accountId, subscription, null);
     },

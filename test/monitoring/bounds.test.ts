@@ -1009,6 +1009,30 @@ describe('streams', () => {
     expect(hub.size).toBe(MONITORING_LIMITS.streamsPerAccountMax - 2 + 1);
   });
 
+  it('end soon after their readers may not read any more, without a change', () => {
+    vi.useFakeTimers();
+    try {
+      const { hub, sink } = world();
+      let mayRead = true;
+      const ended = sink();
+      const leave = hub.subscribe('a', null, sink());
+      hub.subscribe('a', null, { ...ended, mayRead: () => mayRead });
+      vi.advanceTimersByTime(MONITORING_LIMITS.streamCheckMs);
+      expect(hub.size).toBe(2);
+      mayRead = false;
+      vi.advanceTimersByTime(MONITORING_LIMITS.streamCheckMs);
+      expect(hub.size).toBe(1);
+      leave();
+      // Nothing is checked without streams, and again with the next one.
+      expect(vi.getTimerCount()).toBe(0);
+      hub.subscribe('b', null, { ...ended, mayRead: () => mayRead });
+      vi.advanceTimersByTime(MONITORING_LIMITS.streamCheckMs);
+      expect([hub.size, vi.getTimerCount()]).toEqual([0, 0]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it('send more than one page of changes', () => {
     const { hub, sink } = world(1, MONITORING_LIMITS.streamBacklogPage);
     const reader = sink();
