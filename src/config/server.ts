@@ -37,7 +37,7 @@ export const serverSettings = {
     'ASSAY_TLS_KEY',
     '',
     String,
-    'PEM file of the private key. Together with `ASSAY_TLS_CERT` it enables TLS.',
+    'PEM file of the private key. Together with `ASSAY_TLS_CERT` it enables TLS. If both files are replaced, the server uses them within a minute.',
   ),
   tlsCert: setting('ASSAY_TLS_CERT', '', String, 'PEM file of the certificate chain.'),
   publicHost: setting(

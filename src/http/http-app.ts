@@ -19,6 +19,7 @@ import { createRequestIds } from './pipeline/request-id.ts';
 import type { Work } from './pipeline/work.ts';
 import type { Acceptors, HttpApp, HttpDeps, HttpOptions } from './ports.ts';
 import { bodyBytesMaxOf, patternsOf } from './routes.ts';
+import { CertificateWatch } from './server/certificate-watch.ts';
 import { chooseServer, isUws } from './server/choose.ts';
 import { createClientOrigin } from './server/client-origin.ts';
 import type { Handler, HttpServer, ServerDeps } from './server/port.ts';
@@ -74,6 +75,7 @@ export function createHttpApp(
   operations: readonly Operation[] = OPERATIONS,
 ): HttpApp {
   let server: HttpServer | null = null;
+  let certificate: CertificateWatch | null = null;
   // The rows after those of the operations count requests that match none: of the dashboard, and others.
   const dashboardRow = operations.length;
   const unknownRow = dashboardRow + 1;
@@ -179,6 +181,7 @@ export function createHttpApp(
           : pipeline.pages(dashboardRow, (exchange) => dashboard.answer(exchange), unknown);
       const refuse = pipeline.refusal(unknownRow);
       const serverDeps: ServerDeps = { router, fallback, refuse, streams, log: deps.log };
+      if (options.tls !== null) certificate = new CertificateWatch(options.tls, deps.log);
       const isSpread = acceptors !== null && (await isUws(createServer));
       if (acceptors !== null && !isSpread)
         deps.log.warn({ acceptors: acceptors.count }, 'several acceptors need uWebSockets.js; there is one');
@@ -190,11 +193,14 @@ export function createHttpApp(
           )
         : createServer(options, serverDeps);
       const port = await server.listen();
+      const listening = server;
+      certificate?.onRenewed(() => listening.reloadCertificate());
       const host = options.host.includes(':') ? `[${options.host}]` : options.host;
       const url = `${options.tls ? 'https' : 'http'}://${host}:${port}`;
       return { port, url, backend: server.backend };
     },
     async close() {
+      certificate?.stop();
       await server?.close(HTTP_LIMITS.shutdownMsMax);
     },
   };

@@ -14,6 +14,8 @@ export const HTTP_LIMITS = {
   clearedPageDefault: 50,
   /** Shutdown must end: longer than the slowest response, shorter than the 30 s after which supervisors kill the process. */
   shutdownMsMax: 15_000,
+  /** Interval at which the files of the own certificate are compared: two small files, and a renewal comes weeks before the end. */
+  certificateCheckMs: 60_000,
   /**
    * A client that sends its headers or reads its response more slowly than this is disconnected (uWebSockets.js has the same fixed 10 s).
    */

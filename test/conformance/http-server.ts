@@ -1,6 +1,7 @@
 /** The behaviour that every HTTP server behind src/http/server/port.ts shares, whatever its implementation. */
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { request as tlsRequest } from 'node:https';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -19,6 +20,7 @@ import type {
   UploadPace,
 } from '../../src/http/server/port.ts';
 import { createRouter } from '../../src/http/server/router.ts';
+import { tempFolder } from '../accounts/temp-folder.ts';
 import { RawClient } from '../http/raw-client.ts';
 import { sleep, until } from '../support/wait.ts';
 
@@ -903,6 +905,73 @@ export function describeHttpServer(
       const socket = client(port);
       socket.send(get('/a'));
       expect((await socket.next())?.body).toBe('a');
+    });
+
+    it('uses a renewed certificate for new connections, and keeps the open ones and the earlier pair', async () => {
+      const folder = tempFolder();
+      const tls = { keyFile: join(folder.path, 'key.pem'), certFile: join(folder.path, 'cert.pem') };
+      const use = (key: string, cert: string): void => {
+        copyFileSync(join(projectRoot, 'test', 'http', 'tls', key), tls.keyFile);
+        copyFileSync(join(projectRoot, 'test', 'http', 'tls', cert), tls.certFile);
+      };
+      use('key.pem', 'cert.pem');
+      const { server, port } = await serve(
+        { 'GET /a': (exchange) => exchange.reply(200, TYPE, 'secret') },
+        { tls },
+      );
+      const connected = async (servername = 'localhost') => {
+        const socket = connectTls({ host: '127.0.0.1', port, servername, rejectUnauthorized: false });
+        await once(socket, 'secureConnect');
+        let text = '';
+        socket.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+        return {
+          fingerprint: socket.getPeerCertificate().fingerprint256,
+          socket,
+          async ask() {
+            text = '';
+            socket.write(get('/a'));
+            await until(() => text.endsWith('secret'));
+          },
+        };
+      };
+      const sockets: { readonly socket: Socket }[] = [];
+      try {
+        const before = await connected();
+        sockets.push(before);
+        await before.ask();
+        use('renewed-key.pem', 'renewed-cert.pem');
+        await server.reloadCertificate();
+        const { fingerprint256 } = new X509Certificate(readFileSync(tls.certFile));
+        expect(before.fingerprint).not.toBe(fingerprint256);
+        await until(async () => {
+          const now = await connected();
+          now.socket.destroy();
+          return now.fingerprint === fingerprint256;
+        });
+        // Clients that connect to an address name no server.
+        for (const name of ['localhost', '']) {
+          const after = await connected(name);
+          sockets.push(after);
+          expect(after.fingerprint).toBe(fingerprint256);
+          await after.ask();
+        }
+        await before.ask();
+        expect(server.openSockets()).toBeGreaterThanOrEqual(3);
+        use('key.pem', 'renewed-cert.pem');
+        // With several threads, each of them logs the error.
+        await server
+          .reloadCertificate()
+          .catch((error: AssayError) => expect(error.code).toBe('INVALID_CONFIG'));
+        await sleep(50);
+        const last = await connected();
+        sockets.push(last);
+        expect(last.fingerprint).toBe(fingerprint256);
+        await Promise.all([before.ask(), last.ask()]);
+      } finally {
+        for (const { socket } of sockets) socket.destroy();
+        folder.remove();
+      }
+      await until(() => server.openSockets() === 0);
     });
 
     it('serves TLS from a key and a certificate', async () => {

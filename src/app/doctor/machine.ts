@@ -112,7 +112,7 @@ function attempt<T>(step: () => T): T | null {
 }
 
 /**
- * Checks the certificate and the key that a server reads at its start.
+ * Checks the certificate and the key that a server reads.
  *
  * @param publicHost - with or without a port
  * @param nowMs - milliseconds since the epoch
@@ -143,7 +143,7 @@ export function tlsFinding(
     );
   const { validFrom, validTo } = certificate;
   const end = Date.parse(validTo);
-  const renew = 'Renew the certificate, and restart the server, which reads it at its start.';
+  const renew = 'Renew the certificate; the server reads it again within a minute.';
   if (end < nowMs) return finding('problem', `The certificate has expired on ${isoTime(end)}.`, renew);
   const start = Date.parse(validFrom);
   if (start > nowMs)

@@ -86,6 +86,11 @@ class Acceptor {
     });
   }
 
+  /** The thread logs an error itself, and keeps the earlier certificate. */
+  reloadCertificate(): void {
+    this.#outbox.send({ kind: 'reload certificate' });
+  }
+
   async close(withinMs: number): Promise<void> {
     this.#isClosing = true;
     this.#outbox.send({ kind: 'close', withinMs });
@@ -209,6 +214,9 @@ export function createAcceptorServer(
         acceptors.push(new Acceptor(thread, options, settings, deps));
       await Promise.all(acceptors.map((acceptor) => acceptor.listen(port)));
       return port;
+    },
+    async reloadCertificate() {
+      for (const acceptor of acceptors) acceptor.reloadCertificate();
     },
     async close(withinMs) {
       await Promise.all(acceptors.map((acceptor) => acceptor.close(withinMs)));

@@ -69,6 +69,7 @@ export type ToMain =
 /** From the main thread to an acceptor. */
 export type ToAcceptor =
   | { readonly kind: 'listen'; readonly port: number }
+  | { readonly kind: 'reload certificate' }
   | { readonly kind: 'close'; readonly withinMs: number }
   | {
       readonly kind: 'reply';

@@ -145,6 +145,13 @@ export function runAcceptor(
         case 'listen':
           listen(message.port).catch(failed);
           break;
+        case 'reload certificate':
+          server
+            ?.reloadCertificate()
+            .catch((error: unknown) =>
+              log.error({ err: error }, 'acceptor keeps the earlier TLS certificate'),
+            );
+          break;
         case 'close':
           close(message.withinMs).catch(failed);
           break;

@@ -1,11 +1,11 @@
 /** HTTP server on node:http, for machines without a uWebSockets.js binding. Same behaviour, several times slower. */
 import { readFileSync } from 'node:fs';
 import { createServer as createPlainServer, type IncomingMessage, ServerResponse } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { SecureContextOptions } from 'node:tls';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { unmapped } from './client-origin.ts';
@@ -19,12 +19,14 @@ import {
   type EventStream,
   type Exchange,
   type HttpServer,
+  invalidTls,
   listenError,
   REASONS,
   type ServerDeps,
   type ServerOptions,
   SSE_HEADERS,
   TLS_CIPHERS,
+  type TlsFiles,
   type UploadPace,
 } from './port.ts';
 
@@ -338,6 +340,13 @@ class NodeServer implements HttpServer {
     });
   }
 
+  async reloadCertificate(): Promise<void> {
+    const { tls } = this.#options;
+    const server = this.#server;
+    if (tls === null || !(server instanceof TlsServer)) return;
+    withPair(tls, (pair) => server.setSecureContext(pair));
+  }
+
   close(withinMs: number): Promise<void> {
     const server = this.#server;
     return new Promise((resolve) => {
@@ -488,15 +497,23 @@ function createUnbound(
     connectionsCheckingInterval: 1000,
   };
   if (!tls) return createPlainServer(settings, answer);
+  return withPair(tls, (pair) => createTlsServer({ ...settings, ...pair }, answer));
+}
+
+/**
+ * Passes the content of the files on, with the accepted ciphers.
+ *
+ * @throws INVALID_CONFIG if the files cannot be read, or `use` throws
+ */
+function withPair<T>(tls: TlsFiles, use: (pair: SecureContextOptions) => T): T {
   try {
-    const pair = { key: readFileSync(tls.keyFile), cert: readFileSync(tls.certFile) };
-    return createTlsServer({ ...settings, ...pair, ciphers: TLS_CIPHERS }, answer);
+    return use({
+      key: readFileSync(tls.keyFile),
+      cert: readFileSync(tls.certFile),
+      ciphers: TLS_CIPHERS,
+    });
   } catch (cause) {
-    throw new AssayError(
-      'INVALID_CONFIG',
-      `TLS: '${tls.keyFile}' must be a private key and '${tls.certFile}' its certificate, both in PEM format.`,
-      { field: 'tls', cause },
-    );
+    throw invalidTls(tls, cause);
   }
 }
 

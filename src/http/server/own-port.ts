@@ -13,7 +13,7 @@ const closed = (server: Server): Promise<void> => new Promise((resolve) => serve
  * @returns the port
  * @throws LISTEN_FAILED
  */
-async function tryPort(host: string, port: number): Promise<number> {
+export async function tryPort(host: string, port: number): Promise<number> {
   const probe = createServer();
   await new Promise<void>((resolve, reject) => {
     probe.once('error', (error) => reject(listenError(host, port, error)));

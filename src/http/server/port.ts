@@ -144,10 +144,16 @@ export type RenderRefusal = (request: RefusedRequest) => {
   readonly body: string;
 };
 
+/** PEM files of a private key and its certificate chain. */
+export interface TlsFiles {
+  readonly keyFile: string;
+  readonly certFile: string;
+}
+
 export interface ServerOptions {
   readonly host: string;
   readonly port: number;
-  readonly tls: { readonly keyFile: string; readonly certFile: string } | null;
+  readonly tls: TlsFiles | null;
   /** Seconds for which the node:http server keeps an idle connection open. Default: LIMITS.keepAliveSeconds. */
   readonly keepAliveSeconds?: number;
   /** Default: those of HTTP_LIMITS. */
@@ -181,6 +187,12 @@ export interface HttpServer {
    * @throws LISTEN_FAILED if the port is taken; a port is never shared with another process
    */
   listen(): Promise<number>;
+  /**
+   * Reads the files of the certificate and the key again, for new connections. Open ones are not changed. Without TLS, it does nothing.
+   *
+   * @throws INVALID_CONFIG if they are not valid: the earlier ones stay in use
+   */
+  reloadCertificate(): Promise<void>;
   /** Number of open sockets. */
   openSockets(): number;
   /** Number of exchanges without a response yet. */
@@ -249,6 +261,14 @@ export const keepAliveLines = (seconds: number): string =>
 export function headerBlock(lines: readonly (readonly [name: string, value: string])[]): string {
   return lines.map(([name, value]) => `${name}: ${value}`).join('\r\n');
 }
+
+/** Returns the error of files that are no key and its certificate. */
+export const invalidTls = ({ keyFile, certFile }: TlsFiles, cause: unknown): AssayError =>
+  new AssayError(
+    'INVALID_CONFIG',
+    `TLS: '${keyFile}' must be a private key and '${certFile}' its certificate, both in PEM format.`,
+    { field: 'tls', cause },
+  );
 
 /** Turns a listen error of the operating system into an error that explains the setting which caused it. */
 export function listenError(host: string, port: number, cause: unknown): AssayError {

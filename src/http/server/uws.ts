@@ -10,13 +10,13 @@ import type {
   WebSocketBehavior,
 } from 'uWebSockets.js';
 import { fragment } from '../../base/byte-text.ts';
-import { AssayError } from '../../base/errors.ts';
+import type { AssayError } from '../../base/errors.ts';
 import { MONITORING_LIMITS } from '../../monitoring/limits.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { FORWARDED_FOR, HeadCheck } from './framing.ts';
 import { FIRST_HEADER, type HeaderLines } from './header-bytes.ts';
 import { BodyIntake, UPLOAD_PACE } from './intake.ts';
-import { portProblem } from './own-port.ts';
+import { portProblem, tryPort } from './own-port.ts';
 import {
   type BodyReceiver,
   type ByteSource,
@@ -24,6 +24,7 @@ import {
   type ForwardableExchange,
   type Handler,
   type HttpServer,
+  invalidTls,
   keepAliveLines,
   listenError,
   REASONS,
@@ -669,11 +670,7 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
         ssl_ciphers: TLS_CIPHERS,
       });
     } catch (cause) {
-      throw new AssayError(
-        'INVALID_CONFIG',
-        `TLS: '${tls.keyFile}' must be a private key and '${tls.certFile}' its certificate, both in PEM format.`,
-        { field: 'tls', cause },
-      );
+      throw invalidTls(tls, cause);
     }
   };
 
@@ -692,28 +689,60 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
     open: (socket) => socket.getUserData().stream.opened(socket),
     close: (socket) => socket.getUserData().stream.ended(),
   };
-  const app = createApp()
-    .filter(countSocket)
-    .get('/*', (res, req) => answer(res, req, 'GET'))
-    .post('/*', (res, req) => answer(res, req, 'POST'))
-    .any('/*', (res, req) => answer(res, req, req.getCaseSensitiveMethod().toUpperCase()));
+  const createRoutedApp = (): TemplatedApp => {
+    const routed = createApp()
+      .filter(countSocket)
+      .get('/*', (res, req) => answer(res, req, 'GET'))
+      .post('/*', (res, req) => answer(res, req, 'POST'))
+      .any('/*', (res, req) => answer(res, req, req.getCaseSensitiveMethod().toUpperCase()));
+    // One registration per path: a pattern for all paths would look for a handshake in every request.
+    for (const pattern of deps.streams ?? []) routed.ws(pattern, sockets);
+    return routed;
+  };
+  let app = createRoutedApp();
+  /** Apps of earlier certificates, with the connections that they accepted. */
+  const earlier: TemplatedApp[] = [];
 
-  // One registration per path: a pattern for all paths would look for a handshake in every request.
-  for (const pattern of deps.streams ?? []) app.ws(pattern, sockets);
+  /** Starts to listen in this turn of the event loop: the library calls back before `listen` returns. Returns null if it is refused. */
+  function listenOn(onPort: number, by: TemplatedApp): us_listen_socket | null {
+    const sockets: us_listen_socket[] = [];
+    // By default, the port would be shared silently with any other process that listens on it.
+    const how = options.isPortShared === true ? 0 : LIBUS_LISTEN_EXCLUSIVE_PORT;
+    (by.listen as unknown as ListenWith).call(by, host, onPort, how, (socket) => {
+      if (socket !== false) sockets.push(socket);
+    });
+    return sockets[0] ?? null;
+  }
 
   return {
     backend: 'uws',
     openSockets: () => counts[SERVER_COUNTS.openSockets] as number,
     pending: () => counts[SERVER_COUNTS.pending] as number,
     async listen() {
-      const socket = await new Promise<us_listen_socket | false>((resolve) => {
-        // By default, the port would be shared silently with any other process that listens on it.
-        const listenBy = options.isPortShared === true ? 0 : LIBUS_LISTEN_EXCLUSIVE_PORT;
-        (app.listen as unknown as ListenWith).call(app, host, port, listenBy, resolve);
-      });
-      if (socket === false) throw await findListenError(host, port);
-      listening = socket;
-      return uws.us_socket_local_port(socket);
+      // The library sets SO_REUSEADDR only if it is given a number; otherwise the app of a renewed certificate could not take the port.
+      listening = listenOn(tls !== null && port === 0 ? await tryPort(host, 0) : port, app);
+      if (listening === null) throw await findListenError(host, port);
+      return uws.us_socket_local_port(listening);
+    },
+    async reloadCertificate() {
+      if (tls === null || listening === null) return;
+      // The library cannot change the certificate of an app, so another app takes its place. The earlier one keeps its connections.
+      const next = createRoutedApp();
+      const onPort = uws.us_socket_local_port(listening);
+      // Only one of them can have the port. It is free for less than a millisecond, because both steps are in one turn of the event loop.
+      uws.us_listen_socket_close(listening);
+      listening = listenOn(onPort, next);
+      if (listening !== null) {
+        earlier.push(app);
+        app = next;
+        return;
+      }
+      listening = listenOn(onPort, app);
+      throw listenError(
+        host,
+        onPort,
+        new Error('the operating system refused it for the renewed certificate'),
+      );
     },
     async close(withinMs) {
       state.closing = true;
@@ -729,7 +758,7 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
       });
       // One more turn of the event loop, in which the last response is sent.
       await new Promise((resolve) => setImmediate(resolve));
-      app.close();
+      for (const one of [...earlier, app]) one.close();
     },
   };
 }
