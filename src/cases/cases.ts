@@ -9,6 +9,7 @@ import { sequenceOfCursor } from '../base/paging.ts';
 import type { Random } from '../base/random.ts';
 import { parseAddress } from '../chains/address/parse.ts';
 import { parseChainId } from '../chains/registry.ts';
+import type { RepeatKey } from '../state/repeats.ts';
 import { caseAnswer, eventAnswer, fileAnswer } from './answers.ts';
 import { exportOf } from './export.ts';
 import { type FileType, fileTypeOf, requireExtension, requireType } from './file-types.ts';
@@ -25,7 +26,7 @@ import type {
   EventDraft,
   FileUpload,
 } from './service.ts';
-import type { CaseFilter, CasePage, CaseStore, CaseWrite, NewEvent, RepeatKey, Written } from './store.ts';
+import type { CaseFilter, CasePage, CaseStore, CaseWrite, NewEvent, Written } from './store.ts';
 import { refuse, requireFileName, requireLine, requireNote } from './texts.ts';
 import { type CaseMove, moved, NEW_STATE, requireNotClosed } from './workflow.ts';
 

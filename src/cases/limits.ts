@@ -48,10 +48,6 @@ export const CASE_LIMITS = {
   searchCharsMax: 4_000_000,
   /** Text of a search. */
   searchTextCharsMax: 100,
-  /** A repeated request with the same Idempotency-Key gets the first response for this long, as for charged operations. */
-  repeatMs: 24 * 3_600_000,
-  /** Outdated responses that one write deletes: more than it adds. */
-  repeatsSwept: 4,
   /** Cases that one transaction deletes: each may have 8,000 records, and a transaction writes at most 32 MB. */
   deletedAtOnceMax: 5,
   /** The last events of a case are reserved for its status and its decision, so that a case with very many events can still be closed. */

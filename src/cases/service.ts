@@ -1,5 +1,6 @@
 /** The operations of cases: the port that requests use. cases.ts implements it. */
 import type { PageEnd } from '../base/paging.ts';
+import type { RepeatKey } from '../state/repeats.ts';
 import type {
   CaseActor,
   CaseEvent,
@@ -11,7 +12,7 @@ import type {
   SavedAnswerKind,
   TraceDirection,
 } from './records.ts';
-import type { CasePage, RepeatKey, Written } from './store.ts';
+import type { CasePage, Written } from './store.ts';
 import type { DecisionAction, Disposition } from './workflow.ts';
 import type { ZipArchive } from './zip.ts';
 

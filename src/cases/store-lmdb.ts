@@ -14,18 +14,16 @@ import {
   type OpenStore,
   openLiveStore,
 } from '../state/live-store.ts';
+import { type RepeatKey, Repeats } from '../state/repeats.ts';
 import { CASE_LIMITS } from './limits.ts';
 import type { CaseEvent, CaseRecord } from './records.ts';
 import { createSearch } from './search.ts';
-import type { CaseFilter, CasePage, CaseStore, CaseWrite, NewEvent, RepeatKey, Written } from './store.ts';
+import type { CaseFilter, CasePage, CaseStore, CaseWrite, NewEvent, Written } from './store.ts';
 
 export const FORMAT_VERSION = 1;
 
 /** The response of a request with an Idempotency-Key. */
-interface RepeatRow extends Pick<Written, 'answer' | 'caseId' | 'detail'> {
-  readonly bodyHash: string;
-  readonly untilMs: number;
-}
+type RepeatRow = Pick<Written, 'answer' | 'caseId' | 'detail'>;
 
 type CaseKey = [accountId: string, number: number];
 type EventKey = [accountId: string, number: number, event: number];
@@ -54,8 +52,7 @@ function openTables(root: LiveRoot) {
     closed: open<string, [closedAtMs: number, accountId: string, number: number]>('closed', 'string'),
     /** Of an account: `last` number, existing `cases`, and `bytes` of files. */
     counts: open<number, [accountId: string, count: 'last' | 'cases' | 'bytes']>('counts', 'json'),
-    repeats: open<RepeatRow, string>('repeats', 'json'),
-    repeatEnds: open<string, [untilMs: number, slot: string]>('repeatEnds', 'string'),
+    repeats: new Repeats<RepeatRow>(root),
   };
 }
 
@@ -178,37 +175,13 @@ class LmdbCaseStore implements CaseStore {
   #commit(repeatKey: RepeatKey | null, work: () => CaseWrite): Promise<Written> {
     return this.#live.root.childTransaction(() => {
       const nowMs = this.#clock.now();
-      const known = repeatKey === null ? undefined : this.#tables.repeats.get(repeatKey.slot);
-      if (known !== undefined && known.untilMs > nowMs) {
-        if (known.bodyHash === repeatKey?.bodyHash) return { ...written(known), isRepeated: true };
-        throw new AssayError(
-          'INVALID_REQUEST',
-          'Idempotency-Key: was already used with a different request body within the last 24 hours.',
-          { field: 'Idempotency-Key' },
-        );
-      }
+      const known = this.#tables.repeats.find(repeatKey, nowMs);
+      if (known !== null) return { ...written(known), isRepeated: true };
       const write = work();
       const row = { answer: write.answer, caseId: write.record.id, detail: write.detail };
-      if (repeatKey !== null) this.#keepAnswer(repeatKey, row, nowMs);
+      this.#tables.repeats.keep(repeatKey, row, nowMs);
       return { ...row, isRepeated: false };
     });
-  }
-
-  #keepAnswer(
-    { slot, bodyHash }: RepeatKey,
-    row: Omit<RepeatRow, 'bodyHash' | 'untilMs'>,
-    nowMs: number,
-  ): void {
-    const { repeats, repeatEnds } = this.#tables;
-    const range = { start: [0, ''] as [number, string], end: [nowMs, ''] as [number, string] };
-    for (const key of [...repeatEnds.getKeys({ ...range, limit: CASE_LIMITS.repeatsSwept })]) {
-      repeatEnds.removeSync(key);
-      const [untilMs, ended] = key;
-      if (repeats.get(ended)?.untilMs === untilMs) repeats.removeSync(ended);
-    }
-    const untilMs = nowMs + CASE_LIMITS.repeatMs;
-    repeats.putSync(slot, { ...row, bodyHash, untilMs });
-    repeatEnds.putSync([untilMs, slot], PRESENT);
   }
 
   /** Stores a changed case, its events and its index entries. */

@@ -1,15 +1,8 @@
 /** The port of the store of cases. store-lmdb.ts implements it over live state: on one machine in LMDB, on many nodes in Redis. */
 import type { PageEnd, PageRequest } from '../base/paging.ts';
 import type { ChainId } from '../chains/registry.ts';
+import type { RepeatKey } from '../state/repeats.ts';
 import type { CaseEvent, CasePriority, CaseRecord, CaseStatus } from './records.ts';
-
-/** The Idempotency-Key of a request, in a form that contains neither the key nor the body. */
-export interface RepeatKey {
-  /** Hash of account, operation and key, hex. */
-  readonly slot: string;
-  /** Hash of the body, hex. */
-  readonly bodyHash: string;
-}
 
 /** A durable change. */
 export interface Written {

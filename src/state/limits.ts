@@ -1,5 +1,9 @@
 /** Limits of Redis and of stores in files, each with the reason for its value. */
 export const STATE_LIMITS = {
+  /** A repeated request with the same Idempotency-Key gets the first response for this long, as for charged operations. */
+  repeatMs: 24 * 3_600_000,
+  /** Outdated responses that one write deletes: more than it adds. */
+  repeatsSwept: 4,
   /** If Redis has not accepted the connection within this time, it is down; another attempt follows. */
   redisConnectMs: 2_000,
   /**

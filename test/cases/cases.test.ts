@@ -9,6 +9,7 @@ import type { CaseClient, CaseService } from '../../src/cases/service.ts';
 import type { CaseStore, Written } from '../../src/cases/store.ts';
 import { openCaseStore } from '../../src/cases/store-lmdb.ts';
 import { SAVED_KINDS } from '../../src/saved-screenings/records.ts';
+import { STATE_LIMITS } from '../../src/state/limits.ts';
 import type { LiveDatabase } from '../../src/state/live-store.ts';
 import { memoryFolder, type TempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, overLiveStates } from '../setup/live-state.ts';
@@ -419,7 +420,7 @@ overLiveStates((makeState) => {
       );
       expect(events.filter(({ isRepeated }) => isRepeated)).toHaveLength(2);
       expect([cases.list('a', {}, { limit: 10 }).cases.length, cases.one('a', id).events]).toEqual([1, 3]);
-      nowMs += CASE_LIMITS.repeatMs + 1;
+      nowMs += STATE_LIMITS.repeatMs + 1;
       expect((await cases.create(ANN, { title: 'Once' }, repeat('s1', 'b2'))).isRepeated).toBe(false);
     });
 
@@ -729,7 +730,7 @@ describe('guards of cases', () => {
   it('a request is repeated for less than a day, and a later one with the key is kept as long', async () => {
     const id = await made();
     const first = await add(id, 'x', repeat('s', 'b'));
-    nowMs += CASE_LIMITS.repeatMs - 1;
+    nowMs += STATE_LIMITS.repeatMs - 1;
     expect(await add(id, 'x', repeat('s', 'b'))).toEqual({ ...first, isRepeated: true });
     nowMs += 1;
     const second = await add(id, 'y', repeat('s', 'c'));

@@ -1,15 +1,8 @@
 /** `POST /cases/{id}/events`. */
-import { operation } from '../operation.ts';
+import { accountOf, operation, principalOf } from '../operation.ts';
 import { CaseEventBody, OneCaseEvent } from '../schemas/cases.ts';
-import {
-  CASES,
-  casePath,
-  clientOf,
-  loggedAnswer,
-  NO_CASE,
-  repeatHeader,
-  repeatKeyOf,
-} from './support/cases.ts';
+import { CASES, casePath, clientOf, loggedAnswer, NO_CASE } from './support/cases.ts';
+import { repeatHeader, repeatKeyOf } from './support/repeats.ts';
 
 export const addCaseEvent = operation({
   ...CASES,
@@ -26,7 +19,7 @@ export const addCaseEvent = operation({
   description:
     'A note, a status, an assignee, a link or a step of a decision. Events are never changed or removed. With the four-eyes rule, the person who proposes a decision cannot approve it (403).',
   async run({ services, call, path, body, header }) {
-    const repeatKey = repeatKeyOf(call, header['Idempotency-Key'], body);
+    const repeatKey = repeatKeyOf(call, accountOf(principalOf(call)), header['Idempotency-Key'], body);
     const client = clientOf(services, call);
     const written = await services.useCases.cases().addEvent(client, path.id, body, repeatKey);
     return loggedAnswer(services, call, 'case.event', written);

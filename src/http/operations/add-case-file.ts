@@ -2,17 +2,10 @@
 import { Type } from 'typebox';
 import { FILE_TYPES } from '../../cases/file-types.ts';
 import { CASE_LIMITS } from '../../cases/limits.ts';
-import { operation } from '../operation.ts';
+import { accountOf, operation, principalOf } from '../operation.ts';
 import { OneCaseFile } from '../schemas/cases.ts';
-import {
-  CASES,
-  casePath,
-  clientOf,
-  loggedAnswer,
-  NO_CASE,
-  repeatHeader,
-  repeatKeyOf,
-} from './support/cases.ts';
+import { CASES, casePath, clientOf, loggedAnswer, NO_CASE } from './support/cases.ts';
+import { repeatHeader, repeatKeyOf } from './support/repeats.ts';
 
 export const addCaseFile = operation({
   ...CASES,
@@ -50,7 +43,11 @@ export const addCaseFile = operation({
             call,
             'case.file',
             await upload.end((sha256) =>
-              repeatKeyOf(call, header['Idempotency-Key'], { name, contentType, sha256 }),
+              repeatKeyOf(call, accountOf(principalOf(call)), header['Idempotency-Key'], {
+                name,
+                contentType,
+                sha256,
+              }),
             ),
           ),
         abort: async () => upload.abort(),

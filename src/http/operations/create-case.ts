@@ -1,8 +1,9 @@
 /** `POST /cases`. */
-import { operation } from '../operation.ts';
+import { accountOf, operation, principalOf } from '../operation.ts';
 import { CaseBody, OneCase } from '../schemas/cases.ts';
 import { ErrorBody } from '../schemas/common.ts';
-import { CASES, clientOf, loggedAnswer, repeatHeader, repeatKeyOf } from './support/cases.ts';
+import { CASES, clientOf, loggedAnswer } from './support/cases.ts';
+import { repeatHeader, repeatKeyOf } from './support/repeats.ts';
 
 export const createCase = operation({
   ...CASES,
@@ -19,7 +20,7 @@ export const createCase = operation({
   summary: 'Open a case',
   description: 'With its first note and links, if they are given.',
   async run({ services, call, body, header }) {
-    const repeatKey = repeatKeyOf(call, header['Idempotency-Key'], body);
+    const repeatKey = repeatKeyOf(call, accountOf(principalOf(call)), header['Idempotency-Key'], body);
     const written = await services.useCases.cases().create(clientOf(services, call), body, repeatKey);
     return loggedAnswer(services, call, 'case.create', written);
   },

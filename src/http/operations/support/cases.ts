@@ -1,11 +1,10 @@
 /** Parts of the operations of cases. Every id is looked up together with the account of the client. */
-import { Type } from 'typebox';
-import { answerSlot, hashBody } from '../../../accounts/idempotency.ts';
 import { isPersonId } from '../../../accounts/people-records.ts';
 import type { CaseClient } from '../../../cases/service.ts';
-import type { RepeatKey, Written } from '../../../cases/store.ts';
+import type { Written } from '../../../cases/store.ts';
 import { accountOf, type Call, principalOf, REPLAYED, type Services } from '../../operation.ts';
 import { ErrorBody, idText } from '../../schemas/common.ts';
+import { logOnce } from './repeats.ts';
 import { kindsOf } from './saved-screenings.ts';
 
 /** Columns of all operations of cases. */
@@ -21,15 +20,6 @@ export const NO_CASE = {
 } as const;
 
 export const casePath = { id: idText('Id of a case of the account.') };
-
-/** The header of requests that may be repeated. */
-export const repeatHeader = {
-  'Idempotency-Key': Type.String({
-    default: '',
-    description:
-      'Printable ASCII, at most 255 characters. For 24 hours, a request with the same key and body gets the same response, with `Idempotency-Replayed: true`, and changes nothing; another body is rejected with 400.',
-  }),
-};
 
 /**
  * Returns the client of a request. Keys that a person with a session created are that person, and keys that a key created are the same
@@ -52,21 +42,6 @@ export function clientOf({ access }: Services, call: Call): CaseClient {
   return { accountId, savedKinds, who, identity };
 }
 
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
-
-/** Returns the Idempotency-Key of a request in its stored form; null without one. */
-export function repeatKeyOf(call: Call, key: string, body: unknown): RepeatKey | null {
-  if (key === '') return null;
-  const { method, path } = call.exchange;
-  return {
-    slot: hex(answerSlot(accountOf(principalOf(call)), method, path, key)),
-    bodyHash: hex(hashBody(body)),
-  };
-}
-
-/** Audit entries that are searched for the entry of a repeated request. */
-const LOOKED_THROUGH = 100;
-
 /**
  * Logs a durable change in the audit log, and returns its response. If the log could not be written after the first of two equal
  * requests, the second one writes it.
@@ -79,14 +54,12 @@ export async function loggedAnswer(
 ): Promise<Uint8Array> {
   const principal = principalOf(call);
   const { caseId: subject, detail, isRepeated } = written;
-  const log = access.audit();
-  const isLogged =
-    isRepeated &&
-    log
-      .newest(LOOKED_THROUGH)
-      .some((entry) => entry.action === action && entry.subject === subject && entry.detail === detail);
-  if (detail !== null && !isLogged)
-    await log.write({ ...principal.actor, action, accountId: accountOf(principal), subject, detail });
+  if (detail !== null)
+    await logOnce(
+      access.audit(),
+      { ...principal.actor, action, accountId: accountOf(principal), subject, detail },
+      isRepeated,
+    );
   if (isRepeated) call.lines += REPLAYED;
   return Buffer.from(written.answer);
 }
