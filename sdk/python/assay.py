@@ -8557,7 +8557,7 @@ _CREATE_CHECKOUT = _Operation(
     False,
     result="CheckoutPage",
 )
-_CREATE_INVOICE = _Operation("createInvoice", "POST", "/billing/invoices", True, "session", False, result="OneInvoice")
+_CREATE_INVOICE = _Operation("createInvoice", "POST", "/billing/invoices", True, "session", True, result="OneInvoice")
 _LIST_INVOICES = _Operation(
     "listInvoices",
     "GET",
@@ -8811,7 +8811,7 @@ _REPLAY_DELIVERY = _Operation(
     "/monitoring/deliveries/{id}/replay",
     True,
     "either",
-    False,
+    True,
     result="OneDelivery",
 )
 _ALERT_STREAM = _Operation("alertStream", "GET", "/monitoring/stream", True, "either", True)
@@ -9782,6 +9782,7 @@ class BillingResource(_Resource):
         currency: Optional[str] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
+        idempotency_key: Optional[str] = None,
     ) -> OneInvoice:
         """Buy credits by invoice.
 
@@ -9798,7 +9799,7 @@ class BillingResource(_Resource):
         """
         return self._client._call(
             _CREATE_INVOICE,
-            _Options(timeout, max_retries),
+            _Options(timeout, max_retries, idempotency_key),
             body={
                 "package": package,
                 "pool": NOT_GIVEN if pool is None else pool,
@@ -11058,7 +11059,14 @@ class DeliveriesResource(_Resource):
             query={"status": status, "walletId": wallet_id, "alertId": alert_id, "limit": limit, "cursor": cursor},
         )
 
-    def replay(self, id: str, *, timeout: Optional[float] = None, max_retries: Optional[int] = None) -> OneDelivery:
+    def replay(
+        self,
+        id: str,
+        *,
+        timeout: Optional[float] = None,
+        max_retries: Optional[int] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> OneDelivery:
         """Send a message again.
 
         The same message with the same webhook-id; its retries begin again. Needs a key with the permission
@@ -11066,7 +11074,7 @@ class DeliveriesResource(_Resource):
 
         :param id: Id of a delivery of the account.
         """
-        return self._client._call(_REPLAY_DELIVERY, _Options(timeout, max_retries), path={"id": id})
+        return self._client._call(_REPLAY_DELIVERY, _Options(timeout, max_retries, idempotency_key), path={"id": id})
 
 
 class CasesResource(_Resource):

@@ -14,7 +14,7 @@ import type { Random } from '../base/random.ts';
 import type { OpenStore } from '../state/live-store.ts';
 import { checkBalances, TOP_UP } from './balances.ts';
 import type { PrintedPage } from './html.ts';
-import { cardTerms, newInvoice } from './invoice.ts';
+import { cardTerms, invoiceAnswer, newInvoice } from './invoice.ts';
 import { BILLING_LIMITS } from './limits.ts';
 import type { InvoiceMethod } from './methods.ts';
 import { heldNotices, noticeOf } from './notices.ts';
@@ -22,10 +22,10 @@ import { offeredPackages, orderOf } from './packages.ts';
 import { openPayments, type Payments } from './payments.ts';
 import { receiptHtml } from './receipt-html.ts';
 import type { Agreement, BillingPreferences, Invoice, Seller } from './records.ts';
-import type { Billing, Buyer, Deliver, Offer } from './service.ts';
+import type { Billing, Buyer, Deliver, Offer, Ordered } from './service.ts';
 import { createSettlement, PAYMENT_ACTOR, type Settlement } from './settlement.ts';
 import { type MonthlyStatement, monthlyStatement, statementHtml } from './statement.ts';
-import type { InvoiceFilter, InvoicePage, InvoiceStore } from './store.ts';
+import type { InvoiceAnswerText, InvoiceFilter, InvoicePage, InvoiceStore } from './store.ts';
 import { openInvoiceStore } from './store-lmdb.ts';
 import type { CardCheckouts } from './stripe.ts';
 import { type Sweeping, startSweeping } from './sweeping.ts';
@@ -158,11 +158,33 @@ class InvoiceBilling implements Billing {
     }
   }
 
-  async order(
+  async order(buyer: Buyer, request: Parameters<Billing['order']>[1]): Promise<Invoice> {
+    const draft = await this.#draft(buyer, request);
+    const invoice = await this.#invoices().add(draft, BILLING_LIMITS.openInvoicesMax);
+    this.#logCreated(invoice);
+    return invoice;
+  }
+
+  async orderOnce(...[buyer, request, key]: Parameters<Billing['orderOnce']>): Promise<Ordered> {
+    const store = this.#invoices();
+    // Before a method of payment takes an address for the invoice.
+    const known = key === null ? null : store.answered(key);
+    if (known !== null) return { ...known, isRepeated: true };
+    if (key === null) return { ...answerOf(await this.order(buyer, request)), isRepeated: false };
+    const draft = await this.#draft(buyer, request);
+    const answer = answerOf(draft);
+    const earlier = await store.addOnce(draft, BILLING_LIMITS.openInvoicesMax, key, answer);
+    if (earlier !== null) return { ...earlier, isRepeated: true };
+    this.#logCreated(draft);
+    return { ...answer, isRepeated: false };
+  }
+
+  /** Returns an invoice that is not stored yet. */
+  async #draft(
     { accountId, personId }: Buyer,
     { method: wanted, currency, ...request }: Parameters<Billing['order']>[1],
   ): Promise<Invoice> {
-    const { packages, clock, log } = this.#deps;
+    const { packages, clock } = this.#deps;
     const method = this.#configured().find((one) => one.method === wanted);
     if (method === undefined)
       throw new AssayError(
@@ -176,16 +198,14 @@ class InvoiceBilling implements Billing {
     const draft = { id: this.#newId(), accountId, order, currency: currency?.toUpperCase() ?? null };
     const nowMs = clock.now();
     const opened = await method.open({ ...draft, nowMs });
-    const invoice = await store.add(
-      newInvoice(opened.order, opened.terms, { id: draft.id, accountId, nowMs, createdBy: personId }),
-      BILLING_LIMITS.openInvoicesMax,
-    );
-    const { package: name, pool, due } = invoice;
-    log.info(
-      { accountId, invoice: invoice.id, method: wanted, package: name, pool, asset: due.asset },
+    return newInvoice(opened.order, opened.terms, { id: draft.id, accountId, nowMs, createdBy: personId });
+  }
+
+  #logCreated({ accountId, id, method, package: name, pool, due }: Invoice): void {
+    this.#deps.log.info(
+      { accountId, invoice: id, method, package: name, pool, asset: due.asset },
       'invoice created',
     );
-    return invoice;
   }
 
   async sweep(deliver?: Deliver): Promise<void> {
@@ -315,6 +335,16 @@ class InvoiceBilling implements Billing {
     await this.#payments?.close();
     await this.#store?.close();
   }
+}
+
+/** Returns the response to the order of an invoice. */
+function answerOf(invoice: Invoice): InvoiceAnswerText {
+  const { id, quantity, package: name, pool, method } = invoice;
+  return {
+    invoiceId: id,
+    detail: `${quantity} ${name} for ${pool} by ${method}`,
+    answer: JSON.stringify({ invoice: invoiceAnswer(invoice, invoice.createdAtMs) }),
+  };
 }
 
 /**

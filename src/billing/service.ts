@@ -1,6 +1,7 @@
 /** The operations of billing: the port that requests and commands use. billing.ts implements it. */
 import type { Pool } from '../accounts/pools.ts';
 import type { PageEnd } from '../base/paging.ts';
+import type { RepeatKey } from '../state/repeats.ts';
 import type { PrintedPage } from './html.ts';
 import type { OrderMethod } from './methods.ts';
 import type { BillingNotice } from './notices.ts';
@@ -9,7 +10,7 @@ import type { Payments } from './payments.ts';
 import type { Agreement, BillingPreferences, Invoice } from './records.ts';
 import type { Settlement } from './settlement.ts';
 import type { MonthlyStatement } from './statement.ts';
-import type { InvoiceFilter, InvoicePage, InvoiceStore } from './store.ts';
+import type { InvoiceAnswerText, InvoiceFilter, InvoicePage, InvoiceStore } from './store.ts';
 import type { BillingReport } from './verify.ts';
 
 /** A client that buys. */
@@ -36,6 +37,12 @@ export interface InvoiceOrder extends OrderRequest {
 /** Stores a notice for its receivers, once by its id. */
 export type Deliver = (notice: BillingNotice) => Promise<void>;
 
+/** An invoice that was ordered, as the response to the order. */
+export interface Ordered extends InvoiceAnswerText {
+  /** True if an earlier request with the same Idempotency-Key created it. */
+  readonly isRepeated: boolean;
+}
+
 export interface Billing {
   offer(accountId: string): Offer;
   /**
@@ -50,6 +57,13 @@ export interface Billing {
    * @throws INVALID_REQUEST naming the field, also if the method is not configured
    */
   order(buyer: Buyer, order: InvoiceOrder): Promise<Invoice>;
+  /**
+   * Like `order`, and returns the response. A repeated request with the same Idempotency-Key creates no other invoice, and gets the response
+   * of the first.
+   *
+   * @throws as `order`; INVALID_REQUEST if the first request with this key had another body
+   */
+  orderOnce(buyer: Buyer, order: InvoiceOrder, key: RepeatKey | null): Promise<Ordered>;
   /**
    * Ends unpaid invoices after their time to pay, completes interrupted bookings, and hands events to their receivers. Repeating it is a
    * no-op, on any number of nodes.

@@ -15,11 +15,19 @@ import {
   type OpenStore,
   openLiveStore,
 } from '../state/live-store.ts';
+import { type RepeatKey, Repeats } from '../state/repeats.ts';
 import { type BillingEvent, eventTypeOf, type NewBillingEvent, type StoredEvent } from './events.ts';
 import { openInvoice, type StoredInvoice } from './invoice.ts';
 import { BILLING_LIMITS } from './limits.ts';
 import type { Agreement, BillingPreferences, Currency, Invoice, Rate } from './records.ts';
-import type { InvoiceChange, InvoiceFilter, InvoicePage, InvoicePlace, InvoiceStore } from './store.ts';
+import type {
+  InvoiceAnswerText,
+  InvoiceChange,
+  InvoiceFilter,
+  InvoicePage,
+  InvoicePlace,
+  InvoiceStore,
+} from './store.ts';
 import { isUnbooked } from './transitions.ts';
 
 export const FORMAT_VERSION = 1;
@@ -35,7 +43,7 @@ const RECEIPTS: [string, string] = ['', 'receipts'];
 /** Name of the counter of events of an account. */
 const EVENTS = 'events';
 /** Databases of the store, with its own. */
-const DATABASES_MAX = 16;
+const DATABASES_MAX = 20;
 
 const NO_PREFERENCES: BillingPreferences = {
   webhookUrl: null,
@@ -70,6 +78,7 @@ function openTables(root: LiveRoot) {
     rates: open<Rate, string>('rates', 'json'),
     preferences: open<BillingPreferences, string>('preferences', 'json'),
     agreements: open<Agreement, string>('agreements', 'json'),
+    repeats: new Repeats<InvoiceAnswerText>(root),
   };
 }
 type Tables = ReturnType<typeof openTables>;
@@ -192,20 +201,47 @@ class LmdbInvoiceStore implements InvoiceStore {
   }
 
   add(invoice: Invoice, openMax?: number): Promise<Invoice> {
-    const { numbers, counts } = this.#tables;
-    const { accountId, id } = invoice;
     return this.#write(() => {
       for (const reference of invoice.references) {
         const known = this.#byReference(reference);
         if (known !== null) return known;
       }
-      this.#makeRoom(accountId, openMax);
-      const number = (counts.get([accountId, 'last']) ?? 0) + 1;
-      counts.putSync([accountId, 'last'], number);
-      numbers.putSync([accountId, id], number);
-      this.#put([accountId, number], invoice, null);
+      this.#insert(invoice, openMax);
       return invoice;
     });
+  }
+
+  addOnce(
+    invoice: Invoice,
+    openMax: number,
+    key: RepeatKey,
+    answer: InvoiceAnswerText,
+  ): Promise<InvoiceAnswerText | null> {
+    const { repeats } = this.#tables;
+    return this.#write(() => {
+      const nowMs = this.#clock.now();
+      const earlier = repeats.find(key, nowMs);
+      if (earlier !== null) return earlier;
+      this.#insert(invoice, openMax);
+      repeats.keep(key, answer, nowMs);
+      return null;
+    });
+  }
+
+  answered(key: RepeatKey): InvoiceAnswerText | null {
+    this.#live.root.resetReadTxn();
+    return this.#tables.repeats.find(key, this.#clock.now());
+  }
+
+  /** Stores a new invoice. Call it inside a transaction. */
+  #insert(invoice: Invoice, openMax: number | undefined): void {
+    const { numbers, counts } = this.#tables;
+    const { accountId, id } = invoice;
+    this.#makeRoom(accountId, openMax);
+    const number = (counts.get([accountId, 'last']) ?? 0) + 1;
+    counts.putSync([accountId, 'last'], number);
+    numbers.putSync([accountId, id], number);
+    this.#put([accountId, number], invoice, null);
   }
 
   requireRoom(accountId: string, openMax: number): void {

@@ -1,6 +1,7 @@
 /** The port of the store of invoices. store-lmdb.ts implements it over live state: on one machine in LMDB, on many nodes in Redis. */
 import type { Pool } from '../accounts/pools.ts';
 import type { PageEnd, PageRequest } from '../base/paging.ts';
+import type { RepeatKey } from '../state/repeats.ts';
 import type { BillingEvent, NewBillingEvent } from './events.ts';
 import type {
   Agreement,
@@ -26,6 +27,15 @@ export interface InvoiceFilter {
  */
 export type InvoiceChange = (invoice: Invoice, nextReceipt: () => number) => Invoice;
 
+/** The response to an order, and its audit entry. */
+export interface InvoiceAnswerText {
+  readonly invoiceId: string;
+  /** The order in a few words. */
+  readonly detail: string;
+  /** JSON text of `data`. */
+  readonly answer: string;
+}
+
 /** Changes are durable when their promise resolves. */
 export interface InvoiceStore {
   /** Resolves when all invoices can be read. */
@@ -38,6 +48,24 @@ export interface InvoiceStore {
    * @throws INVALID_REQUEST if the account has too many open invoices
    */
   add(invoice: Invoice, openMax?: number): Promise<Invoice>;
+  /**
+   * Like `add`, for a request with an Idempotency-Key.
+   *
+   * @returns null if the invoice is stored; what an earlier request with this key got, and then nothing changes
+   * @throws INVALID_REQUEST also if the body of that request was another one
+   */
+  addOnce(
+    invoice: Invoice,
+    openMax: number,
+    key: RepeatKey,
+    answer: InvoiceAnswerText,
+  ): Promise<InvoiceAnswerText | null>;
+  /**
+   * Returns what an earlier request with this Idempotency-Key got; null if there was none in the last 24 hours.
+   *
+   * @throws INVALID_REQUEST if its body was another one
+   */
+  answered(key: RepeatKey): InvoiceAnswerText | null;
   /**
    * Throws if `add` with this maximum would, before a method of payment takes an address for the invoice.
    *

@@ -90,7 +90,7 @@ export function openMonitoringStore(
 ): MonitoringStore {
   const { openStore = openLiveStore } = deps;
   return new LmdbMonitoringStore(
-    openStore(options.path, FORMAT_VERSION, { name: 'monitoring', maxDbs: 40 }),
+    openStore(options.path, FORMAT_VERSION, { name: 'monitoring', maxDbs: 48 }),
     deps,
   );
 }

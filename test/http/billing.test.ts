@@ -235,6 +235,34 @@ it('an invoice by wire leads from the order to a page to print, for its owner on
   expect(listed.map(({ id }: { id: string }) => id)).toEqual([invoice.id]);
 });
 
+it('an order that is repeated with the same Idempotency-Key creates one invoice', async () => {
+  const order = (key: string, change = {}) =>
+    ask('POST', '/billing/invoices', {
+      body: { package: 'Starter', method: 'WIRE', pool: 'dashboard', ...change },
+      headers: key === '' ? {} : { 'idempotency-key': key },
+    });
+  const count = async (): Promise<number> =>
+    dataOf(await ask('GET', '/billing/invoices?method=WIRE')).invoices.length;
+  const before = await count();
+  const [first, again] = [await order('order-1'), await order('order-1')];
+  expect([again.text, again.headers.get('idempotency-replayed')]).toEqual([first.text, 'true']);
+  expect(first.headers.has('idempotency-replayed')).toBe(false);
+  const { id } = dataOf(first).invoice;
+  const logged = world.access.audit().newest(20);
+  expect(logged.filter(({ subject }) => subject === id)).toMatchObject([{ action: 'billing.order' }]);
+  expect(await count()).toBe(before + 1);
+  const together = await Promise.all([1, 2, 3].map(() => order('order-2')));
+  expect(new Set(together.map(({ text }) => text)).size).toBe(1);
+  expect(together.filter(({ headers }) => headers.has('idempotency-replayed'))).toHaveLength(2);
+  expect(await count()).toBe(before + 2);
+  expect((await order('order-1', { quantity: 2 })).status).toBe(400);
+  expect((await order('a b')).status).toBe(400);
+  expect(await count()).toBe(before + 2);
+  // Without a key, each request is an order.
+  expect((await order('')).status).toBe(200);
+  expect(await count()).toBe(before + 3);
+});
+
 it('a method that is not configured, or a wrong currency, is refused with its field', async () => {
   for (const [change, field, text] of [
     [{ method: 'CRYPTO' }, 'method', 'CRYPTO is not available'],

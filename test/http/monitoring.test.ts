@@ -469,7 +469,10 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
         event: 'test',
         attempts: [{ responseStatus: 204 }],
       });
-      expect((await who.ask('POST', `/deliveries/${delivery.id}/replay`)).status).toBe(200);
+      const again = () =>
+        who.ask('POST', `/deliveries/${delivery.id}/replay`, undefined, { 'idempotency-key': 'again' });
+      expect((await again()).status).toBe(200);
+      expect((await again()).status).toBe(200);
       await expect.poll(() => mine().length).toBe(2);
       for (const query of ['?status=SENT', '?limit=0', '?cursor=x'])
         expect((await who.ask('GET', `/deliveries${query}`)).status).toBe(400);

@@ -725,6 +725,29 @@ overLiveStates((makeState) => {
       ]);
     });
 
+    it('replays a message once for requests with the same Idempotency-Key', async () => {
+      const world = await openIn();
+      const hook = await listen(OK);
+      await world.raise(world.wallet({ customWebhookUrl: hook.url }));
+      await world.dispatcher.runDue();
+      const id = world.all()[0]?.id ?? '';
+      const key = { slot: 'aa', bodyHash: 'bb' };
+      const first = await world.outbox.replay('a', id, key);
+      expect(first).toMatchObject({ isRepeated: false, delivery: { id, status: 'PENDING' } });
+      // Also while the first one still waits.
+      expect(await world.outbox.replay('a', id, key)).toEqual({ ...first, isRepeated: true });
+      await world.dispatcher.runDue();
+      expect(await world.outbox.replay('a', id, key)).toEqual({ ...first, isRepeated: true });
+      await world.dispatcher.runDue();
+      expect(hook.received).toHaveLength(2);
+      await expect(world.outbox.replay('a', id, { ...key, bodyHash: 'cc' })).rejects.toThrow(
+        /^Idempotency-Key: /,
+      );
+      await world.outbox.replay('a', id, { ...key, slot: 'dd' });
+      await world.dispatcher.runDue();
+      expect(hook.received).toHaveLength(3);
+    });
+
     it('sends a test message to every receiver of the wallet', async () => {
       const world = await openIn();
       const hook = await listen(OK);

@@ -9,6 +9,7 @@ import { ID_SHAPE } from '../../base/ids.ts';
 import { invalidCursor } from '../../base/paging.ts';
 import type { Random } from '../../base/random.ts';
 import type { Fence, LiveDatabase, LiveRoot } from '../../state/live-store.ts';
+import { type RepeatKey, Repeats } from '../../state/repeats.ts';
 import { alertAnswer } from '../answers.ts';
 import { type ChannelStore, maskedUrl } from '../channels.ts';
 import type { Outbox } from '../outbox.ts';
@@ -70,6 +71,13 @@ export interface DeliveryPage {
   readonly nextCursor: string | null;
 }
 
+/** A delivery that is sent again. */
+export interface Replayed {
+  readonly delivery: Delivery;
+  /** True if an earlier request with the same Idempotency-Key has sent it again. */
+  readonly isRepeated: boolean;
+}
+
 /** An attempt that has ended, with its outcome. */
 export interface EndedAttempt {
   readonly waiting: Waiting;
@@ -103,9 +111,10 @@ export interface LmdbOutbox extends Outbox {
   /**
    * Sends a delivery again, with a new series of attempts.
    *
+   * @param key - Idempotency-Key of the request: a repeated one sends nothing, and returns the delivery as the first one did
    * @throws NOT_FOUND, also for an id of another account; INVALID_REQUEST while it waits
    */
-  replay(accountId: string, id: string): Promise<Delivery>;
+  replay(accountId: string, id: string, key?: RepeatKey | null): Promise<Replayed>;
   /**
    * Sends a test message to every receiver of a wallet and returns the stored deliveries.
    *
@@ -197,6 +206,7 @@ class StoredOutbox implements LmdbOutbox {
   readonly #queues: ReceiverQueues;
   /** URLs that responded with 410, with the time of the response. */
   readonly #gone: LiveDatabase<number, [accountId: string, url: string]>;
+  readonly #repeats: Repeats<{ readonly delivery: Delivery }>;
   /** The values are the targets. */
   readonly #digests: LiveDatabase<string, DigestKey>;
 
@@ -210,6 +220,7 @@ class StoredOutbox implements LmdbOutbox {
     this.#deliveries = new DeliveryRows(root);
     this.#queues = new ReceiverQueues(root);
     this.#gone = root.openDB({ name: 'goneUrls', encoding: 'json' });
+    this.#repeats = new Repeats(root);
     this.#digests = root.openDB({ name: 'digests', encoding: 'string' });
   }
 
@@ -414,8 +425,10 @@ class StoredOutbox implements LmdbOutbox {
     return null;
   }
 
-  async replay(accountId: string, id: string): Promise<Delivery> {
-    const replayed = await this.#root.transaction(() => {
+  async replay(accountId: string, id: string, key: RepeatKey | null = null): Promise<Replayed> {
+    const replayed = await this.#root.childTransaction(() => {
+      const earlier = this.#repeats.find(key, this.#clock.now());
+      if (earlier !== null) return { delivery: earlier.delivery, isRepeated: true };
       const delivery = this.#find(accountId, id);
       if (delivery.status === 'PENDING')
         throw new AssayError('INVALID_REQUEST', 'id: this delivery still waits for its next attempt.', {
@@ -432,9 +445,10 @@ class StoredOutbox implements LmdbOutbox {
       this.#deliveries.put(again);
       // Not a first attempt, so that later alerts of the wallet do not wait for it.
       this.#queues.add(again, now, false);
-      return again;
+      this.#repeats.keep(key, { delivery: again }, now);
+      return { delivery: again, isRepeated: false };
     });
-    this.wake();
+    if (!replayed.isRepeated) this.wake();
     return replayed;
   }
 

@@ -1,7 +1,7 @@
 /** Packages of credits, and their purchases. */
 import { type AlertStreamOptions, type BillingStreamEvent, streamEvents } from '../alert-stream.ts';
 import type { ApiPromise, PagePromise } from '../core/api-promise.ts';
-import type { CallOptions } from '../core/connection.ts';
+import type { CallOptions, ChargedOptions } from '../core/connection.ts';
 import { Resource, segment } from '../core/resource.ts';
 import type { Body, Data, QueryOf } from '../types.ts';
 
@@ -35,13 +35,14 @@ export class Billing extends Resource {
    * @example
    * const { invoice } = await assay.billing.order({ package: 'Growth', method: 'WIRE', currency: 'EUR' });
    */
-  order(body: Body<'createInvoice'>, options?: CallOptions): ApiPromise<Data<'createInvoice'>> {
+  order(body: Body<'createInvoice'>, options?: ChargedOptions): ApiPromise<Data<'createInvoice'>> {
     return this.connection.json({
       method: 'POST',
       path: '/billing/invoices',
       body,
       options,
       auth: 'session',
+      retry: 'keyed',
     });
   }
 

@@ -148,8 +148,8 @@ export class Deliveries extends Resource {
   }
 
   /** Sends a message again, under the same webhook-id. */
-  replay(id: string, options?: CallOptions): ApiPromise<Data<'replayDelivery'>> {
+  replay(id: string, options?: ChargedOptions): ApiPromise<Data<'replayDelivery'>> {
     const path = `/monitoring/deliveries/${segment(id)}/replay`;
-    return this.connection.json({ method: 'POST', path, options });
+    return this.connection.json({ method: 'POST', path, options, retry: 'keyed' });
   }
 }

@@ -30,7 +30,10 @@ export function repeatKeyOf(call: Call, accountId: string, key: string, body: un
 /** Audit entries that are searched for the entry of a repeated request. */
 const LOOKED_THROUGH = 100;
 
-/** Logs a change. If the log could not be written after the first of two equal requests, the second one writes it. */
+/**
+ * Logs a change. If the log could not be written after the first of two equal requests, the second one writes it; equal requests at the same time
+ * may each write it.
+ */
 export async function logOnce(
   log: AuditLog,
   change: Parameters<AuditLog['write']>[0],
