@@ -7,6 +7,7 @@ import { messageOf } from '../base/errors.ts';
 import type { KeptThread } from '../base/kept-thread.ts';
 import type { Logger } from '../base/log.ts';
 import { collectOldObjectsLater } from '../base/old-objects.ts';
+import { openFilesLimit } from '../base/open-files.ts';
 import { endEach } from '../base/opened-once.ts';
 import { programFile, workerUrl } from '../base/paths.ts';
 import type { Random } from '../base/random.ts';
@@ -21,6 +22,7 @@ import type { Config } from '../config/config.ts';
 import { type ExposureKeeping, startExposureKeeping } from '../exposure/start.ts';
 import { createHttpApp } from '../http/http-app.ts';
 import type { Acceptors, HttpApp, OperatorViews, UseCases } from '../http/ports.ts';
+import { connectionsMaxOf } from '../http/server/connections.ts';
 import { hasBulkJobs, type OpenBulkJobs, openBulkJobs } from '../jobs/bulk/open.ts';
 import { requireJobsFolder } from '../jobs/jobs-folder.ts';
 import type { ListFreshness } from '../labels/freshness.ts';
@@ -385,6 +387,7 @@ export class Server {
       gasAccounts: () => this.#authorized?.gasAccounts ?? null,
     };
     const operations = this.#answers ? 'all' : 'health';
+    const openFiles = openFilesLimit('self');
     this.#app = createHttpApp(
       {
         backend: httpBackend,
@@ -397,6 +400,7 @@ export class Server {
         trustedProxies,
         version,
         operations,
+        ...(openFiles === null ? {} : { connectionsMax: connectionsMaxOf(openFiles) }),
       },
       {
         clock,

@@ -96,6 +96,11 @@ export function createHttpApp(
         value: () => server?.openSockets() ?? 0,
       },
       {
+        name: 'assay_http_refused_sockets',
+        help: 'Connections that were closed since the start because as many were open as the limit of open files allows.',
+        value: () => server?.refusedSockets() ?? 0,
+      },
+      {
         name: 'assay_http_pending_requests',
         help: 'Requests that are not answered yet.',
         value: () => server?.pending() ?? 0,

@@ -14,6 +14,16 @@ export const HTTP_LIMITS = {
   clearedPageDefault: 50,
   /** Shutdown must end: longer than the slowest response, shorter than the 30 s after which supervisors kill the process. */
   shutdownMsMax: 15_000,
+  /**
+   * Open files that connections leave to the rest of the process: a start has about 80 open, and lists, jobs, chains, receivers and Redis need
+   * more under load. A quarter of a large limit is for streams of chains and deliveries.
+   */
+  reservedFilesMin: 256,
+  reservedFilesShare: 0.25,
+  /** Even if hardly any file may be opened, probes and an operator can connect. */
+  connectionsMin: 16,
+  /** Refused connections are logged at most once in this time: a flood would fill the log. */
+  refusalLogMs: 60_000,
   /** Interval at which the files of the own certificate are compared: two small files, and a renewal comes weeks before the end. */
   certificateCheckMs: 60_000,
   /**

@@ -289,6 +289,8 @@ export interface HttpOptions {
   /** 0 picks a free port. */
   readonly port: number;
   readonly tls: { readonly keyFile: string; readonly certFile: string } | null;
+  /** Connections that are open at a time. Default: no limit. */
+  readonly connectionsMax?: number;
   /** Host that requests to `www.…` are redirected to; if null, they are answered with 404. */
   readonly publicHost: string | null;
   /** Origins of pages that may send MCP requests, beside the server's own. Default: none. */

@@ -1,4 +1,5 @@
 /** `assay doctor`: what it finds on a machine, in a folder and at servers, and what it says to do. */
+
 import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,10 +9,10 @@ import {
   clockFindings,
   fileLimitFinding,
   lmdbFinding,
-  openFilesLimit,
   spaceFinding,
   tlsFinding,
 } from '../../src/app/doctor/machine.ts';
+import { openFilesLimit } from '../../src/base/open-files.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import type { Finding } from '../../src/cli/doctor.ts';
 import { labelsFolderOf } from '../../src/labels/folders.ts';

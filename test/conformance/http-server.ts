@@ -150,6 +150,7 @@ export function describeHttpServer(
         tls?: { keyFile: string; certFile: string };
         uploads?: UploadPace;
         keepAliveSeconds?: number;
+        connectionsMax?: number;
       } = {},
     ): Promise<{ server: HttpServer; port: number }> {
       const router = createRouter<Handler>(
@@ -905,6 +906,31 @@ export function describeHttpServer(
       const socket = client(port);
       socket.send(get('/a'));
       expect((await socket.next())?.body).toBe('a');
+    });
+
+    it('closes connections beyond its maximum, and accepts again when others have ended', async () => {
+      const { server, port } = await serve(
+        { 'GET /a': (exchange) => exchange.reply(200, TYPE, 'hello') },
+        { connectionsMax: 8 },
+      );
+      const asks = () => {
+        const one = client(port);
+        // A refused connection may end in an error.
+        one.send(get('/a'));
+        return one;
+      };
+      const held = Array.from({ length: 60 }, asks);
+      const answered = () => held.filter(({ received }) => received.includes('hello')).length;
+      await until(() => answered() + server.refusedSockets() === held.length);
+      // Acceptors have a half each.
+      expect(answered()).toBeGreaterThanOrEqual(4);
+      expect(answered()).toBeLessThanOrEqual(8);
+      expect(server.openSockets()).toBe(answered());
+      for (const { socket } of held) socket.destroy();
+      await until(() => server.openSockets() === 0);
+      const later = asks();
+      await until(() => later.received.includes('hello'));
+      expect(server.refusedSockets()).toBe(held.length - answered());
     });
 
     it('uses a renewed certificate for new connections, and keeps the open ones and the earlier pair', async () => {

@@ -1,8 +1,10 @@
 /** All checks of `assay doctor`. They read settings, files and servers, change nothing, and take no lock. */
+
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
+import { openFilesLimit } from '../../base/open-files.ts';
 import { loadTokenList } from '../../chains/tokens.ts';
 import type { Finding } from '../../cli/doctor.ts';
 import type { Config } from '../../config/config.ts';
@@ -21,7 +23,6 @@ import {
   fileLimitFinding,
   lmdbFinding,
   type OtherClock,
-  openFilesLimit,
   tlsFinding,
 } from './machine.ts';
 import { examineNodes, examineRedis } from './servers.ts';

@@ -181,17 +181,6 @@ export function lmdbFinding(fault: string | null): Finding {
   };
 }
 
-/** Returns the soft limit of open files of a process (Linux); null if the system does not report it. */
-export function openFilesLimit(pid: number | 'self'): number | null {
-  try {
-    const [, soft] = /^Max open files\s+(\S+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'latin1')) ?? [];
-    if (soft === undefined) return null;
-    return soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft);
-  } catch {
-    return null;
-  }
-}
-
 /** Another clock, or a time that this clock must have passed. */
 export interface OtherClock {
   /** As part of a sentence: `Redis`, `the newest block of ETH`. */

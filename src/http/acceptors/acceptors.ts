@@ -53,9 +53,12 @@ class Acceptor {
   constructor(thread: number, options: ServerOptions, settings: AcceptorSettings, deps: ServerDeps) {
     this.#settings = settings;
     this.#deps = deps;
-    const { host, tls, uploads } = options;
+    const { host, tls, uploads, connectionsMax } = options;
+    // The system spreads connections evenly.
+    const share =
+      connectionsMax === undefined ? {} : { connectionsMax: Math.ceil(connectionsMax / settings.count) };
     const data: AcceptorData & { readonly hot: object | null } = {
-      server: { host, tls, counts: this.counts, ...(uploads === undefined ? {} : { uploads }) },
+      server: { host, tls, counts: this.counts, ...share, ...(uploads === undefined ? {} : { uploads }) },
       streams: deps.streams ?? [],
       bodies: settings.bodies,
       hot: settings.hotData(thread),
@@ -206,6 +209,7 @@ export function createAcceptorServer(
   return {
     backend: 'uws',
     openSockets: () => sum(SERVER_COUNTS.openSockets),
+    refusedSockets: () => sum(SERVER_COUNTS.refusedSockets),
     pending: () => sum(SERVER_COUNTS.pending),
     async listen() {
       own = await reservePort(options.host, options.port);

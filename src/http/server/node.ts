@@ -9,6 +9,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { LIMITS } from '../../base/limits.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { unmapped } from './client-origin.ts';
+import { RefusalLog } from './connections.ts';
 import { HeadCheck } from './framing.ts';
 import type { HeaderLines } from './header-bytes.ts';
 import { BodyIntake, UPLOAD_PACE } from './intake.ts';
@@ -300,6 +301,7 @@ class NodeServer implements HttpServer {
   readonly #head = new HeadCheck();
   #pending = 0;
   #openSockets = 0;
+  #refusedSockets = 0;
   #isClosing = false;
   /** Open responses of each connection. */
   readonly #openResponses = new WeakMap<Socket, Set<ServerResponse>>();
@@ -315,6 +317,13 @@ class NodeServer implements HttpServer {
       this.#openSockets++;
       socket.once('close', () => this.#openSockets--);
     });
+    const { connectionsMax = Number.POSITIVE_INFINITY } = options;
+    const refusals = new RefusalLog(deps.log, connectionsMax);
+    this.#server.maxConnections = connectionsMax;
+    this.#server.on('drop', () => {
+      this.#refusedSockets++;
+      refusals.note();
+    });
     this.#server.on('upgrade', this.#answerUpgrade.bind(this));
     // Otherwise node:http would drop the fields after the 2000th, and so hide a repeated one.
     this.#server.maxHeadersCount = 0;
@@ -325,6 +334,10 @@ class NodeServer implements HttpServer {
 
   openSockets(): number {
     return this.#openSockets;
+  }
+
+  refusedSockets(): number {
+    return this.#refusedSockets;
   }
 
   pending(): number {

@@ -156,6 +156,11 @@ export interface ServerOptions {
   readonly tls: TlsFiles | null;
   /** Seconds for which the node:http server keeps an idle connection open. Default: LIMITS.keepAliveSeconds. */
   readonly keepAliveSeconds?: number;
+  /**
+   * Connections that are open at a time; more are closed as soon as they are accepted. Without files for them, uWebSockets.js would try to
+   * accept them without end, and no store could open a file. Default: no limit.
+   */
+  readonly connectionsMax?: number;
   /** Default: those of HTTP_LIMITS. */
   readonly uploads?: UploadPace;
   /** Other threads of this process listen on the same port; the caller has made sure that no other process does. uWebSockets.js only. */
@@ -165,7 +170,7 @@ export interface ServerOptions {
 }
 
 /** Positions in the counts of a server. */
-export const SERVER_COUNTS = { pending: 0, openSockets: 1, length: 2 } as const;
+export const SERVER_COUNTS = { pending: 0, openSockets: 1, refusedSockets: 2, length: 3 } as const;
 
 export interface ServerDeps {
   readonly router: Router<Handler>;
@@ -195,6 +200,8 @@ export interface HttpServer {
   reloadCertificate(): Promise<void>;
   /** Number of open sockets. */
   openSockets(): number;
+  /** Number of connections that were closed because `connectionsMax` were open. */
+  refusedSockets(): number;
   /** Number of exchanges without a response yet. */
   pending(): number;
   /** Accepts no new connections, finishes open exchanges within `withinMs`, then closes every socket. */

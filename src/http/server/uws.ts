@@ -13,6 +13,7 @@ import { fragment } from '../../base/byte-text.ts';
 import type { AssayError } from '../../base/errors.ts';
 import { MONITORING_LIMITS } from '../../monitoring/limits.ts';
 import { HTTP_LIMITS } from '../limits.ts';
+import { RefusalLog } from './connections.ts';
 import { FORWARDED_FOR, HeadCheck } from './framing.ts';
 import { FIRST_HEADER, type HeaderLines } from './header-bytes.ts';
 import { BodyIntake, UPLOAD_PACE } from './intake.ts';
@@ -624,7 +625,7 @@ async function findListenError(host: string, port: number): Promise<AssayError> 
 
 /** Creates the uWebSockets.js server. */
 export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpServer {
-  const { host, port, tls, uploads: pace = UPLOAD_PACE } = options;
+  const { host, port, tls, connectionsMax = Number.POSITIVE_INFINITY, uploads: pace = UPLOAD_PACE } = options;
   const { router, fallback, refuse } = deps;
   const head = new HeadCheck();
   const { counts = new Int32Array(SERVER_COUNTS.length) } = options;
@@ -674,8 +675,14 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
     }
   };
 
-  const countSocket = (_res: HttpResponse, change: unknown): void => {
-    countBy(state, SERVER_COUNTS.openSockets, Number(change));
+  const refusals = new RefusalLog(deps.log, connectionsMax);
+  const countSocket = (res: HttpResponse, change: unknown): void => {
+    const open = countBy(state, SERVER_COUNTS.openSockets, Number(change));
+    if (Number(change) < 0 || open <= connectionsMax) return;
+    countBy(state, SERVER_COUNTS.refusedSockets, 1);
+    refusals.note();
+    // It is counted down in this call.
+    res.close();
   };
   const sockets: WebSocketBehavior<SocketData> = {
     // No messages are expected from clients.
@@ -717,6 +724,7 @@ export function createUwsServer(options: ServerOptions, deps: ServerDeps): HttpS
   return {
     backend: 'uws',
     openSockets: () => counts[SERVER_COUNTS.openSockets] as number,
+    refusedSockets: () => counts[SERVER_COUNTS.refusedSockets] as number,
     pending: () => counts[SERVER_COUNTS.pending] as number,
     async listen() {
       // The library sets SO_REUSEADDR only if it is given a number; otherwise the app of a renewed certificate could not take the port.
