@@ -2,6 +2,8 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { canonicalJson, hashBody, replayed } from '../../src/accounts/idempotency.ts';
+import { AssayError } from '../../src/base/errors.ts';
+import type { Purchase } from '../../src/http/pipeline/work.ts';
 import { RawClient } from './raw-client.ts';
 import { EXCHANGE, openWorld, type World } from './world.ts';
 
@@ -114,5 +116,60 @@ describe.each(['uws', 'node'] as const)('an Idempotency-Key on %s', (backend) =>
       status: 400,
       body: { error: expect.stringMatching(/^Idempotency-Key: must have 1 to 255 /) },
     });
+  });
+});
+
+/** A second node that adds the same wallet between the steps of the first. */
+describe('a request that another node has carried out meanwhile', () => {
+  it('gets the response of that node if it is refused, and an error if nothing was stored', async () => {
+    const taken = new AssayError('INVALID_REQUEST', 'walletAddress: this account has this address already.');
+    const ledger = () => world.access.ledger();
+    const world: World = await openWorld({
+      backend: 'node',
+      useCases: {
+        monitoring: () =>
+          ({
+            async buy(accountId: string, { notes }: { notes?: string }, { keep }: Purchase) {
+              if (notes !== 'not there' && keep !== null)
+                await ledger().commit(await ledger().reserve(accountId, 1), {
+                  ...{
+                    type: 'SCREENING',
+                    amount: 1,
+                    reference: 'other node',
+                    answer: () => Buffer.from('{}'),
+                  },
+                  keep: {
+                    slot: Buffer.from(String(keep.slot), 'hex'),
+                    bodyHash: Buffer.from(String(keep.bodyHash), 'hex'),
+                  },
+                });
+              throw taken;
+            },
+          }) as never,
+      },
+    });
+    try {
+      const key = await world.key({ accountId: 'acc' });
+      const add = async (notes: string, name: string) => {
+        const response = await fetch(`${world.url}/api/v1/monitoring/wallets`, {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${key}`,
+            'content-type': 'application/json',
+            ...(name === '' ? {} : { 'idempotency-key': name }),
+          },
+          body: JSON.stringify({ walletAddress: EXCHANGE, chain: 'ETH', notes }),
+        });
+        return [response.status, response.headers.get('idempotency-replayed'), await response.text()];
+      };
+      expect(await add('there', 'k1')).toEqual([200, 'true', '{}']);
+      expect((await add('not there', 'k2')).slice(0, 2)).toEqual([400, null]);
+      expect((await add('there', '')).slice(0, 2)).toEqual([400, null]);
+      expect(
+        (await ledger().usage('acc', { limit: 10 })).history.filter(({ amount }) => amount < 0),
+      ).toHaveLength(1);
+    } finally {
+      await world.close();
+    }
   });
 });

@@ -103,6 +103,27 @@ export class Charging {
     return wholeResponse(response);
   }
 
+  /**
+   * Carries out a purchase. If an equal request on another node has made it meanwhile, this one is refused, because what it adds is there
+   * already: it then gets the response of the other.
+   */
+  async #purchase(
+    call: Call,
+    purchase: () => Promise<IdempotentAnswer>,
+    keep: KeptAnswer | undefined,
+  ): Promise<ChargedResponse> {
+    try {
+      return wholeResponse(await purchase());
+    } catch (error) {
+      const isRefused = error instanceof AssayError && error.code === 'INVALID_REQUEST';
+      if (!isRefused || keep === undefined || call.caller === null) throw error;
+      const payer = balanceId(call.caller.accountId, call.pool);
+      const stored = await this.#access.ledger().storedAnswer(payer, keep.slot);
+      if (stored === null) throw error;
+      return wholeResponse(replayed(stored, keep.bodyHash, hashBytes(keep.bytes)));
+    }
+  }
+
   /** Refunds the charge of a request if its response could not be sent. */
   refund(call: Call): void {
     const { caller, chargedEntry } = call;
@@ -157,7 +178,8 @@ export class Charging {
     });
     let pooled: PooledJson | null = null;
     try {
-      if ('purchase' in work) return wholeResponse(await work.purchase(call, body, purchase()));
+      if ('purchase' in work)
+        return await this.#purchase(call, () => work.purchase(call, body, purchase()), keep);
       const result = await work.answer(call, body);
       pooled = result.release === undefined ? null : result;
       const stored = work.store === undefined ? null : work.store(call, body, result, purchase());
