@@ -40,30 +40,36 @@ export const sumOf = (values: readonly number[]): number => values.reduce((total
 
 /** Returns the trades of one direction: USD first, then the assets by name. */
 export function tradesOf(direction: 'in' | 'out', evidence: RiskEvidence, policy: RiskPolicy): Trade[] {
-  const assets = new Set<string | null>([null]);
-  for (const item of evidence.exposures) if (item.direction === direction) assets.add(item.asset);
-  return [...assets]
-    .sort((a, b) => byText(a ?? '', b ?? ''))
-    .map((asset) => tradeOf(direction, asset, evidence, policy));
+  // Grouped once: a pass over all evidence for each asset would cost more than the points.
+  const byAsset = new Map<string | null, ExposureEvidence[]>([[null, []]]);
+  for (const item of evidence.exposures) {
+    if (item.direction !== direction) continue;
+    const known = byAsset.get(item.asset);
+    if (known === undefined) byAsset.set(item.asset, [item]);
+    else known.push(item);
+  }
+  return [...byAsset]
+    .sort(([a], [b]) => byText(a ?? '', b ?? ''))
+    .map(([asset, items]) => tradeOf({ direction, asset, items, isService: evidence.isService }, policy));
 }
 
-function tradeOf(
-  direction: 'in' | 'out',
-  asset: string | null,
-  evidence: RiskEvidence,
-  policy: RiskPolicy,
-): Trade {
+/** The exposures of one direction and asset, before they are weighed. */
+interface Moved extends Pick<Trade, 'direction' | 'asset'> {
+  readonly items: readonly ExposureEvidence[];
+  readonly isService: boolean;
+}
+
+function tradeOf({ direction, asset, items, isService }: Moved, policy: RiskPolicy): Trade {
   const risky: WeighedExposure[] = [];
   const neutral: number[] = [];
-  for (const item of evidence.exposures) {
-    if (item.direction !== direction || item.asset !== asset) continue;
+  const service = isService ? policy.serviceExposureFactor : 1;
+  for (const item of items) {
     const value = asset === null ? (item.valueUsd ?? 0) : item.share;
     const { category, hops } = item;
     if (!isRisky(category, policy) || item.isOwn === true) {
       neutral.push(value);
       continue;
     }
-    const service = evidence.isService ? policy.serviceExposureFactor : 1;
     const confidence = confidenceClass(item.confidence);
     const severity = policy.weights[category] * confidence * decayAt(hops, policy) * service;
     const name = `${String(hops).padStart(3, '0')} ${category}`;
