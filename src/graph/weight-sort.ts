@@ -1,7 +1,7 @@
 /** Orders the edges of a long row: a radix sort of their weights, several times as fast as a sort with a comparison function. */
 import type { NeighbourColumns } from './graph.ts';
 
-/** Edges of equal or nearly equal weight, up to this many, are sorted by insertion. */
+/** Up to this many edges, and edges of nearly equal weight, are sorted by insertion. */
 const INSERTION_MAX = 32;
 
 /** Digits of 8 bits of a key of 32 bits. */
@@ -21,6 +21,11 @@ export class WeightSort {
    * @param order holds at least `count` numbers
    */
   sort(edges: Sorted, count: number, order: Uint32Array): void {
+    if (count <= INSERTION_MAX) {
+      for (let at = 0; at < count; at++) order[at] = at;
+      insert(edges, 0, count, order);
+      return;
+    }
     this.#readKeys(edges.weight, count);
     const keys = this.#keys;
     let from: Uint32Array = order;
@@ -72,13 +77,9 @@ export class WeightSort {
   }
 
   /** Completes the order of edges whose weights have equal upper halves. */
-  #sortEqualKeys({ ids, weight }: Sorted, count: number, order: Uint32Array): void {
+  #sortEqualKeys(edges: Sorted, count: number, order: Uint32Array): void {
+    const { ids, weight } = edges;
     const keys = this.#keys;
-    const comesAfter = (a: number, b: number): boolean => {
-      const first = weight[a] as number;
-      const second = weight[b] as number;
-      return first === second ? (ids[a] as number) > (ids[b] as number) : first < second;
-    };
     for (let first = 0; first < count; ) {
       const key = keys[order[first] as number] as number;
       let end = first + 1;
@@ -90,15 +91,28 @@ export class WeightSort {
             (a, b) =>
               (weight[b] as number) - (weight[a] as number) || (ids[a] as number) - (ids[b] as number),
           );
-      else
-        for (let at = first + 1; at < end; at++) {
-          const moving = order[at] as number;
-          let place = at;
-          for (; place > first && comesAfter(order[place - 1] as number, moving); place--)
-            order[place] = order[place - 1] as number;
-          order[place] = moving;
-        }
+      else insert(edges, first, end, order);
       first = end;
     }
+  }
+}
+
+/** Sorts the positions `order[first, end)` by insertion: greatest weight first, then smallest id. */
+function insert({ ids, weight }: Sorted, first: number, end: number, order: Uint32Array): void {
+  for (let at = first + 1; at < end; at++) {
+    const moving = order[at] as number;
+    const movingWeight = weight[moving] as number;
+    let place = at;
+    for (; place > first; place--) {
+      const before = order[place - 1] as number;
+      const weightBefore = weight[before] as number;
+      const isAfter =
+        weightBefore === movingWeight
+          ? (ids[before] as number) > (ids[moving] as number)
+          : weightBefore < movingWeight;
+      if (!isAfter) break;
+      order[place] = before;
+    }
+    order[place] = moving;
   }
 }

@@ -15,6 +15,7 @@ import {
 import { GRAPH_LIMITS } from '../limits.ts';
 import type { NodeColumns } from './node-columns.ts';
 import { UNSEEN } from './node-index.ts';
+import type { ReachedNodes } from './reached-nodes.ts';
 import {
   assetOf,
   type Basis,
@@ -241,8 +242,8 @@ class ExposureWalk<A extends Attribution> {
   readonly #stops = new Map<NodeId, ExposureStop>();
   #dust: ExposureResult<A>['dust'] = { counterparties: 0, transfers: 0, valueUsd: 0 };
   readonly #columns: NodeColumns;
-  /** Numbers of the nodes that value has reached. */
-  #next: number[] = [];
+  /** The nodes that value has reached in this hop. */
+  readonly #next: ReachedNodes;
   #nodesLeft: number;
   /** The part of `#nodesLeft` that this hop may spend. */
   #nodesOfHop = 0;
@@ -269,6 +270,7 @@ class ExposureWalk<A extends Attribution> {
     this.#nodesLeft = nodesMax;
     this.#edgesLeft = options.edgesMax ?? GRAPH_LIMITS.exposureEdgesMax;
     this.#columns = deps.workspace.columns;
+    this.#next = deps.workspace.reached;
     this.#attributions = this.#columns.attributions as (A | null)[];
     this.#columns.reserve(1 + Math.min(deps.graph.degree(start, direction), degreeMax) + nodesMax);
   }
@@ -279,8 +281,9 @@ class ExposureWalk<A extends Attribution> {
     met.clear();
     flows.clear();
     this.#columns.clear();
+    this.#next.clear();
     this.#leave();
-    for (let hop = 2; hop <= maxHops && this.#next.length > 0; hop++) this.#follow(hop);
+    for (let hop = 2; hop <= maxHops && this.#next.count > 0; hop++) this.#follow(hop);
     this.#loseRest();
     this.#columns.finish();
     return this.#result();
@@ -419,7 +422,7 @@ class ExposureWalk<A extends Attribution> {
       return;
     }
     const { nextShare, nextKnown } = this.#columns;
-    if (nextShare[number] === 0) this.#next.push(number);
+    if (nextShare[number] === 0) this.#next.add(number);
     nextShare[number] = (nextShare[number] as number) + share;
     nextKnown[number] = (nextKnown[number] as number) + knownUsd;
   }
@@ -439,7 +442,7 @@ class ExposureWalk<A extends Attribution> {
     const { nextShare, nextKnown } = this.#columns;
     let share = this.#unknown.DEPTH;
     let knownUsd = this.#unknownKnownUsd;
-    for (const number of this.#next) {
+    for (const number of this.#next.numbers()) {
       share += nextShare[number] as number;
       knownUsd += nextKnown[number] as number;
       nextShare[number] = 0;
@@ -452,14 +455,10 @@ class ExposureWalk<A extends Attribution> {
   /** Follows one more hop, greatest share first. */
   #follow(hop: number): void {
     const { maxHops } = this.#options;
-    const { met } = this.#deps.workspace;
     const shares = this.#columns.nextShare;
     const knowns = this.#columns.nextKnown;
-    const numbers = this.#next.sort(
-      (a, b) => (shares[b] as number) - (shares[a] as number) || met.nodeAt(a) - met.nodeAt(b),
-    );
+    const numbers = this.#next.takeOrdered(shares, this.#deps.workspace.met);
     this.#columns.advance();
-    this.#next = [];
     this.#nodesOfHop = Math.ceil(this.#nodesLeft / Math.min(maxHops - hop + 1, SHARING_HOPS));
     this.#nodesNotForDust = Math.floor(this.#nodesOfHop / 2);
     this.#announce(numbers);
@@ -471,7 +470,7 @@ class ExposureWalk<A extends Attribution> {
   }
 
   /** Announces the reads of this hop. */
-  #announce(numbers: readonly number[]): void {
+  #announce(numbers: Uint32Array): void {
     const { graph, workspace } = this.#deps;
     if (!graph.prefetch) return;
     const { direction, degreeMax } = this.#options;
@@ -502,7 +501,7 @@ class ExposureWalk<A extends Attribution> {
         this.#deliver(other, share * each, knownUsd * each, hop, isBefore[at] === 1);
         continue;
       }
-      if (nextShare[other] === 0) this.#next.push(other);
+      if (nextShare[other] === 0) this.#next.add(other);
       nextShare[other] = (nextShare[other] as number) + share * each;
       nextKnown[other] = (nextKnown[other] as number) + knownUsd * each;
     }

@@ -5,6 +5,7 @@ import { EdgeColumns } from './edge-columns.ts';
 import { FlowColumns } from './flow-columns.ts';
 import { NodeColumns } from './node-columns.ts';
 import { NodeIndex } from './node-index.ts';
+import { ReachedNodes } from './reached-nodes.ts';
 import type { Weighing } from './rows.ts';
 
 export interface KernelDeps {
@@ -29,6 +30,7 @@ export interface KernelWorkspace {
   /** The nodes of an exposure walk, which meets fewer than a trace: a smaller table stays in the processor's cache. */
   readonly met: NodeIndex;
   readonly columns: NodeColumns;
+  readonly reached: ReachedNodes;
   readonly edges: EdgeColumns;
   readonly flows: FlowColumns;
   /** Returns columns with room for `capacity` neighbours of a direction. Their previous contents are invalid. */
@@ -42,6 +44,7 @@ export function createKernelWorkspace(): KernelWorkspace {
     seen: new NodeIndex(),
     met: new NodeIndex(2 ** 12),
     columns: new NodeColumns(),
+    reached: new ReachedNodes(),
     edges: new EdgeColumns(),
     flows: new FlowColumns(),
     neighbours(direction, capacity) {
