@@ -7,7 +7,7 @@ import {
   type ScreeningRequest,
 } from '../../screening/screen.ts';
 import { chosenSections } from '../../screening/sections.ts';
-import { jsonBytes, routeByChain, task } from '../task.ts';
+import { createJsonWriter, routeByChain, task } from '../task.ts';
 
 /** A request, and what the main thread read from the chain for it. */
 export interface ScreeningMessage {
@@ -20,11 +20,12 @@ export const screeningTask = task({
   run(services) {
     const screen = createAttestedScreening(services, services.assessor);
     const kept = createKeptAnswers(services, services.assessor);
+    const writeJson = createJsonWriter();
     return ({ request, facts }: ScreeningMessage): PooledJson => ({
       json: kept.answer(request, facts, () => {
         const { answer, evidence } = screen(request, facts);
         const chosen = chosenSections(answer, request);
-        return jsonBytes(request.withEvidence ? { answer: chosen, evidence } : chosen);
+        return writeJson(request.withEvidence ? { answer: chosen, evidence } : chosen);
       }),
     });
   },
