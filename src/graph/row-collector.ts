@@ -41,6 +41,8 @@ export interface IncludedSums {
 const INSERTION_MAX = 32;
 /** More are also sorted by insertion if that takes no more moves an edge: most rows are stored nearly in order. */
 const INSERTION_MOVES = 8;
+/** Moves beyond these, so that a few edges far from their place decide nothing, and a row in no order is given up after some hundred edges. */
+const INSERTION_MOVES_MORE = 4_096;
 
 const ALL: RowQuery = {
   evidence: new Set(),
@@ -246,7 +248,7 @@ export class RowCollector implements EdgeSums, IncludedSums {
 
   #write(into: NeighbourColumns, count: number): void {
     const rows = this.#rows;
-    const order = this.#order();
+    const order = this.#order(count);
     for (let at = 0; at < count; at++) {
       const from = order === null ? at : (order[at] as number);
       into.ids[at] = rows.ids[from] as number;
@@ -266,8 +268,12 @@ export class RowCollector implements EdgeSums, IncludedSums {
     return first === second ? (ids[a] as number) > (ids[b] as number) : first < second;
   }
 
-  /** Positions in order. Null if the edges are already in order. */
-  #order(): Uint32Array | null {
+  /**
+   * Positions in order. Null if the edges are already in order.
+   *
+   * @param needed so many of the positions must be in order
+   */
+  #order(needed: number): Uint32Array | null {
     const count = this.#count;
     let sorted = 1;
     while (sorted < count && !this.#comesAfter(sorted - 1, sorted)) sorted++;
@@ -275,8 +281,8 @@ export class RowCollector implements EdgeSums, IncludedSums {
     if (this.#places.length < count) this.#places = new Uint32Array(2 * count);
     const order = this.#places;
     for (let at = 0; at < count; at++) order[at] = at;
-    const movesMax = count > INSERTION_MAX ? INSERTION_MOVES * count : Number.POSITIVE_INFINITY;
-    if (!this.#insert(order, sorted, count, movesMax)) this.#sort.sort(this.#rows, count, order);
+    const movesMore = count > INSERTION_MAX ? INSERTION_MOVES_MORE : Number.POSITIVE_INFINITY;
+    if (!this.#insert(order, sorted, count, movesMore)) this.#sort.sort(this.#rows, count, order, needed);
     return order;
   }
 
@@ -284,10 +290,11 @@ export class RowCollector implements EdgeSums, IncludedSums {
    * Sorts positions by insertion.
    *
    * @param from positions before this one are in order
+   * @param movesMore moves that may be made beyond `INSERTION_MOVES` for each edge so far
    * @returns false if it took too many moves: the positions are then in no particular order
    */
-  #insert(order: Uint32Array, from: number, to: number, movesMax: number): boolean {
-    let movesLeft = movesMax;
+  #insert(order: Uint32Array, from: number, to: number, movesMore: number): boolean {
+    let movesLeft = movesMore;
     for (let at = from; at < to; at++) {
       const moving = order[at] as number;
       let place = at;
@@ -296,7 +303,7 @@ export class RowCollector implements EdgeSums, IncludedSums {
         place--;
       }
       order[place] = moving;
-      movesLeft -= at - place;
+      movesLeft += INSERTION_MOVES - (at - place);
       if (movesLeft < 0) return false;
     }
     return true;

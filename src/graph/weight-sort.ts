@@ -7,35 +7,102 @@ const INSERTION_MAX = 32;
 /** Digits of 8 bits of a key of 32 bits. */
 const DIGITS = 4;
 
+/** Ranges of keys by which the greatest weights are found: one holds a few hundredths of what a busy address has. */
+const RANGES = 4_096;
+
 type Sorted = Pick<NeighbourColumns, 'ids' | 'weight'>;
 
 /** Create one per thread. Its buffers are reused. */
 export class WeightSort {
   #keys = new Uint32Array(0);
   #spare = new Uint32Array(0);
+  #least = 0;
+  #greatest = 0;
   readonly #counts = new Uint32Array(DIGITS * 256);
+  #ranges = new Uint32Array(0);
 
   /**
    * Writes the positions of the first `count` edges in order: greatest weight first, then smallest id.
    *
    * @param order holds at least `count` numbers
+   * @param needed so many of the positions must be in order; what follows them is left open
    */
-  sort(edges: Sorted, count: number, order: Uint32Array): void {
+  sort(edges: Sorted, count: number, order: Uint32Array, needed = count): void {
+    for (let at = 0; at < count; at++) order[at] = at;
     if (count <= INSERTION_MAX) {
-      for (let at = 0; at < count; at++) order[at] = at;
       insert(edges, 0, count, order);
       return;
     }
     this.#readKeys(edges.weight, count);
+    const sorted = needed < count / 2 ? this.#chooseFirst(count, needed, order) : count;
+    this.#sortByKeys(sorted, order);
+    this.#sortEqualKeys(edges, sorted, order);
+  }
+
+  /** The upper halves of the weights, as whole numbers in the order of edges. */
+  #readKeys(weights: Float64Array, count: number): void {
+    if (this.#keys.length < count) {
+      this.#keys = new Uint32Array(2 * count);
+      this.#spare = new Uint32Array(2 * count);
+    }
     const keys = this.#keys;
+    const halves = new Int32Array(weights.buffer, weights.byteOffset, 2 * count);
+    let least = 2 ** 32;
+    let greatest = 0;
+    for (let at = 0; at < count; at++) {
+      const half = halves[2 * at + 1] as number;
+      // Negative numbers are stored as sign and size. The greatest weight gets the least key.
+      const key = (half < 0 ? half : ~half & 0x7fffffff) >>> 0;
+      keys[at] = key;
+      if (key < least) least = key;
+      if (key > greatest) greatest = key;
+    }
+    this.#least = least;
+    this.#greatest = greatest;
+  }
+
+  /**
+   * Writes the positions of the edges with the least keys: at least `needed`, and all those in the range of the last of them. A busy address
+   * has a hundred thousand edges, of which a walk takes some thousand.
+   *
+   * @returns their number
+   */
+  #chooseFirst(count: number, needed: number, order: Uint32Array): number {
+    if (this.#ranges.length === 0) this.#ranges = new Uint32Array(RANGES);
+    const keys = this.#keys;
+    const ranges = this.#ranges.fill(0);
+    const least = this.#least;
+    const scale = RANGES / (this.#greatest - least + 1);
+    for (let at = 0; at < count; at++) {
+      const range = Math.floor(((keys[at] as number) - least) * scale);
+      ranges[range] = (ranges[range] as number) + 1;
+    }
+    let last = 0;
+    for (let found = ranges[0] as number; found < needed; found += ranges[last] as number) last++;
+    let chosen = 0;
+    for (let at = 0; at < count; at++)
+      if (Math.floor(((keys[at] as number) - least) * scale) <= last) order[chosen++] = at;
+    return chosen;
+  }
+
+  /** Sorts positions by their keys; those of equal keys keep their order. */
+  #sortByKeys(count: number, order: Uint32Array): void {
+    const keys = this.#keys;
+    const allCounts = this.#counts.fill(0);
+    for (let at = 0; at < count; at++) {
+      const key = keys[order[at] as number] as number;
+      for (let digit = 0; digit < DIGITS; digit++) {
+        const place = 256 * digit + ((key >>> (8 * digit)) & 0xff);
+        allCounts[place] = (allCounts[place] as number) + 1;
+      }
+    }
     let from: Uint32Array = order;
     let to: Uint32Array = this.#spare;
-    for (let at = 0; at < count; at++) from[at] = at;
     for (let digit = 0; digit < DIGITS; digit++) {
       const shift = 8 * digit;
-      const counts = this.#counts.subarray(256 * digit, 256 * (digit + 1));
+      const counts = allCounts.subarray(256 * digit, 256 * (digit + 1));
       // All edges have the same digit.
-      if (counts[((keys[0] as number) >>> shift) & 0xff] === count) continue;
+      if (counts[((keys[from[0] as number] as number) >>> shift) & 0xff] === count) continue;
       let next = 0;
       for (let value = 0; value < 256; value++) {
         const edgesOfValue = counts[value] as number;
@@ -52,28 +119,6 @@ export class WeightSort {
       [from, to] = [to, from];
     }
     if (from !== order) order.set(from.subarray(0, count));
-    this.#sortEqualKeys(edges, count, order);
-  }
-
-  /** The upper halves of the weights, as whole numbers in the order of edges, and how often each digit has each value. */
-  #readKeys(weights: Float64Array, count: number): void {
-    if (this.#keys.length < count) {
-      this.#keys = new Uint32Array(2 * count);
-      this.#spare = new Uint32Array(2 * count);
-    }
-    const keys = this.#keys;
-    const counts = this.#counts.fill(0);
-    const halves = new Int32Array(weights.buffer, weights.byteOffset, 2 * count);
-    for (let at = 0; at < count; at++) {
-      const half = halves[2 * at + 1] as number;
-      // Negative numbers are stored as sign and size. The greatest weight gets the least key.
-      const key = (half < 0 ? half : ~half & 0x7fffffff) >>> 0;
-      keys[at] = key;
-      for (let digit = 0; digit < DIGITS; digit++) {
-        const place = 256 * digit + ((key >>> (8 * digit)) & 0xff);
-        counts[place] = (counts[place] as number) + 1;
-      }
-    }
   }
 
   /** Completes the order of edges whose weights have equal upper halves. */

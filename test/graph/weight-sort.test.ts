@@ -36,6 +36,9 @@ it('orders edges by weight, then by id', () => {
     sort.sort({ ids, weight }, count, order);
     const expected = Array.from(ids.keys()).sort((a, b) => weight[b]! - weight[a]! || ids[a]! - ids[b]!);
     expect([...order.subarray(0, count)]).toEqual(expected);
+    const needed = next() % (count + 1);
+    sort.sort({ ids, weight }, count, order, needed);
+    expect([...order.subarray(0, needed)]).toEqual(expected.slice(0, needed));
   }
 });
 
