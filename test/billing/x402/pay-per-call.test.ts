@@ -24,6 +24,7 @@ import {
   PRICE,
   paymentHeader,
   RELAY,
+  receiptOf,
   requiredOf,
   sign,
   type Token,
@@ -153,11 +154,10 @@ describe.skipIf(!hasAnvil)('pay per call', () => {
     expect(await response.json()).toMatchObject({ success: true, data: ADDRESS, credits: { remaining: 0 } });
     const settlement = decodePaymentResponseHeader(response.headers.get('PAYMENT-RESPONSE') ?? '');
     expect(settlement).toMatchObject({ success: true, network: NETWORK, payer: payer.address.toLowerCase() });
-    const receipt = await anvil.rpc<{ status: string; to: string }>(
-      'eth_getTransactionReceipt',
-      settlement.transaction,
-    );
-    expect(receipt).toMatchObject({ status: '0x1', to: USDC.toLowerCase() });
+    expect(await receiptOf(anvil, settlement.transaction)).toMatchObject({
+      status: '0x1',
+      to: USDC.toLowerCase(),
+    });
     expect((await received()) - before).toBe(PRICE);
     const { history } = await world.access.ledger().usage(PAY_PER_CALL_ACCOUNT, { limit: 10 });
     expect(history.map(({ type, amount, reference }) => [type, amount, reference])).toEqual([
@@ -317,10 +317,7 @@ describe.skipIf(!hasAnvil)('pay per call', () => {
       data: token.wallet.bytecode + token.wallet.abi.encodeDeploy([payer.address]).slice(2),
       gas: 1_000_000,
     });
-    const { contractAddress: wallet } = await anvil.rpc<{ contractAddress: string }>(
-      'eth_getTransactionReceipt',
-      hash,
-    );
+    const { contractAddress: wallet } = await receiptOf(anvil, hash);
     await token.mint(wallet, PRICE);
     const { authorization, signature } = await sign(payer, { from: wallet });
     await takesNothing(

@@ -28,6 +28,7 @@ import { openRedis, parseRedisUrl } from '../../../src/state/redis.ts';
 import { ACCOUNTS, type Anvil } from '../../setup/anvil.ts';
 import type { LiveState } from '../../setup/live-state.ts';
 import { type Compiled, compile } from '../../setup/solidity.ts';
+import { until } from '../../support/wait.ts';
 
 /** USDC on Base, as data/payments.json has it. */
 export const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
@@ -71,6 +72,20 @@ export interface Token {
   balance(of: string): Promise<bigint>;
 }
 
+/** Returns the receipt of a transaction. The node makes a block of each, some milliseconds after it has accepted it. */
+export async function receiptOf(
+  anvil: Anvil,
+  hash: string,
+): Promise<{ readonly status: string; readonly to: string | null; readonly contractAddress: string }> {
+  let receipt: Awaited<ReturnType<typeof receiptOf>> | null = null;
+  await until(async () => {
+    receipt = await anvil.rpc('eth_getTransactionReceipt', hash);
+    return receipt !== null;
+  }, `the block of ${hash}`);
+  if (receipt === null) throw new Error('The wait ended without a receipt.');
+  return receipt;
+}
+
 /** Puts the token at the address of USDC. The node makes a block of each transaction. */
 export async function deployToken(anvil: Anvil): Promise<Token> {
   const source = readFileSync(join(projectRoot, 'test', 'billing', 'x402', 'token.sol'), 'utf8');
@@ -78,7 +93,7 @@ export async function deployToken(anvil: Anvil): Promise<Token> {
   const { abi, bytecode } = compiled.TestUsdc as Compiled;
   const hash = await anvil.send({ data: bytecode, gas: 5_000_000 });
   await anvil.mine();
-  const { contractAddress } = await anvil.rpc<{ contractAddress: string }>('eth_getTransactionReceipt', hash);
+  const { contractAddress } = await receiptOf(anvil, hash);
   await anvil.rpc('anvil_setCode', USDC, await anvil.rpc<string>('eth_getCode', contractAddress, 'latest'));
   await anvil.rpc('evm_setAutomine', true);
   return {
