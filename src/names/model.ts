@@ -2,6 +2,7 @@
  * Converts the features of two names to a confidence: a logistic model with weights fitted to pairs with known answers
  * (docs/decisions/name-matching.md). Other evidence shifts its log-odds.
  */
+import { twoDecimals } from '../base/figures.ts';
 import type { Alignment, MeetingTable } from './align.ts';
 import { type Edge, edgesOf, Meetings, pairUp } from './align.ts';
 import { type BestCase, bestCaseOf } from './best-case.ts';
@@ -359,7 +360,7 @@ export function explainNames(asked: ParsedName, listed: ParsedName, judged: Judg
     const b = text(listed, right);
     const isReading = isOwnScript(asked, left) !== isOwnScript(listed, right);
     const kind = isReading ? meeting.kind : left.length + right.length > 2 ? 'glued' : meeting.kind;
-    const similarity = Math.round(meeting.similarity * 100) / 100;
+    const similarity = twoDecimals(meeting.similarity);
     reasons.push({
       kind,
       asked: a,
