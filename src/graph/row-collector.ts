@@ -37,13 +37,6 @@ export interface IncludedSums {
   includes(counterparty: number, asset: number): boolean;
 }
 
-/** Up to this many edges are sorted by insertion, in whatever order they come. */
-const INSERTION_MAX = 32;
-/** More are also sorted by insertion if that takes no more moves an edge: most rows are stored nearly in order. */
-const INSERTION_MOVES = 8;
-/** Moves beyond these, so that a few edges far from their place decide nothing, and a row in no order is given up after some hundred edges. */
-const INSERTION_MOVES_MORE = 4_096;
-
 const ALL: RowQuery = {
   evidence: new Set(),
   rates: null,
@@ -67,7 +60,7 @@ export class RowCollector implements EdgeSums, IncludedSums {
   #isEvidence = false;
   #rate = 0;
   #count = 0;
-  #places = new Uint32Array(INSERTION_MAX);
+  #order = new Uint32Array(0);
   readonly #sort = new WeightSort();
   #lightEdges = 0;
   #lightTransfers = 0;
@@ -248,9 +241,12 @@ export class RowCollector implements EdgeSums, IncludedSums {
 
   #write(into: NeighbourColumns, count: number): void {
     const rows = this.#rows;
-    const order = this.#order(count);
+    const heavy = this.#count;
+    if (this.#order.length < heavy) this.#order = new Uint32Array(2 * heavy);
+    const order = this.#order;
+    this.#sort.sort(rows, heavy, order, count);
     for (let at = 0; at < count; at++) {
-      const from = order === null ? at : (order[at] as number);
+      const from = order[at] as number;
       into.ids[at] = rows.ids[from] as number;
       into.weight[at] = rows.weight[from] as number;
       into.valueUsd[at] = rows.valueUsd[from] as number;
@@ -259,54 +255,6 @@ export class RowCollector implements EdgeSums, IncludedSums {
       into.firstSeenMs[at] = rows.firstSeenMs[from] as number;
       into.lastSeenMs[at] = rows.lastSeenMs[from] as number;
     }
-  }
-
-  #comesAfter(a: number, b: number): boolean {
-    const { weight, ids } = this.#rows;
-    const first = weight[a] as number;
-    const second = weight[b] as number;
-    return first === second ? (ids[a] as number) > (ids[b] as number) : first < second;
-  }
-
-  /**
-   * Positions in order. Null if the edges are already in order.
-   *
-   * @param needed so many of the positions must be in order
-   */
-  #order(needed: number): Uint32Array | null {
-    const count = this.#count;
-    let sorted = 1;
-    while (sorted < count && !this.#comesAfter(sorted - 1, sorted)) sorted++;
-    if (sorted >= count) return null;
-    if (this.#places.length < count) this.#places = new Uint32Array(2 * count);
-    const order = this.#places;
-    for (let at = 0; at < count; at++) order[at] = at;
-    const movesMore = count > INSERTION_MAX ? INSERTION_MOVES_MORE : Number.POSITIVE_INFINITY;
-    if (!this.#insert(order, sorted, count, movesMore)) this.#sort.sort(this.#rows, count, order, needed);
-    return order;
-  }
-
-  /**
-   * Sorts positions by insertion.
-   *
-   * @param from positions before this one are in order
-   * @param movesMore moves that may be made beyond `INSERTION_MOVES` for each edge so far
-   * @returns false if it took too many moves: the positions are then in no particular order
-   */
-  #insert(order: Uint32Array, from: number, to: number, movesMore: number): boolean {
-    let movesLeft = movesMore;
-    for (let at = from; at < to; at++) {
-      const moving = order[at] as number;
-      let place = at;
-      while (place > 0 && this.#comesAfter(order[place - 1] as number, moving)) {
-        order[place] = order[place - 1] as number;
-        place--;
-      }
-      order[place] = moving;
-      movesLeft += INSERTION_MOVES - (at - place);
-      if (movesLeft < 0) return false;
-    }
-    return true;
   }
 
   #grow(): void {

@@ -1,8 +1,12 @@
-/** Orders the edges of a long row: a radix sort of their weights, several times as fast as a sort with a comparison function. */
+/** Orders edges by insertion, or by a radix sort of their weights, which is several times as fast as a sort with a comparison function. */
 import type { NeighbourColumns } from './graph.ts';
 
-/** Up to this many edges, and edges of nearly equal weight, are sorted by insertion. */
+/** Up to this many edges are sorted by insertion, in whatever order they come. */
 const INSERTION_MAX = 32;
+/** More are also sorted by insertion if that takes no more moves an edge: most rows are stored nearly in order. */
+const INSERTION_MOVES = 8;
+/** Moves beyond these, so that a few edges far from their place decide nothing, and a row in no order is given up after some hundred edges. */
+const INSERTION_MOVES_MORE = 4_096;
 
 /** Digits of 8 bits of a key of 32 bits. */
 const DIGITS = 4;
@@ -29,10 +33,9 @@ export class WeightSort {
    */
   sort(edges: Sorted, count: number, order: Uint32Array, needed = count): void {
     for (let at = 0; at < count; at++) order[at] = at;
-    if (count <= INSERTION_MAX) {
-      insert(edges, 0, count, order);
-      return;
-    }
+    const movesMore = count <= INSERTION_MAX ? Number.POSITIVE_INFINITY : INSERTION_MOVES_MORE;
+    if (insert(edges, order, 0, count, movesMore)) return;
+    for (let at = 0; at < count; at++) order[at] = at;
     this.#readKeys(edges.weight, count);
     const sorted = needed < count / 2 ? this.#chooseFirst(count, needed, order) : count;
     this.#sortByKeys(sorted, order);
@@ -136,14 +139,26 @@ export class WeightSort {
             (a, b) =>
               (weight[b] as number) - (weight[a] as number) || (ids[a] as number) - (ids[b] as number),
           );
-      else insert(edges, first, end, order);
+      else insert(edges, order, first, end, Number.POSITIVE_INFINITY);
       first = end;
     }
   }
 }
 
-/** Sorts the positions `order[first, end)` by insertion: greatest weight first, then smallest id. */
-function insert({ ids, weight }: Sorted, first: number, end: number, order: Uint32Array): void {
+/**
+ * Sorts the positions `order[first, end)` by insertion: greatest weight first, then smallest id.
+ *
+ * @param movesMore moves that may be made beyond `INSERTION_MOVES` for each edge so far
+ * @returns false if it took too many moves: the positions are then in no particular order
+ */
+function insert(
+  { ids, weight }: Sorted,
+  order: Uint32Array,
+  first: number,
+  end: number,
+  movesMore: number,
+): boolean {
+  let movesLeft = movesMore;
   for (let at = first + 1; at < end; at++) {
     const moving = order[at] as number;
     const movingWeight = weight[moving] as number;
@@ -159,5 +174,8 @@ function insert({ ids, weight }: Sorted, first: number, end: number, order: Uint
       order[place] = before;
     }
     order[place] = moving;
+    movesLeft += INSERTION_MOVES - (at - place);
+    if (movesLeft < 0) return false;
   }
+  return true;
 }
