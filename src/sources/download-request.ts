@@ -155,13 +155,19 @@ export function headerOf(response: Dispatcher.ResponseData, name: string): strin
 }
 
 /**
- * Returns the bytes of a body without its content encoding.
+ * Yields the bytes of a body without its content encoding. Unpacking begins with the first request for bytes: before, nothing would hear its errors.
  *
  * @throws DownloadFault if the encoding is not gzip
  */
-export function decoded(body: AsyncIterable<Uint8Array>, encoding: string | null): AsyncIterable<Uint8Array> {
+export async function* decoded(
+  body: AsyncIterable<Uint8Array>,
+  encoding: string | null,
+): AsyncGenerator<Uint8Array> {
   const name = encoding?.trim().toLowerCase() ?? '';
-  if (name === '' || name === 'identity') return body;
+  if (name === '' || name === 'identity') {
+    yield* body;
+    return;
+  }
   if (name !== 'gzip' && name !== 'x-gzip') {
     throw new DownloadFault(`the server packs with '${name.slice(0, 40)}', which was not asked for.`, false);
   }
@@ -170,5 +176,5 @@ export function decoded(body: AsyncIterable<Uint8Array>, encoding: string | null
   // Otherwise the reader would wait forever after a closed connection.
   wire.on('error', (error) => gunzip.destroy(error));
   gunzip.on('close', () => wire.destroy());
-  return wire.pipe(gunzip);
+  yield* wire.pipe(gunzip);
 }
