@@ -11,14 +11,9 @@ import { Slots, whenEnded } from '../../base/threads.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { BulkLoad, LoadPlace, LoadProgress, LoadSource } from '../store/bulk-load.ts';
 import { columnMemory, RunColumns } from '../store/run-columns.ts';
-import {
-  type BulkRowsJob,
-  type BulkRowsMessage,
-  COLUMNS,
-  FIELDS_MAX,
-  type RejectedRow,
-} from './bulk-rows.ts';
+import type { BulkRowsJob, BulkRowsMessage, RejectedRow } from './bulk-rows.ts';
 import type { ReplacedValue } from './row-values.ts';
+import { COLUMNS, FIELDS_MAX } from './window-rows.ts';
 
 const LINE_FEED = 10;
 /** Number of column sets that are filled and written in turn. */
