@@ -1,10 +1,21 @@
-/** Loads the binary of uWebSockets.js for this platform, after checking that it is the recorded file. */
+/** uWebSockets.js: its types, and its binary for this platform, which is loaded after checking that it is the recorded file. No other module imports it. */
+
+import type Library from 'uWebSockets.js';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
 import { shippedData } from '../../base/paths.ts';
+
+export type {
+  HttpRequest,
+  HttpResponse,
+  TemplatedApp,
+  us_listen_socket,
+  us_socket_context_t,
+  WebSocketBehavior,
+} from 'uWebSockets.js';
 
 const require = createRequire(import.meta.url);
 
@@ -47,4 +58,4 @@ export function checkedUwsBinary(folder: string = packageFolder()): string {
  *
  * @throws BINARY_MISMATCH if the file is not the recorded one
  */
-export const loadUws = (): unknown => require(checkedUwsBinary());
+export const loadUws = (): typeof Library => require(checkedUwsBinary());

@@ -1,6 +1,5 @@
 /** One request of the uWebSockets.js server and its response: whole, or piece by piece. */
 
-import type { HttpRequest, HttpResponse, us_socket_context_t } from 'uWebSockets.js';
 import { fragment } from '../../base/byte-text.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { FORWARDED_FOR, type HeadCheck } from './framing.ts';
@@ -17,6 +16,7 @@ import {
   SSE_HEADERS,
   type UploadPace,
 } from './port.ts';
+import type { HttpRequest, HttpResponse, us_socket_context_t } from './uws-binding.ts';
 import { UwsEvents, UwsSocket } from './uws-streams.ts';
 
 const STATUS_LINES = new Map(

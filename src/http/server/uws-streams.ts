@@ -3,7 +3,7 @@
 import { MONITORING_LIMITS } from '../../monitoring/limits.ts';
 import { type EventStream, frameText, sseText, WS_REASON_BYTES_MAX, WS_TRY_AGAIN_LATER } from './port.ts';
 
-/** The part of the library's response that a stream uses. Only uws.ts imports the library. */
+/** The part of the library's response that a stream uses. */
 interface EventResponse {
   onWritable(handler: (offset: number) => boolean): unknown;
   cork(run: () => void): unknown;

@@ -1,13 +1,4 @@
-/** HTTP server on uWebSockets.js. No other module loads the library. */
-import type Library from 'uWebSockets.js';
-import type {
-  HttpRequest,
-  HttpResponse,
-  TemplatedApp,
-  us_listen_socket,
-  us_socket_context_t,
-  WebSocketBehavior,
-} from 'uWebSockets.js';
+/** HTTP server on uWebSockets.js. */
 import type { AssayError } from '../../base/errors.ts';
 import { MONITORING_LIMITS } from '../../monitoring/limits.ts';
 import { HTTP_LIMITS } from '../limits.ts';
@@ -25,12 +16,20 @@ import {
   type ServerOptions,
   TLS_CIPHERS,
 } from './port.ts';
-import { loadUws } from './uws-binding.ts';
+import {
+  type HttpRequest,
+  type HttpResponse,
+  loadUws,
+  type TemplatedApp,
+  type us_listen_socket,
+  type us_socket_context_t,
+  type WebSocketBehavior,
+} from './uws-binding.ts';
 import { countBy, type ServerState, type SocketData, UwsExchange } from './uws-exchange.ts';
 
 // The library reads this setting once, when its binary is loaded.
 process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(HTTP_LIMITS.headerReadBytesMax);
-const uws = loadUws() as typeof Library;
+const uws = loadUws();
 
 /** Members of the library that its types lack. */
 interface Untyped {
