@@ -32,15 +32,22 @@ export function answer<T>(
   terminal.out.write(`${json ? lines.join('\n') : printable(lines.join('\n'))}\n`);
 }
 
-/** Whether the operating system refused a call (no permission, no space, no such file). Its message names the file. */
+/** Whether the operating system refused a call (no permission, no space, no such file). */
 const isOfTheSystem = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === 'string';
+
+/** Says which file and why. Node's message is the code, the reason, and the call with its file: `ENOENT: no such file or directory, open 'x'`. */
+function sentenceOfSystem({ message, code, path }: NodeJS.ErrnoException): string {
+  const reason = new RegExp(`^${code}: ([^,]+), `).exec(message)?.[1];
+  return path === undefined || reason === undefined ? message : `${path}: ${reason} (${code}).`;
+}
 
 /** Reason of an abort if its error has already been printed. */
 export class ReportedFault extends Error {}
 
 function sentenceOf(error: unknown): string {
-  if (error instanceof AssayError || isOfTheSystem(error)) return error.message;
+  if (error instanceof AssayError) return error.message;
+  if (isOfTheSystem(error)) return sentenceOfSystem(error);
   if (error instanceof Error && error.name === 'AbortError') return 'Interrupted. Completed work is kept.';
   return `unexpected error: ${messageOf(error)}`;
 }

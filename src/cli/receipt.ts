@@ -1,5 +1,5 @@
 /** `assay receipt`: verifies, shows, replays and erases signed receipts, and manages the keys that sign them. */
-import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import type { Command } from 'commander';
 import { isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
@@ -27,6 +27,7 @@ const SHOWN_NAME_MAX = 64;
 function readText(path: string): string {
   const file = openSync(path, 'r');
   try {
+    if (fstatSync(file).isDirectory()) throw new AssayError('INVALID_FILE', `${path}: is a folder.`);
     const bytes = Buffer.alloc(RECEIPT_LIMITS.receiptFileBytesMax + 1);
     let length = 0;
     for (let read = -1; read !== 0 && length < bytes.length; length += read)

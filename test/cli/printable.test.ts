@@ -1,3 +1,4 @@
+import { openSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { errorLine, printable } from '../../src/cli/context.ts';
 
@@ -14,5 +15,14 @@ describe('text for a terminal', () => {
 
   it('is safe in errors that quote input', () => {
     expect(errorLine(new Error('Unexpected token \u001b[2J'))).not.toContain('\u001b');
+  });
+  it('names the file that the system refused, and why', () => {
+    let error: unknown;
+    try {
+      openSync('/no\u001b/such, file', 'r');
+    } catch (cause) {
+      error = cause;
+    }
+    expect(errorLine(error)).toBe('assay: /no\\u001b/such, file: no such file or directory (ENOENT).\n');
   });
 });
