@@ -89,7 +89,7 @@ function connect(agent: Agent, base: URL, key: string, signal: AbortSignal): Ser
       } catch (cause) {
         signal.throwIfAborted();
         const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
-        throw new Passing(`${base.origin} cannot be reached: ${reason}`, null, cause);
+        throw new Passing(`${base.origin} cannot be reached: ${reason.replace(/\.$/, '')}.`, null, cause);
       }
       if (response.statusCode < 400) return response;
       const said = `${base.origin} answered ${response.statusCode}: ${await sentenceOf(response)}`;
@@ -123,13 +123,20 @@ async function jobIn(response: Dispatcher.ResponseData): Promise<JobView> {
   throw new AssayError('SOURCE_UNAVAILABLE', 'The response of the server contains no job.');
 }
 
+/** What the parts of the command share with its user. */
+interface User {
+  readonly signal: AbortSignal;
+  /** Prints a line. */
+  readonly say: (line: string) => void;
+}
+
 /**
- * Retries until it succeeds or `ATTEMPTS_MAX` consecutive attempts have failed.
+ * Retries until it succeeds or `ATTEMPTS_MAX` consecutive attempts have failed. The first failure is reported: the others take a minute.
  *
  * @param hasMoved - whether the failed attempt made progress
  */
 async function persist<T>(
-  terminal: Terminal,
+  { signal, say }: User,
   attempt: () => Promise<T>,
   hasMoved: () => boolean = () => false,
 ): Promise<T> {
@@ -137,13 +144,14 @@ async function persist<T>(
     try {
       return await attempt();
     } catch (error) {
-      terminal.signal.throwIfAborted();
+      signal.throwIfAborted();
       if (!(error instanceof Passing)) throw error;
       if (hasMoved()) failures = 1;
       const waitMs = error.waitMs ?? Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** (failures - 1));
       if (failures >= ATTEMPTS_MAX || waitMs > RETRY_AFTER_MS_MAX)
         throw new AssayError('SOURCE_UNAVAILABLE', error.message, { cause: error });
-      await wait(waitMs, undefined, { signal: terminal.signal });
+      if (failures === 1) say(`${error.message} Trying again.`);
+      await wait(waitMs, undefined, { signal: signal });
     }
   }
 }
@@ -201,12 +209,7 @@ async function send(
 }
 
 /** Waits until the job has ended. */
-async function follow(
-  server: Server,
-  begun: JobView,
-  terminal: Terminal,
-  progress: Progress,
-): Promise<JobView> {
+async function follow(server: Server, begun: JobView, user: User, progress: Progress): Promise<JobView> {
   for (let job = begun; ; ) {
     if (job.state === 'DONE') return job;
     if (job.state === 'FAILED' || job.state === 'CANCELLED') {
@@ -218,9 +221,9 @@ async function follow(
       itemsPerSecond === null || itemsPerSecond === 0 ? 0 : (job.answered / itemsPerSecond) * 1_000;
     progress.update(job.kind, job.answered, job.items, 'lines', { hasBar: true, elapsedMs });
     const left = secondsLeft === null ? POLL_MS_MAX : secondsLeft * 500;
-    await wait(Math.min(POLL_MS_MAX, Math.max(POLL_MS_MIN, left)), undefined, { signal: terminal.signal });
+    await wait(Math.min(POLL_MS_MAX, Math.max(POLL_MS_MIN, left)), undefined, { signal: user.signal });
     const { id } = job;
-    job = await persist(terminal, async () => jobIn(await server.ask('GET', `/jobs/${id}`)));
+    job = await persist(user, async () => jobIn(await server.ask('GET', `/jobs/${id}`)));
   }
 }
 
@@ -271,7 +274,7 @@ async function fetchResult(
   server: Server,
   job: JobView,
   sink: Sink,
-  terminal: Terminal,
+  user: User,
   progress: Progress,
 ): Promise<void> {
   const total = job.resultBytes;
@@ -300,7 +303,7 @@ async function fetchResult(
     const chunks = response.body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
     for (;;) {
       const { done, value } = await chunks.next().catch((cause: unknown) => {
-        terminal.signal.throwIfAborted();
+        user.signal.throwIfAborted();
         throw new Passing('The connection broke.', null, cause);
       });
       if (done === true) break;
@@ -311,7 +314,7 @@ async function fetchResult(
     }
     if (held !== total) throw new Passing('The connection ended early.', null);
   };
-  await persist(terminal, attempt, () => moved);
+  await persist(user, attempt, () => moved);
 }
 
 /**
@@ -369,26 +372,27 @@ export async function runRemoteBulk(
     progress.end();
     terminal.err.write(`${printableLine(line)}\n`);
   };
+  const user: User = { signal: terminal.signal, say };
   let id = options.job;
   let sink: Sink | null = null;
   try {
     let job: JobView;
     if (id === null) {
       // A request with the key first, so that an invalid key is detected before a gigabyte is sent.
-      await (await persist(terminal, () => server.ask('GET', '/jobs?limit=1'))).body.dump();
+      await (await persist(user, () => server.ask('GET', '/jobs?limit=1'))).body.dump();
       const once = Buffer.from(systemRandom.bytes(ONCE_BYTES)).toString('hex');
-      job = await persist(terminal, () => send(server, options, once, progress));
+      job = await persist(user, () => send(server, options, once, progress));
       id = job.id;
       say(`Job ${id}: ${job.items} lines, ${job.cost.reserved} ${job.cost.unit} reserved.`);
     } else {
       const begun = id;
-      job = await persist(terminal, async () =>
+      job = await persist(user, async () =>
         jobIn(await server.ask('GET', `/jobs/${encodeURIComponent(begun)}`)),
       );
     }
-    job = await follow(server, job, terminal, progress);
+    job = await follow(server, job, user, progress);
     sink = options.output === null ? standardOutput(terminal) : await fileSink(options.output, job);
-    await fetchResult(server, job, sink, terminal, progress);
+    await fetchResult(server, job, sink, user, progress);
     await sink.finish();
     const rate = job.itemsPerSecond === null ? '' : `, ${Math.round(job.itemsPerSecond)} a second`;
     say(
