@@ -8,7 +8,7 @@ import type { Logger } from '../base/log.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Direction } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
-import type { Weighing } from '../graph/kernels/rows.ts';
+import type { Weighing } from '../graph/kernels/weighing.ts';
 import type { TransferStore } from '../graph/store.ts';
 import { type Building, beginBuild } from '../labels/index/folder.ts';
 import { confidenceClass, isRisky } from '../risk/evidence.ts';

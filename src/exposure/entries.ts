@@ -1,7 +1,7 @@
 /** Computes entries from the results of sweeps: the evidence of an address's direct counterparties and of the shares beyond them. */
 import type { Direction } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
-import type { Weighing } from '../graph/kernels/rows.ts';
+import type { Weighing } from '../graph/kernels/weighing.ts';
 import { createKernelWorkspace } from '../graph/kernels/workspace.ts';
 import { type ExposureEvidence, isFirmLabel, isRisky } from '../risk/evidence.ts';
 import { greaterUnfollowed, relevantParts, type Unfollowed } from '../risk/reasons.ts';

@@ -3,7 +3,8 @@
  * which column it is counted.
  */
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
-import { RowReader, type Weighing } from '../graph/kernels/rows.ts';
+import { RowReader } from '../graph/kernels/rows.ts';
+import type { Weighing } from '../graph/kernels/weighing.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
 
 /** Value passes through: the address has no label. */

@@ -10,7 +10,8 @@ import {
   type RowScan,
   type TransferGraph,
 } from '../graph/graph.ts';
-import { isPriced, type RowBasis, type RowReader, type Weighing } from '../graph/kernels/rows.ts';
+import type { RowReader } from '../graph/kernels/rows.ts';
+import { isPriced, type RowBasis, type Weighing } from '../graph/kernels/weighing.ts';
 
 /** Sums that moved between two addresses in one round, by asset number. */
 export interface Moved {

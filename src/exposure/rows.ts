@@ -4,7 +4,8 @@
  */
 import type { Direction } from '../graph/flow.ts';
 import { createNeighbourColumns, type NodeId, type TransferGraph } from '../graph/graph.ts';
-import { flowOf, type RowBasis, RowReader, type Weighing } from '../graph/kernels/rows.ts';
+import { RowReader } from '../graph/kernels/rows.ts';
+import { flowOf, type RowBasis, type Weighing } from '../graph/kernels/weighing.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
 import { SCREENING_LIMITS } from '../screening/limits.ts';
 import { HUB, NEUTRAL, type NodeKinds, PASSES } from './kinds.ts';

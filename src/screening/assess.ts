@@ -4,7 +4,7 @@
  */
 import { unpricedFlows } from '../graph/asset-uses.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
-import type { Weighing } from '../graph/kernels/rows.ts';
+import type { Weighing } from '../graph/kernels/weighing.ts';
 import { createKernelWorkspace, type KernelWorkspace } from '../graph/kernels/workspace.ts';
 import type { AddressTotals, Direction, TransferCoverage, TransferReader } from '../graph/transfers.ts';
 import { graphUntil, transfersUntil } from '../graph/until.ts';

@@ -3,7 +3,8 @@
 import { percent, twoDecimals } from '../base/figures.ts';
 import { dayOf, type LaterPart, partSince } from '../graph/edge-days.ts';
 import { type EdgeDetail, edgeBetween, type NodeId, type TransferGraph } from '../graph/graph.ts';
-import { type EdgeSince, rowReaderOf, type Weighing } from '../graph/kernels/rows.ts';
+import { type EdgeSince, rowReaderOf } from '../graph/kernels/rows.ts';
+import type { Weighing } from '../graph/kernels/weighing.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { AddressTotals, Direction, Flow } from '../graph/transfers.ts';

@@ -6,7 +6,7 @@ import type { AssetFacts } from '../chains/assets.ts';
 import { nativeUnits } from '../chains/native-units.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { TransferGraph } from '../graph/graph.ts';
-import type { Weighing } from '../graph/kernels/rows.ts';
+import type { Weighing } from '../graph/kernels/weighing.ts';
 import type { Direction, RecentTransfer, TransferReader } from '../graph/transfers.ts';
 import type { FlaggedTransaction, ScreeningAnswer, TopCounterparty } from './answers.ts';
 import { type Attribution, attributionAt, isBridge } from './attribution.ts';

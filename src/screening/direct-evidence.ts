@@ -1,7 +1,7 @@
 /** What the dealings of an address with its direct counterparties prove: the evidence of the score at one hop. */
 
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
-import type { Weighing } from '../graph/kernels/rows.ts';
+import type { Weighing } from '../graph/kernels/weighing.ts';
 import { type ExposureEvidence, isRisky, isUnsolicited } from '../risk/evidence.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import { type Attribution, absorbs, type DerivedReading, UNATTRIBUTED } from './attribution.ts';

@@ -3,7 +3,8 @@ import type { Transfer } from '../chains/transfer.ts';
 import { dayOf, partSince } from '../graph/edge-days.ts';
 import { type Direction, OPPOSITE } from '../graph/flow.ts';
 import { edgeBetween, type NodeId, type TransferGraph } from '../graph/graph.ts';
-import { isPriced, rowReaderOf, type Weighing } from '../graph/kernels/rows.ts';
+import { rowReaderOf } from '../graph/kernels/rows.ts';
+import { isPriced, type Weighing } from '../graph/kernels/weighing.ts';
 
 /** What an address and one counterparty moved in one direction. */
 export interface DealingSums {

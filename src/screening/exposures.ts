@@ -7,7 +7,7 @@ import {
   type ExposureRow,
   exposureOf,
 } from '../graph/kernels/exposure.ts';
-import type { Weighing } from '../graph/kernels/rows.ts';
+import type { Weighing } from '../graph/kernels/weighing.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { Direction, Flow } from '../graph/transfers.ts';

@@ -2,9 +2,9 @@
 import { isoTime } from '../base/clock.ts';
 import { nativeUnits } from '../chains/native-units.ts';
 import type { EdgeDetail, NodeId, TransferGraph } from '../graph/graph.ts';
-import type { Weighing } from '../graph/kernels/rows.ts';
 import type { WalkDirection } from '../graph/kernels/stops.ts';
 import { type Traversal, traverse } from '../graph/kernels/traverse.ts';
+import type { Weighing } from '../graph/kernels/weighing.ts';
 import type { KernelWorkspace } from '../graph/kernels/workspace.ts';
 import { GRAPH_LIMITS } from '../graph/limits.ts';
 import type { Attributions } from './attributions.ts';

@@ -4,7 +4,8 @@ import { wrappedCoinOf } from '../chains/prices/wrapped.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { type Direction, OPPOSITE } from '../graph/flow.ts';
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
-import { isPriced, type RowBasis, rowReaderOf, type Weighing } from '../graph/kernels/rows.ts';
+import { rowReaderOf } from '../graph/kernels/rows.ts';
+import { isPriced, type RowBasis, type Weighing } from '../graph/kernels/weighing.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 

@@ -11,8 +11,8 @@ import { parseAddress } from '../../src/chains/address/parse.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import type { TransferGraph } from '../../src/graph/graph.ts';
 import { findPaths } from '../../src/graph/kernels/path.ts';
-import type { Weighing } from '../../src/graph/kernels/rows.ts';
 import { traverse } from '../../src/graph/kernels/traverse.ts';
+import type { Weighing } from '../../src/graph/kernels/weighing.ts';
 import { createKernelWorkspace } from '../../src/graph/kernels/workspace.ts';
 import { openTransferStore } from '../../src/graph/store.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeId, RowQuery, TransferGraph } from '../../src/graph/graph.ts';
-import { RowReader, type Weighing } from '../../src/graph/kernels/rows.ts';
+import { RowReader } from '../../src/graph/kernels/rows.ts';
+import type { Weighing } from '../../src/graph/kernels/weighing.ts';
 import type { Direction } from '../../src/graph/transfers.ts';
 import { createRememberedDegrees } from '../../src/screening/remembered-degrees.ts';
 import { type MemoryEdge, memoryGraph, withAmounts } from '../graph/memory-graph.ts';

@@ -16,17 +16,9 @@ import { GRAPH_LIMITS } from '../limits.ts';
 import type { NodeColumns } from './node-columns.ts';
 import { UNSEEN } from './node-index.ts';
 import type { ReachedNodes } from './reached-nodes.ts';
-import {
-  assetOf,
-  type Basis,
-  flowOf,
-  type RowBasis,
-  RowReader,
-  rowReaderOf,
-  tagOf,
-  type Weighing,
-} from './rows.ts';
+import { RowReader, rowReaderOf } from './rows.ts';
 import type { StopReason } from './stops.ts';
+import { assetOf, type Basis, flowOf, type RowBasis, tagOf, type Weighing } from './weighing.ts';
 import type { KernelDeps } from './workspace.ts';
 
 /** The owner of an address. Addresses with equal `rowKey` form one row. */

@@ -6,7 +6,7 @@ import { FlowColumns } from './flow-columns.ts';
 import { NodeColumns } from './node-columns.ts';
 import { NodeIndex } from './node-index.ts';
 import { ReachedNodes } from './reached-nodes.ts';
-import type { Weighing } from './rows.ts';
+import type { Weighing } from './weighing.ts';
 
 export interface KernelDeps {
   readonly graph: TransferGraph;

@@ -10,7 +10,8 @@ import {
   type ExposureResult,
   exposureOf,
 } from '../../../src/graph/kernels/exposure.ts';
-import { RowReader, type Weighing } from '../../../src/graph/kernels/rows.ts';
+import { RowReader } from '../../../src/graph/kernels/rows.ts';
+import type { Weighing } from '../../../src/graph/kernels/weighing.ts';
 import { createKernelWorkspace } from '../../../src/graph/kernels/workspace.ts';
 import { amountOf, day, type MemoryEdge, memoryGraph, pricedAmountOf } from '../memory-graph.ts';
 import { type RandomGraph, randomGraph } from './random-graphs.ts';

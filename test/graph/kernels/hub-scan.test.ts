@@ -1,8 +1,9 @@
 /** Which rows a hub test reads. Results of hub tests are compared in the tests of the walks. */
 import { describe, expect, it } from 'vitest';
 import type { NodeId, TransferGraph } from '../../../src/graph/graph.ts';
-import { RowReader, type Weighing } from '../../../src/graph/kernels/rows.ts';
+import { RowReader } from '../../../src/graph/kernels/rows.ts';
 import { traverse } from '../../../src/graph/kernels/traverse.ts';
+import type { Weighing } from '../../../src/graph/kernels/weighing.ts';
 import { createKernelWorkspace } from '../../../src/graph/kernels/workspace.ts';
 import { GRAPH_LIMITS } from '../../../src/graph/limits.ts';
 import type { Direction } from '../../../src/graph/transfers.ts';

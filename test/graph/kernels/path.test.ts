@@ -7,8 +7,8 @@ import {
   type PathOptions,
   type PathSearch,
 } from '../../../src/graph/kernels/path.ts';
-import type { Weighing } from '../../../src/graph/kernels/rows.ts';
 import type { WalkDirection } from '../../../src/graph/kernels/stops.ts';
+import type { Weighing } from '../../../src/graph/kernels/weighing.ts';
 import { createKernelWorkspace } from '../../../src/graph/kernels/workspace.ts';
 import { amountOf, day, type MemoryEdge, memoryGraph, withAmounts } from '../memory-graph.ts';
 import { randomGraph } from './random-graphs.ts';

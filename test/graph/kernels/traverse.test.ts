@@ -1,9 +1,9 @@
 /** Walks against plain breadth-first search on random graphs, and by example. */
 import { describe, expect, it } from 'vitest';
 import type { NodeId } from '../../../src/graph/graph.ts';
-import type { Weighing } from '../../../src/graph/kernels/rows.ts';
 import type { WalkDirection } from '../../../src/graph/kernels/stops.ts';
 import { type Traversal, type TraverseOptions, traverse } from '../../../src/graph/kernels/traverse.ts';
+import type { Weighing } from '../../../src/graph/kernels/weighing.ts';
 import { createKernelWorkspace } from '../../../src/graph/kernels/workspace.ts';
 import { expectEqual } from '../../support/equal.ts';
 import { day, type MemoryEdge, memoryGraph, withAmounts } from '../memory-graph.ts';
