@@ -2,14 +2,12 @@
  * Packs the neighbours of an address into chunks (edges.ts). An edge with one transfer, which nearly all are, takes about 20 bytes: its
  * flags, its value, its time after the start of the chunk, its asset and amount, and on the sender's side its number in the log. Pure.
  */
-import { writeDays } from './edge-days.ts';
+
 import {
   ASSET_SHIFT,
-  type AssetSum,
   CHUNK_HEADER_BYTES,
   type ChunkView,
   type CopiedRow,
-  type Edge,
   HUB_CHUNK,
   ID_BYTES,
   NARROW_IDS,
@@ -19,10 +17,10 @@ import {
   ONE_UNPRICED,
   SINGLE_CHUNK,
   SINGLE_HEADER_BYTES,
-  type TransferRef,
-  totalsOf,
   valueRank,
-} from './edges.ts';
+} from './edge-chunk.ts';
+import { writeDays } from './edge-days.ts';
+import { type AssetSum, type Edge, type TransferRef, totalsOf } from './edges.ts';
 import { GRAPH_LIMITS } from './limits.ts';
 import { ByteWriter } from './store/bytes.ts';
 

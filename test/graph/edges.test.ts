@@ -1,18 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ChunkBuilder } from '../../src/graph/edge-builder.ts';
+import { ChunkView, edgesIn, valueRank } from '../../src/graph/edge-chunk.ts';
 import { dayOf, type EdgeDay } from '../../src/graph/edge-days.ts';
 import {
   addNewest,
   assetSumOf,
   byValue,
-  ChunkView,
   type Edge,
-  edgesIn,
   newestFirst,
   type TransferRef,
   totalsOf,
-  valueRank,
 } from '../../src/graph/edges.ts';
 import { GRAPH_LIMITS } from '../../src/graph/limits.ts';
 

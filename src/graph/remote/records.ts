@@ -6,7 +6,7 @@ import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { currentReading } from '../../base/reading.ts';
 import type { ChainId } from '../../chains/registry.ts';
-import { ChunkView } from '../edges.ts';
+import { ChunkView } from '../edge-chunk.ts';
 import type { Upcoming } from '../graph.ts';
 import { type ChainRecords, lostRecord, type StoredBlockRecord } from '../store/chain-records.ts';
 import { type AssetRecord, DIRECTION_CODE, type State } from '../store/chain-store.ts';

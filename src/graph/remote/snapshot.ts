@@ -1,7 +1,7 @@
 /** One commit of a chain's LMDB, as the records that a server will hold. It is held open while a push reads it. */
 import { createHash } from 'node:crypto';
 import { AssayError } from '../../base/errors.ts';
-import { isHubChunk, NEXT_AT } from '../edges.ts';
+import { isHubChunk, NEXT_AT } from '../edge-chunk.ts';
 import { lostRecord, type StoredBlockRecord } from '../store/chain-records.ts';
 import { type ChainStore, chunkKey, packId, readState, type State } from '../store/chain-store.ts';
 import { LOG_CHUNK_TRANSFERS } from '../store/log.ts';

@@ -2,7 +2,7 @@
  * Reads accounts for rules that judge many of them after each block: the newest transfers in columns and the ids of all receivers, without
  * the exact sums that answers need.
  */
-import { ChunkView } from '../edges.ts';
+import { ChunkView } from '../edge-chunk.ts';
 import { GRAPH_LIMITS } from '../limits.ts';
 import { ByteWriter } from './bytes.ts';
 import { type ChainRecords, lostRecord } from './chain-records.ts';

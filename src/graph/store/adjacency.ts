@@ -1,7 +1,8 @@
 /** Reads addresses and their edges: the merged data with the delta applied. All reads and walks of the store go through this module. */
 import type { AssayError } from '../../base/errors.ts';
 import { currentReading } from '../../base/reading.ts';
-import { byValue, ChunkView, type Edge, type EdgeTotals, totalsOf } from '../edges.ts';
+import { ChunkView } from '../edge-chunk.ts';
+import { byValue, type Edge, type EdgeTotals, totalsOf } from '../edges.ts';
 import type { AssetSums, NeighbourColumns, RowQuery, RowScan } from '../graph.ts';
 import { nthGreatest } from '../greatest.ts';
 import { GRAPH_LIMITS } from '../limits.ts';

@@ -5,7 +5,7 @@
 import { AssayError } from '../../base/errors.ts';
 import { ReadingValue } from '../../base/reading.ts';
 import type { ChainId } from '../../chains/registry.ts';
-import { isHubChunk, NEXT_AT } from '../edges.ts';
+import { isHubChunk, NEXT_AT } from '../edge-chunk.ts';
 import type { Upcoming } from '../graph.ts';
 import { addressReader } from './address-ids.ts';
 import {

@@ -2,7 +2,7 @@
  * The greatest edges of an address with too many counterparties for a row to be scanned. Its chunks are in the order of ids, so all of them
  * are read to find the greatest edges, which are kept decoded: the next query does not read them again.
  */
-import type { ChunkView } from '../edges.ts';
+import type { ChunkView } from '../edge-chunk.ts';
 import type { EdgeSums } from '../row-collector.ts';
 import { WeightSort } from '../weight-sort.ts';
 

@@ -1,8 +1,9 @@
 /** Merges transfers of an address into its sums and edges. Runs inside a write transaction. */
 import { AssayError } from '../../base/errors.ts';
 import { ChunkBuilder } from '../edge-builder.ts';
+import { ChunkView, isHubChunk } from '../edge-chunk.ts';
 import { addToDays } from '../edge-days.ts';
-import { addNewest, assetSumOf, ChunkView, type Edge, isHubChunk } from '../edges.ts';
+import { addNewest, assetSumOf, type Edge } from '../edges.ts';
 import { GRAPH_LIMITS } from '../limits.ts';
 import { type ChainStore, chunkKey } from './chain-store.ts';
 import type { DeltaEntry } from './delta.ts';

@@ -2,7 +2,8 @@
 import { expect, it } from 'vitest';
 import { seededUint32 } from '../../../src/base/random.ts';
 import { ChunkBuilder } from '../../../src/graph/edge-builder.ts';
-import { type AssetSum, byValue, ChunkView, type Edge, totalsOf } from '../../../src/graph/edges.ts';
+import { ChunkView } from '../../../src/graph/edge-chunk.ts';
+import { type AssetSum, byValue, type Edge, totalsOf } from '../../../src/graph/edges.ts';
 import { createNeighbourColumns, type RowQuery } from '../../../src/graph/graph.ts';
 import { RowCollector } from '../../../src/graph/row-collector.ts';
 import { HubEdges } from '../../../src/graph/store/hub-edges.ts';
