@@ -67,6 +67,8 @@ export interface RowQuery {
   readonly rates: ReadonlyMap<number, number> | null;
   /** Edges with less weight are counted, but not returned. */
   readonly least: number;
+  /** Edges with less weight are counted as light, also if they are returned. Default: `least`, and never less. */
+  readonly lightBelow?: number | undefined;
   /** The most edges returned. Must fit the columns. */
   readonly limit: number;
   /** Sums that were first seen later are counted as hidden, but not read. Infinity reads all. */
@@ -98,9 +100,9 @@ export interface RowQuery {
 export interface RowScan {
   /** Edges written. */
   readonly count: number;
-  /** Edges at or above `least`, including those beyond `limit`. */
+  /** Edges that are not light, including those beyond `limit`. */
   readonly heavy: number;
-  /** Edges below `least`. */
+  /** Edges below `lightBelow`. */
   readonly light: {
     readonly edges: number;
     readonly transfers: number;

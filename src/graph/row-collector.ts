@@ -54,6 +54,7 @@ export class RowCollector implements EdgeSums, IncludedSums {
   #rows: NeighbourColumns = createNeighbourColumns(1024);
   #isWeighed = false;
   #least = 0;
+  #lightBelow = 0;
   #seenUntilMs = 0;
   // The asset of the last `counts` call.
   #asset = -1;
@@ -63,6 +64,8 @@ export class RowCollector implements EdgeSums, IncludedSums {
   #order = new Uint32Array(0);
   readonly #sort = new WeightSort();
   #lightEdges = 0;
+  /** Those of them that are returned. */
+  #lightReturned = 0;
   #lightTransfers = 0;
   #lightWeight = 0;
   #lightCents = 0;
@@ -82,10 +85,12 @@ export class RowCollector implements EdgeSums, IncludedSums {
     this.#query = query;
     this.#isWeighed = query.rates !== null;
     this.#least = query.least;
+    this.#lightBelow = query.lightBelow ?? query.least;
     this.#seenUntilMs = query.seenUntilMs;
     this.#asset = -1;
     this.#count = 0;
     this.#lightEdges = 0;
+    this.#lightReturned = 0;
     this.#lightTransfers = 0;
     this.#lightWeight = 0;
     this.#lightCents = 0;
@@ -197,12 +202,13 @@ export class RowCollector implements EdgeSums, IncludedSums {
     firstSeenMs: number,
     lastSeenMs: number,
   ): void {
-    if (weight < this.#least) {
+    if (weight < this.#lightBelow) {
       this.#lightEdges++;
       this.#lightTransfers += transfers;
       this.#lightWeight += weight;
       this.#lightCents += cents;
-      return;
+      if (weight < this.#least) return;
+      this.#lightReturned++;
     }
     const at = this.#count++;
     if (at === this.#rows.ids.length) this.#grow();
@@ -222,12 +228,11 @@ export class RowCollector implements EdgeSums, IncludedSums {
    * @param wasCut true if edges of the row were not added
    */
   finish(into: NeighbourColumns, wasCut: boolean): RowScan {
-    const heavy = this.#count;
-    const count = Math.min(this.#query.limit, heavy);
+    const count = Math.min(this.#query.limit, this.#count);
     if (count > 0) this.#write(into, count);
     return {
       count,
-      heavy,
+      heavy: this.#count - this.#lightReturned,
       light: {
         edges: this.#lightEdges,
         transfers: this.#lightTransfers,
@@ -241,10 +246,10 @@ export class RowCollector implements EdgeSums, IncludedSums {
 
   #write(into: NeighbourColumns, count: number): void {
     const rows = this.#rows;
-    const heavy = this.#count;
-    if (this.#order.length < heavy) this.#order = new Uint32Array(2 * heavy);
+    const all = this.#count;
+    if (this.#order.length < all) this.#order = new Uint32Array(2 * all);
     const order = this.#order;
-    this.#sort.sort(rows, heavy, order, count);
+    this.#sort.sort(rows, all, order, count);
     for (let at = 0; at < count; at++) {
       const from = order[at] as number;
       into.ids[at] = rows.ids[from] as number;

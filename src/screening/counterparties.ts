@@ -159,8 +159,13 @@ export function createSideReader(workspace: KernelWorkspace): (options: SideOpti
     const columns = workspace.neighbours(direction, GRAPH_LIMITS.counterpartiesMax);
     const basis = directionBasis(graph, node, direction, weighing);
     const rows = rowReaderOf(graph, weighing);
-    const all = { ...basis, dust: 0 };
-    const { count: read } = rows.read(node, direction, all, GRAPH_LIMITS.counterpartiesMax, columns);
+    const { count: read } = rows.readWithDust(
+      node,
+      direction,
+      basis,
+      GRAPH_LIMITS.counterpartiesMax,
+      columns,
+    );
     const { ids, weight, valueUsd, transfers, unpriced, firstSeenMs, lastSeenMs } = columns;
     graph.prefetch?.({ nodes: ids.subarray(0, read) });
     const usdAt = (at: number): number | null =>

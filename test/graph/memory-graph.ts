@@ -158,7 +158,7 @@ export function memoryGraph(edges: readonly MemoryEdge[], chain: ChainId = 'ETH'
         lastSeenMs: Math.max(...shown.map((edge) => edge.lastSeenMs)),
       };
       if (found.weight >= query.least) rows.push(found);
-      else {
+      if (found.weight < (query.lightBelow ?? query.least)) {
         light.edges++;
         light.transfers += found.transfers;
         light.weight += found.weight;
@@ -167,7 +167,8 @@ export function memoryGraph(edges: readonly MemoryEdge[], chain: ChainId = 'ETH'
     }
     rows.sort((a, b) => b.weight - a.weight || a.id - b.id);
     const count = Math.min(query.limit, rows.length);
-    return { scan: { count, heavy: rows.length, light, hiddenWeight, isPartial: false }, rows };
+    const heavy = rows.filter(({ weight }) => weight >= (query.lightBelow ?? query.least)).length;
+    return { scan: { count, heavy, light, hiddenWeight, isPartial: false }, rows };
   }
 
   return {

@@ -60,7 +60,24 @@ export interface FollowedScan extends RowScan {
  */
 export const DUST_FOLLOWED_SHARE = 0.1;
 
+/** The parts of a screening read the row of its address twice. Rows of fewer edges are read again in less time than they are copied in. */
+const KEPT_FROM_EDGES = 1_024;
+
+/** A direction of an address with more edges, as `readAbove` and `read` give it: only those that are not dust. */
+interface KeptRow {
+  readonly node: NodeId;
+  readonly rates: RowBasis['rates'];
+  readonly dust: number;
+  readonly limit: number;
+  readonly scan: RowScan;
+  readonly columns: NeighbourColumns;
+}
+
+const isSameRates = (one: RowBasis['rates'], other: RowBasis['rates']): boolean =>
+  one.size === other.size && [...one].every(([asset, rate]) => other.get(asset) === rate);
+
 const NO_COLUMNS = createNeighbourColumns(0);
+const COLUMN_NAMES = Object.keys(NO_COLUMNS) as (keyof NeighbourColumns)[];
 const NO_SUMS = { in: [], out: [] } as const;
 
 /**
@@ -93,6 +110,7 @@ export class RowReader {
   /** The evidence among the sums, by direction. Null until it is read. */
   #received: readonly AssetSums[] | null = null;
   #sent: readonly AssetSums[] | null = null;
+  readonly #kept: Record<Direction, KeptRow | null> = { in: null, out: null };
 
   constructor(graph: TransferGraph, weighing: Weighing, seenUntilMs = Number.POSITIVE_INFINITY) {
     this.#graph = graph;
@@ -278,14 +296,41 @@ export class RowReader {
   }
 
   /** Reads the edges of a direction that are at or above dust, greatest first. */
-  read(
+  read(node: NodeId, direction: Direction, basis: RowBasis, limit: number, into: NeighbourColumns): RowScan {
+    const kept = this.#keptRow(node, direction, basis, limit);
+    if (kept !== null) {
+      copyColumns(kept.columns, into, kept.scan.count);
+      return kept.scan;
+    }
+    const { rates, dust } = basis;
+    return this.#graph.row(node, direction, this.#query(rates, rates, dust, limit), into);
+  }
+
+  /** Reads all edges of a direction, dust too, greatest first. A large row is kept, so that `read` does not read it again. */
+  readWithDust(
     node: NodeId,
     direction: Direction,
     { rates, dust }: RowBasis,
     limit: number,
     into: NeighbourColumns,
   ): RowScan {
-    return this.#graph.row(node, direction, this.#query(rates, rates, dust, limit), into);
+    const query = this.#query(rates, rates, 0, limit, { lightBelow: dust });
+    const scan = this.#graph.row(node, direction, query, into);
+    const { heavy, light, isPartial } = scan;
+    if (heavy + light.edges >= KEPT_FROM_EDGES && !isPartial) {
+      // In the order of the row, dust comes last.
+      const count = Math.min(limit, heavy);
+      const columns = createNeighbourColumns(count);
+      copyColumns(into, columns, count);
+      this.#kept[direction] = { node, rates, dust, limit, scan: { ...scan, count }, columns };
+    }
+    return scan;
+  }
+
+  #keptRow(node: NodeId, direction: Direction, { rates, dust }: RowBasis, limit: number): KeptRow | null {
+    const kept = this.#kept[direction];
+    if (kept === null || kept.node !== node || kept.dust !== dust || kept.limit !== limit) return null;
+    return isSameRates(kept.rates, rates) ? kept : null;
   }
 
   /**
@@ -413,6 +458,7 @@ export class RowReader {
       evidence: this.#evidence,
       rates: null,
       least: Number.NEGATIVE_INFINITY,
+      lightBelow: undefined,
       limit,
       seenUntilMs: this.#seenUntilMs,
       without: null,
@@ -544,7 +590,8 @@ export class RowReader {
       enough,
       isWanted,
       leftOut,
-    }: Pick<RowQuery, 'isWhole' | 'enough' | 'isWanted' | 'leftOut'> = {},
+      lightBelow,
+    }: Pick<RowQuery, 'isWhole' | 'enough' | 'isWanted' | 'leftOut' | 'lightBelow'> = {},
   ): RowQuery {
     const counterparty = this.#wrapper;
     const coin =
@@ -557,6 +604,7 @@ export class RowReader {
       evidence,
       rates,
       least,
+      lightBelow,
       limit,
       seenUntilMs,
       without,
@@ -567,6 +615,11 @@ export class RowReader {
       onOther,
     };
   }
+}
+
+/** Copies the first edges. */
+function copyColumns(from: NeighbourColumns, to: NeighbourColumns, count: number): void {
+  for (const name of COLUMN_NAMES) to[name].set(from[name].subarray(0, count));
 }
 
 /** Start of the last day before a day, or null. */
