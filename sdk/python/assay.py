@@ -7699,6 +7699,11 @@ def _file_type(name: str, types: Sequence[str]) -> str:
     raise AssayError(f"content_type: is not clear from the name {name!r}; pass one of {', '.join(types)}.")
 
 
+def _json_bytes(value: Any) -> bytes:
+    """A value as JSON. A surrogate without its pair has no bytes in UTF-8, so it is escaped."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+
+
 class _Body:
     """A request body that can be sent once, or as often as needed."""
 
@@ -8233,7 +8238,7 @@ def _batches(lines: Iterable[BulkLine], batch_lines: int) -> Iterator[Tuple[byte
     parts: List[bytes] = []
     size = 0
     for line in lines:
-        text = json.dumps(_json_value(line), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        text = _json_bytes(_json_value(line)) + b"\n"
         parts.append(text)
         size += len(text)
         if len(parts) >= batch_lines or size >= BATCH_BYTES_MAX:
@@ -11720,7 +11725,7 @@ class Assay:
             sent["Content-Type"] = upload[1]
         elif body is not None:
             given = {name: _json_value(value) for name, value in body.items() if value is not NOT_GIVEN}
-            content = _Body(json.dumps(given, ensure_ascii=False, separators=(",", ":")))
+            content = _Body(_json_bytes(given))
             sent["Content-Type"] = "application/json"
         url = self._url(operation, path, query)
         timeout = self.timeout if options.timeout is None else _timeout_of(options.timeout)

@@ -103,6 +103,13 @@ class Retries(unittest.TestCase):
             self.assertEqual(len(keys), 1)
             self.assertEqual(len({body for *_, body in server.requests}), 1)
 
+    def test_a_surrogate_without_its_pair_is_escaped(self):
+        with Server(refusal(400, "INVALID_ADDRESS")) as server:
+            with self.assertRaises(assay.APIError):
+                server.client().screening.create(address="a\ud800\u00e9\U0001f600", chain="ETH")
+            body = server.requests[0][3]
+            self.assertEqual(body, '{"address":"a\\ud800é😀","chain":"ETH"}'.encode())
+
     def test_gives_up_after_two_more_tries(self):
         with Server(*[refusal(503, "")] * 3) as server:
             with self.assertRaises(assay.ServerError):
