@@ -14,7 +14,8 @@ import {
   TAGS,
 } from './routes.ts';
 import { exampleOf } from './schema-example.ts';
-import { ErrorBody, Problem, text } from './schemas/common.ts';
+import { ErrorBody, Problem } from './schemas/envelopes.ts';
+import { text } from './schemas/fields.ts';
 import { isCharged, responsesOf, successHeaders } from './statuses.ts';
 
 type JsonObject = { [name: string]: unknown };

@@ -20,7 +20,7 @@ import type { Principal } from './pipeline/principal.ts';
 import type { AsyncData, LargeResponse, Page, Purchase, Work } from './pipeline/work.ts';
 import type { HttpDeps } from './ports.ts';
 import { type OperationExample, type Parameter, type Route, type StatusRow, standardRole } from './routes.ts';
-import { bodyEnvelope, chargedEnvelope, envelope } from './schemas/common.ts';
+import { bodyEnvelope, chargedEnvelope, envelope } from './schemas/envelopes.ts';
 import type { EventStream } from './server/port.ts';
 import type { Upload } from './server/uploads.ts';
 

@@ -3,7 +3,7 @@
  * OpenAPI document is written from them.
  */
 import { acceptsSession, isPayable, permissionsOf, type Route, type StatusRow } from './routes.ts';
-import { ErrorBody } from './schemas/common.ts';
+import { ErrorBody } from './schemas/envelopes.ts';
 
 const RATE_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
 

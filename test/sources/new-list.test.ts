@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addImportCommand } from '../../src/cli/import.ts';
 import { listedSources } from '../../src/cli/sources.ts';
 import { addSyncCommand } from '../../src/cli/sync.ts';
-import { SanctionsListSchema } from '../../src/http/schemas/common.ts';
+import { SanctionsListSchema } from '../../src/http/schemas/facts.ts';
 import { attestLists, parseList } from '../../src/labels/attest.ts';
 import { loadEntityParties } from '../../src/labels/entity-parties.ts';
 import {

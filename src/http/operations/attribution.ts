@@ -1,7 +1,7 @@
 /** `GET /address/{chain}/{address}/attribution`. */
 import { operation } from '../operation.ts';
 import { Attribution } from '../schemas/attribution.ts';
-import { addressText, chainText } from '../schemas/common.ts';
+import { addressText, chainText } from '../schemas/fields.ts';
 
 export const attribution = operation({
   id: 'attribution',

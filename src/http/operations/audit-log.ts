@@ -2,7 +2,7 @@
 import { sequenceOfCursor } from '../../base/paging.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { accountOf, operation, principalOf } from '../operation.ts';
-import { pageQuery } from '../schemas/common.ts';
+import { pageQuery } from '../schemas/fields.ts';
 import { AuditPage } from '../schemas/people.ts';
 import { pageEnd } from './support/paging.ts';
 import { PEOPLE } from './support/people.ts';

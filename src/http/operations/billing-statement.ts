@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { POOLS } from '../../accounts/pools.ts';
 import { statementCsv } from '../../billing/statement.ts';
 import { callerOf, NO_STORE, operation, partsSource } from '../operation.ts';
-import { oneOf } from '../schemas/common.ts';
+import { oneOf } from '../schemas/fields.ts';
 import { BILLING } from './support/billing.ts';
 
 export const billingStatement = operation({

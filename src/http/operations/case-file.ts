@@ -1,6 +1,7 @@
 /** `GET /cases/{id}/files/{fileId}`. */
 import { accountOf, operation, partsSource, principalOf } from '../operation.ts';
-import { ErrorBody, idText } from '../schemas/common.ts';
+import { ErrorBody } from '../schemas/envelopes.ts';
+import { idText } from '../schemas/fields.ts';
 import { attachmentLines, CASES, casePath } from './support/cases.ts';
 
 export const caseFile = operation({

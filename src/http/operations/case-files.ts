@@ -3,7 +3,7 @@ import { fileAnswer } from '../../cases/answers.ts';
 import { CASE_LIMITS } from '../../cases/limits.ts';
 import { accountOf, operation, principalOf } from '../operation.ts';
 import { CaseFileList } from '../schemas/cases.ts';
-import { pageQuery } from '../schemas/common.ts';
+import { pageQuery } from '../schemas/fields.ts';
 import { CASES, casePath, NO_CASE } from './support/cases.ts';
 import { pageEnd } from './support/paging.ts';
 

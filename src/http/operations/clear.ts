@@ -2,7 +2,7 @@
 import { AssayError } from '../../base/errors.ts';
 import type { NamesAnswer } from '../../names/screen-names.ts';
 import { callerOf, operation } from '../operation.ts';
-import { ErrorBody } from '../schemas/common.ts';
+import { ErrorBody } from '../schemas/envelopes.ts';
 import { ClearBody, ClearedAnswer } from '../schemas/names.ts';
 import { clearedView, nameQuery } from './support/names.ts';
 

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { HTTP_LIMITS } from '../limits.ts';
 import { callerOf, operation } from '../operation.ts';
-import { pageQuery } from '../schemas/common.ts';
+import { pageQuery } from '../schemas/fields.ts';
 import { ClearedListAnswer } from '../schemas/names.ts';
 import { clearedView } from './support/names.ts';
 import { pageEnd } from './support/paging.ts';

@@ -1,6 +1,6 @@
 /** `GET /screenings/{a}/compare/{b}`. */
 import { accountOf, operation, principalOf } from '../operation.ts';
-import { idText } from '../schemas/common.ts';
+import { idText } from '../schemas/fields.ts';
 import { ScreeningComparison } from '../schemas/saved-screenings.ts';
 import { kindsOf, NO_SCREENING, SAVED_SCREENINGS } from './support/saved-screenings.ts';
 

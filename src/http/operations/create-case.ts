@@ -1,7 +1,7 @@
 /** `POST /cases`. */
 import { accountOf, operation, principalOf } from '../operation.ts';
 import { CaseBody, OneCase } from '../schemas/cases.ts';
-import { ErrorBody } from '../schemas/common.ts';
+import { ErrorBody } from '../schemas/envelopes.ts';
 import { CASES, clientOf, loggedAnswer } from './support/cases.ts';
 import { repeatHeader, repeatKeyOf } from './support/repeats.ts';
 

@@ -2,7 +2,7 @@
 import { isoTime } from '../../base/clock.ts';
 import { accountOf, operation, principalOf } from '../operation.ts';
 import { CheckoutBody, CheckoutPage } from '../schemas/billing.ts';
-import { ErrorBody } from '../schemas/common.ts';
+import { ErrorBody } from '../schemas/envelopes.ts';
 import { requireConfirmed } from './support/billing.ts';
 
 export const createCheckout = operation({

@@ -5,7 +5,8 @@ import { checkedReason } from '../../attribution/reason.ts';
 import { AssayError } from '../../base/errors.ts';
 import { accountOf, operation, principalOf } from '../operation.ts';
 import { DecidedLabelReport, ReportDecisionBody } from '../schemas/attribution.ts';
-import { ErrorBody, idText } from '../schemas/common.ts';
+import { ErrorBody } from '../schemas/envelopes.ts';
+import { idText } from '../schemas/fields.ts';
 import { operatorView } from './support/label-reports.ts';
 import { OPERATOR_ONLY, requireOperator } from './support/operator.ts';
 

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { deliveryAnswer } from '../../monitoring/answers.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { callerOf, operation } from '../operation.ts';
-import { oneOf, pageQuery } from '../schemas/common.ts';
+import { oneOf, pageQuery } from '../schemas/fields.ts';
 import { DELIVERY_STATUSES, DeliveryList } from '../schemas/monitoring.ts';
 import { MONITORING } from './support/monitoring.ts';
 import { pageEnd, pageOf } from './support/paging.ts';

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { AssayError } from '../../base/errors.ts';
 import { codingFor, EMPTY, namesTag, operation } from '../operation.ts';
-import { ErrorBody } from '../schemas/common.ts';
+import { ErrorBody } from '../schemas/envelopes.ts';
 
 export const docsAsset = operation({
   id: 'docsAsset',

@@ -1,7 +1,8 @@
 /** `DELETE /auth/sessions/{id}`. */
 import { operation, personOf, principalOf } from '../operation.ts';
 import { Done } from '../schemas/auth.ts';
-import { ErrorBody, idText } from '../schemas/common.ts';
+import { ErrorBody } from '../schemas/envelopes.ts';
+import { idText } from '../schemas/fields.ts';
 import { OWN } from './support/people.ts';
 import { DONE } from './support/sessions.ts';
 

@@ -1,6 +1,7 @@
 /** `GET /entity/{address}`. */
 import { operation } from '../operation.ts';
-import { addressText, chainText, EntityLabelSet } from '../schemas/common.ts';
+import { EntityLabelSet } from '../schemas/facts.ts';
+import { addressText, chainText } from '../schemas/fields.ts';
 
 export const entity = operation({
   id: 'entity',

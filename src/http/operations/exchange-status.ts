@@ -1,7 +1,7 @@
 /** `GET /exchange-status`. */
 import { Type } from 'typebox';
 import { copyInto, operation } from '../operation.ts';
-import { ErrorBody } from '../schemas/common.ts';
+import { ErrorBody } from '../schemas/envelopes.ts';
 import { ExchangeName, ExchangeStatusData, JurisdictionFilter } from '../schemas/registers.ts';
 
 export const exchangeStatus = operation({

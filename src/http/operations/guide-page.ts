@@ -1,7 +1,7 @@
 /** `GET /docs/guide/{page}`. */
 import { Type } from 'typebox';
 import { operation } from '../operation.ts';
-import { ErrorBody } from '../schemas/common.ts';
+import { ErrorBody } from '../schemas/envelopes.ts';
 import { guideFacts, guideHeader } from './support/guide.ts';
 
 export const guidePage = operation({

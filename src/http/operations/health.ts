@@ -2,7 +2,8 @@
 import { Type } from 'typebox';
 import { isoTime } from '../../base/clock.ts';
 import { NO_STORE, operation } from '../operation.ts';
-import { Ignored, time } from '../schemas/common.ts';
+import { Ignored } from '../schemas/envelopes.ts';
+import { time } from '../schemas/fields.ts';
 
 export const health = operation({
   id: 'health',

@@ -1,6 +1,6 @@
 /** `GET /billing/invoices/{id}/pro-forma`. */
 import { callerOf, NO_STORE, operation, partsSource } from '../operation.ts';
-import { ErrorBody } from '../schemas/common.ts';
+import { ErrorBody } from '../schemas/envelopes.ts';
 import { BILLING, invoicePath } from './support/billing.ts';
 
 export const invoiceProForma = operation({

@@ -1,6 +1,6 @@
 /** `GET /billing/invoices/{id}/receipt`. */
 import { callerOf, NO_STORE, operation, partsSource } from '../operation.ts';
-import { ErrorBody } from '../schemas/common.ts';
+import { ErrorBody } from '../schemas/envelopes.ts';
 import { BILLING, invoicePath } from './support/billing.ts';
 
 export const invoiceReceipt = operation({

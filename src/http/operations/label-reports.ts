@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { ATTRIBUTION_LIMITS } from '../../attribution/limits.ts';
 import { accountOf, operation, principalOf } from '../operation.ts';
 import { LabelReportList, ReportStateSchema } from '../schemas/attribution.ts';
-import { pageQuery } from '../schemas/common.ts';
+import { pageQuery } from '../schemas/fields.ts';
 import { reportView } from './support/label-reports.ts';
 import { pageEnd } from './support/paging.ts';
 

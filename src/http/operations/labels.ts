@@ -1,7 +1,8 @@
 /** `GET /address/{chain}/{address}/labels`. */
 import { Type } from 'typebox';
 import { namesTag, operation, type Services } from '../operation.ts';
-import { addressText, chainText, EntityLabelSet } from '../schemas/common.ts';
+import { EntityLabelSet } from '../schemas/facts.ts';
+import { addressText, chainText } from '../schemas/fields.ts';
 
 /** Seconds for which a client may use its cached copy of a label set (specification decisions). */
 const MAX_AGE_SECONDS = 300;

@@ -6,7 +6,7 @@ import { CASE_PRIORITIES } from '../../cases/records.ts';
 import { CASE_STATUSES } from '../../cases/workflow.ts';
 import { accountOf, operation, principalOf } from '../operation.ts';
 import { AssigneeText, CaseList, CaseStatusSchema } from '../schemas/cases.ts';
-import { addressText, chainText, oneOf, pageQuery } from '../schemas/common.ts';
+import { addressText, chainText, oneOf, pageQuery } from '../schemas/fields.ts';
 import { CASES } from './support/cases.ts';
 import { pageEnd } from './support/paging.ts';
 

@@ -5,7 +5,7 @@ import { BILLING_LIMITS } from '../../billing/limits.ts';
 import { INVOICE_STATES, PAYMENT_METHODS } from '../../billing/records.ts';
 import { callerOf, operation } from '../operation.ts';
 import { InvoiceList } from '../schemas/billing.ts';
-import { oneOf, pageQuery } from '../schemas/common.ts';
+import { oneOf, pageQuery } from '../schemas/fields.ts';
 import { BILLING } from './support/billing.ts';
 import { pageEnd } from './support/paging.ts';
 

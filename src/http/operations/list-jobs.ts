@@ -2,7 +2,7 @@
 import { JOB_KINDS } from '../../jobs/bulk-jobs.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { callerOf, operation } from '../operation.ts';
-import { offsetQuery } from '../schemas/common.ts';
+import { offsetQuery } from '../schemas/fields.ts';
 import { JobList } from '../schemas/jobs.ts';
 import { JOBS, maySee } from './support/jobs.ts';
 import { offsetEnd, pageOf } from './support/paging.ts';

@@ -3,7 +3,7 @@
 import { invalidCursor } from '../../base/paging.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { accountOf, operation, principalOf } from '../operation.ts';
-import { pageQuery } from '../schemas/common.ts';
+import { pageQuery } from '../schemas/fields.ts';
 import { KeyList } from '../schemas/keys.ts';
 import { keyView } from './support/keys.ts';
 import { pageEnd } from './support/paging.ts';

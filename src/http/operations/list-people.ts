@@ -1,7 +1,7 @@
 /** `GET /people`. */
 import { ACCOUNT_LIMITS } from '../../accounts/limits.ts';
 import { accountOf, operation, principalOf } from '../operation.ts';
-import { pageQuery } from '../schemas/common.ts';
+import { pageQuery } from '../schemas/fields.ts';
 import { PeopleList } from '../schemas/people.ts';
 import { pageOfAll } from './support/paging.ts';
 import { PEOPLE } from './support/people.ts';

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { savedAnswer } from '../../saved-screenings/answers.ts';
 import { SAVED_LIMITS } from '../../saved-screenings/limits.ts';
 import { accountOf, operation, principalOf } from '../operation.ts';
-import { addressText, chainText, oneOf, pageQuery } from '../schemas/common.ts';
+import { addressText, chainText, oneOf, pageQuery } from '../schemas/fields.ts';
 import { SavedScreeningList } from '../schemas/saved-screenings.ts';
 import { pageEnd } from './support/paging.ts';
 import { kindsOf, SAVED_SCREENINGS } from './support/saved-screenings.ts';

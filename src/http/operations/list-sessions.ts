@@ -1,7 +1,7 @@
 /** `GET /auth/sessions`. */
 import { ACCOUNT_LIMITS } from '../../accounts/limits.ts';
 import { operation, personOf, principalOf } from '../operation.ts';
-import { pageQuery } from '../schemas/common.ts';
+import { pageQuery } from '../schemas/fields.ts';
 import { SessionList } from '../schemas/people.ts';
 import { pageOfAll } from './support/paging.ts';
 import { OWN } from './support/people.ts';

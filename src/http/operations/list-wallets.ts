@@ -5,7 +5,7 @@ import type { ChainFollowing } from '../../monitoring/records.ts';
 import { parseMonitoringChain } from '../../monitoring/service.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { callerOf, operation } from '../operation.ts';
-import { chainText, offsetQuery, oneOf } from '../schemas/common.ts';
+import { chainText, offsetQuery, oneOf } from '../schemas/fields.ts';
 import { WalletList } from '../schemas/monitoring.ts';
 import { MONITORING } from './support/monitoring.ts';
 import { offsetEnd, pageOf } from './support/paging.ts';

@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import { AssayError } from '../../base/errors.ts';
 import { parseTilePath, tileTag } from '../../receipts/log/tiles.ts';
 import { namesTag, type Operation, operation } from '../operation.ts';
-import { ErrorBody } from '../schemas/common.ts';
+import { ErrorBody } from '../schemas/envelopes.ts';
 
 /** A year: a tile never changes, and neither does a partial one, which has its width in its path. */
 const CACHE = 'public, max-age=31536000, immutable';

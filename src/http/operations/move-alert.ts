@@ -1,7 +1,7 @@
 /** `PATCH /monitoring/alerts/{id}`. */
 import { alertAnswer } from '../../monitoring/answers.ts';
 import { accountOf, operation, principalOf } from '../operation.ts';
-import { idText } from '../schemas/common.ts';
+import { idText } from '../schemas/fields.ts';
 import { AlertPatch, OneAlert } from '../schemas/monitoring.ts';
 import { MONITORING, NOT_FOUND } from './support/monitoring.ts';
 

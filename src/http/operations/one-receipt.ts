@@ -1,7 +1,8 @@
 /** `GET /receipts/{id}`. */
 import { isoTime } from '../../base/clock.ts';
 import { accountOf, operation, principalOf } from '../operation.ts';
-import { ErrorBody, idText } from '../schemas/common.ts';
+import { ErrorBody } from '../schemas/envelopes.ts';
+import { idText } from '../schemas/fields.ts';
 import { OneReceipt } from '../schemas/receipts.ts';
 import { READS_RECEIPTS, receiptKindsOf } from './support/receipts.ts';
 

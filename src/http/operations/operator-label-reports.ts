@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { ATTRIBUTION_LIMITS } from '../../attribution/limits.ts';
 import { operation } from '../operation.ts';
 import { OperatorLabelReports, ReportStateSchema } from '../schemas/attribution.ts';
-import { pageQuery } from '../schemas/common.ts';
+import { pageQuery } from '../schemas/fields.ts';
 import { operatorView } from './support/label-reports.ts';
 import { OPERATOR_ONLY, requireOperator } from './support/operator.ts';
 import { pageEnd } from './support/paging.ts';

@@ -1,7 +1,8 @@
 /** `GET /oracle/proof/{chain}/{address}`. */
 import { Type } from 'typebox';
 import { operation } from '../operation.ts';
-import { addressText, chainText, ErrorBody } from '../schemas/common.ts';
+import { ErrorBody } from '../schemas/envelopes.ts';
+import { addressText, chainText } from '../schemas/fields.ts';
 import { OracleProofData, RootText } from '../schemas/oracle.ts';
 
 export const oracleProof = operation({

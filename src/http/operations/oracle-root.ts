@@ -1,6 +1,6 @@
 /** `GET /oracle/root/{chain}`. */
 import { operation } from '../operation.ts';
-import { chainText } from '../schemas/common.ts';
+import { chainText } from '../schemas/fields.ts';
 import { OracleRootData } from '../schemas/oracle.ts';
 
 export const oracleRoot = operation({

@@ -1,7 +1,9 @@
 /** `GET /oracle/address/{chain}/{address}`. */
 import { AssayError } from '../../base/errors.ts';
 import { jsonBytes, operation } from '../operation.ts';
-import { addressText, chainText, OracleVerdict, oracleReceiptField } from '../schemas/common.ts';
+import { addressText, chainText } from '../schemas/fields.ts';
+import { oracleReceiptField } from '../schemas/issued-receipts.ts';
+import { OracleVerdict } from '../schemas/verdicts.ts';
 import { asksBatch, mayAskReceipt, wantedReceipt, withReceipt } from './support/receipts.ts';
 
 export const oracle = operation({

@@ -8,7 +8,7 @@ import {
   type Page,
   type Services,
 } from '../operation.ts';
-import { oneOf } from '../schemas/common.ts';
+import { oneOf } from '../schemas/fields.ts';
 import { NotReady, NotReadyProblem, Ready } from '../schemas/service.ts';
 
 type ReadyData = ReturnType<Services['readiness']>;

@@ -1,6 +1,7 @@
 /** `GET /receipts/{id}/lines/{line}`. */
 import { operation } from '../operation.ts';
-import { ErrorBody, idText } from '../schemas/common.ts';
+import { ErrorBody } from '../schemas/envelopes.ts';
+import { idText } from '../schemas/fields.ts';
 import { ReceiptLine } from '../schemas/receipts.ts';
 import { lineOf, linePath } from './support/receipts.ts';
 

@@ -1,7 +1,8 @@
 /** `GET /receipts/{id}/proof`. */
 import { AssayError } from '../../base/errors.ts';
 import { operation, partsSource } from '../operation.ts';
-import { ErrorBody, idText } from '../schemas/common.ts';
+import { ErrorBody } from '../schemas/envelopes.ts';
+import { idText } from '../schemas/fields.ts';
 
 export const receiptProof = operation({
   id: 'receiptProof',

@@ -1,7 +1,7 @@
 /** `POST /monitoring/deliveries/{id}/replay`. */
 import { deliveryAnswer } from '../../monitoring/answers.ts';
 import { callerOf, operation, REPLAYED } from '../operation.ts';
-import { idText } from '../schemas/common.ts';
+import { idText } from '../schemas/fields.ts';
 import { OneDelivery } from '../schemas/monitoring.ts';
 import { MONITORING, NOT_FOUND } from './support/monitoring.ts';
 import { repeatHeader, repeatKeyOf } from './support/repeats.ts';

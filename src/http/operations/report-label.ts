@@ -2,7 +2,8 @@
 import { reportedLabels } from '../../attribution/reports.ts';
 import { accountOf, operation, principalOf } from '../operation.ts';
 import { LabelReportBody, OneLabelReport } from '../schemas/attribution.ts';
-import { addressText, chainText, ErrorBody } from '../schemas/common.ts';
+import { ErrorBody } from '../schemas/envelopes.ts';
+import { addressText, chainText } from '../schemas/fields.ts';
 import { reportView } from './support/label-reports.ts';
 
 export const reportLabel = operation({

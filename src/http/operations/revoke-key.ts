@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { descendantsOf } from '../../accounts/keys.ts';
 import { accountOf, operation, principalOf } from '../operation.ts';
-import { idText } from '../schemas/common.ts';
+import { idText } from '../schemas/fields.ts';
 import { RevokedKey } from '../schemas/keys.ts';
 import { auditedKeys, keyView, ownKey } from './support/keys.ts';
 

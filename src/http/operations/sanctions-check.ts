@@ -1,6 +1,8 @@
 /** `GET /sanctions/check`. */
 import { jsonBytes, operation } from '../operation.ts';
-import { addressText, chainText, receiptField, SanctionsCheck } from '../schemas/common.ts';
+import { addressText, chainText } from '../schemas/fields.ts';
+import { receiptField } from '../schemas/issued-receipts.ts';
+import { SanctionsCheck } from '../schemas/verdicts.ts';
 import { mayAskReceipt, wantedReceipt, withReceipt } from './support/receipts.ts';
 
 export const sanctionsCheck = operation({

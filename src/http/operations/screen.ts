@@ -1,7 +1,8 @@
 /** `POST /screen`. */
 import { Type } from 'typebox';
 import { operation } from '../operation.ts';
-import { AddressText, ChainText, EntityLabelSet } from '../schemas/common.ts';
+import { EntityLabelSet } from '../schemas/facts.ts';
+import { AddressText, ChainText } from '../schemas/fields.ts';
 
 export const screen = operation({
   id: 'screen',

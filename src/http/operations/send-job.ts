@@ -8,7 +8,8 @@ import { JOB_FORMATS, JOB_KINDS, type JobFormat } from '../../jobs/bulk-jobs.ts'
 import { JOB_LIMITS } from '../../jobs/limits.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { callerOf, jsonBytes, operation, REPLAYED } from '../operation.ts';
-import { chainText, ErrorBody, oneOf } from '../schemas/common.ts';
+import { ErrorBody } from '../schemas/envelopes.ts';
+import { chainText, oneOf } from '../schemas/fields.ts';
 import { OneJob } from '../schemas/jobs.ts';
 import { checkPermission, JOBS } from './support/jobs.ts';
 

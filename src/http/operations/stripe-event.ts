@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { AssayError } from '../../base/errors.ts';
 import { jsonBytes, operation } from '../operation.ts';
-import { ErrorBody } from '../schemas/common.ts';
+import { ErrorBody } from '../schemas/envelopes.ts';
 import { PaymentOutcome, StripeEvent } from '../schemas/payments.ts';
 
 export const stripeEvent = operation({

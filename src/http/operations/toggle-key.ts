@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { KeyRecord } from '../../accounts/keys.ts';
 import { AssayError } from '../../base/errors.ts';
 import { operation, principalOf } from '../operation.ts';
-import { flag, idText } from '../schemas/common.ts';
+import { flag, idText } from '../schemas/fields.ts';
 import { KeyReceiptsSchema, OneKey, PermissionSchema } from '../schemas/keys.ts';
 import { auditedKeys, checkGrant, checkManages, keyView, ownKey } from './support/keys.ts';
 

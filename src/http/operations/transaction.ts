@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { GRAPH_LIMITS } from '../../graph/limits.ts';
 import { operation } from '../operation.ts';
-import { chainText } from '../schemas/common.ts';
+import { chainText } from '../schemas/fields.ts';
 import { TransactionResult } from '../schemas/transaction.ts';
 
 export const transaction = operation({

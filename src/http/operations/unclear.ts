@@ -1,7 +1,7 @@
 /** `DELETE /namescreen/cleared/{id}`. */
 import { Type } from 'typebox';
 import { callerOf, operation } from '../operation.ts';
-import { ErrorBody } from '../schemas/common.ts';
+import { ErrorBody } from '../schemas/envelopes.ts';
 import { ClearedAnswer } from '../schemas/names.ts';
 import { clearedView } from './support/names.ts';
 

@@ -6,7 +6,7 @@ import { balanceId } from '../../accounts/pools.ts';
 import { objectText } from '../../base/kept-json.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { callerOf, operation, type Services } from '../operation.ts';
-import { cursorParameter, pageQuery } from '../schemas/common.ts';
+import { cursorParameter, pageQuery } from '../schemas/fields.ts';
 import { UsageRecord } from '../schemas/usage.ts';
 import { pageEnd } from './support/paging.ts';
 

@@ -2,7 +2,7 @@
 import { transactionAnswer } from '../../monitoring/answers.ts';
 import { MONITORING_LIMITS } from '../../monitoring/limits.ts';
 import { callerOf, operation } from '../operation.ts';
-import { offsetQuery } from '../schemas/common.ts';
+import { offsetQuery } from '../schemas/fields.ts';
 import { TransactionList } from '../schemas/monitoring.ts';
 import { MONITORING, NOT_FOUND, walletPath } from './support/monitoring.ts';
 import { offsetEnd, pageOf } from './support/paging.ts';

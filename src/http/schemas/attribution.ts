@@ -2,21 +2,8 @@
 import { Type } from 'typebox';
 import { ATTRIBUTION_LIMITS } from '../../attribution/limits.ts';
 import { REPORT_STATES } from '../../attribution/reports.ts';
-import {
-  CategorySchema,
-  ChainIdSchema,
-  count,
-  DataVersion,
-  DerivationSchema,
-  flag,
-  Label,
-  listOf,
-  nullable,
-  oneOf,
-  pageFields,
-  ThreatLevelSchema,
-  text,
-} from './common.ts';
+import { CategorySchema, DataVersion, DerivationSchema, Label, ThreatLevelSchema } from './facts.ts';
+import { ChainIdSchema, count, flag, listOf, nullable, oneOf, pageFields, text } from './fields.ts';
 
 const EvidenceTransaction = Type.Object(
   {

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { ACCOUNT_LIMITS } from '../../accounts/limits.ts';
 import { PLAN_NAMES } from '../../accounts/plans.ts';
 import { ROLES } from '../../accounts/roles.ts';
-import { flag, oneOf, text, time } from './common.ts';
+import { flag, oneOf, text, time } from './fields.ts';
 
 export const Email = Type.String({
   minLength: 3,

@@ -12,7 +12,7 @@ import {
   PAYMENT_METHODS,
   PAYMENT_STATES,
 } from '../../billing/records.ts';
-import { count, listOf, nullable, oneOf, pageFields, text, time } from './common.ts';
+import { count, listOf, nullable, oneOf, pageFields, text, time } from './fields.ts';
 
 const PoolSchema = oneOf(
   [...POOLS],

@@ -16,7 +16,7 @@ import {
   oneOf,
   pageFields,
   text,
-} from './common.ts';
+} from './fields.ts';
 
 export const CaseStatusSchema = oneOf(CASE_STATUSES);
 export const CasePrioritySchema = oneOf(CASE_PRIORITIES);

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { X402_LIMITS } from '../../billing/x402/limits.ts';
 import { TRANSFER_STATES } from '../../billing/x402/records.ts';
-import { listOf, nullable, oneOf, text, time } from './common.ts';
+import { listOf, nullable, oneOf, text, time } from './fields.ts';
 
 const PAYER = '0x28c6c06298d514db089934071355e5743bf21d60';
 const PAYEE = '0x9858effd232b4033e47d90003d41ec34ecaeda94';

@@ -1,7 +1,7 @@
 /** Schemas of bulk jobs. */
 import { Type } from 'typebox';
 import { JOB_FORMATS, JOB_KINDS, JOB_STATES } from '../../jobs/bulk-jobs.ts';
-import { ChainIdSchema, count, listOf, nullable, number, offsetFields, oneOf, text } from './common.ts';
+import { ChainIdSchema, count, listOf, nullable, number, offsetFields, oneOf, text } from './fields.ts';
 
 export const Job = Type.Object(
   {

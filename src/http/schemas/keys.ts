@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { KEY_RECEIPTS, PERMISSIONS } from '../../accounts/keys.ts';
 import { ACCOUNT_LIMITS } from '../../accounts/limits.ts';
-import { count, listOf, nullable, oneOf, pageFields, text, time } from './common.ts';
+import { count, listOf, nullable, oneOf, pageFields, text, time } from './fields.ts';
 
 export const PermissionSchema = oneOf(PERMISSIONS);
 export const KeyReceiptsSchema = oneOf(

@@ -2,26 +2,27 @@
 import { Type } from 'typebox';
 import { DIRECTION_CHOICES, DIRECTION_DEFAULT } from '../../screening/choices.ts';
 import {
-  AddressText,
-  ChainIdSchema,
-  ChainText,
   Coverage,
-  count,
   DataVersion,
   EntitySummary,
   ExposureCategorySchema,
+  Reason,
+  RiskLevelSchema,
+  SeveritySchema,
+} from './facts.ts';
+import {
+  AddressText,
+  ChainIdSchema,
+  ChainText,
+  count,
   flag,
-  issuedReceiptField,
   listOf,
   nullable,
   number,
   oneOf,
-  Reason,
-  RiskLevelSchema,
-  receiptField,
-  SeveritySchema,
   text,
-} from './common.ts';
+} from './fields.ts';
+import { issuedReceiptField, receiptField } from './issued-receipts.ts';
 import { saveField, screeningIdField } from './saved-screenings.ts';
 import { FlowTotal, money } from './screening.ts';
 

@@ -1,17 +1,8 @@
 /** Schemas of the raw label operations. */
 import { Type } from 'typebox';
 import { SCREENING_LIMITS } from '../../screening/limits.ts';
-import {
-  AddressText,
-  ChainText,
-  labelSetBasis,
-  labelSetFields,
-  listOf,
-  nullable,
-  oneOf,
-  RiskLevelSchema,
-  text,
-} from './common.ts';
+import { labelSetBasis, labelSetFields, RiskLevelSchema } from './facts.ts';
+import { AddressText, ChainText, listOf, nullable, oneOf, text } from './fields.ts';
 
 export const BulkBody = Type.Object(
   {

@@ -12,12 +12,11 @@ import {
   RULE_IDS,
   SEVERITIES,
 } from '../../monitoring/records.ts';
+import { CategorySchema, Coverage, RiskLevelSchema, SeveritySchema } from './facts.ts';
 import {
   AddressText,
   amountFields,
-  CategorySchema,
   ChainText,
-  Coverage,
   count,
   flag,
   listOf,
@@ -26,10 +25,8 @@ import {
   offsetFields,
   oneOf,
   pageFields,
-  RiskLevelSchema,
-  SeveritySchema,
   text,
-} from './common.ts';
+} from './fields.ts';
 
 const MonitoringChainSchema = oneOf(MONITORING_CHAINS);
 const RuleIdSchema = oneOf(RULE_IDS);

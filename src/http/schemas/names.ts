@@ -1,18 +1,8 @@
 /** Schemas of name screening and of cleared matches. */
 import { Type } from 'typebox';
 import { NAME_LIMITS } from '../../names/limits.ts';
-import {
-  count,
-  flag,
-  issuedReceiptField,
-  listOf,
-  nullable,
-  number,
-  oneOf,
-  pageFields,
-  receiptField,
-  text,
-} from './common.ts';
+import { count, flag, listOf, nullable, number, oneOf, pageFields, text } from './fields.ts';
+import { issuedReceiptField, receiptField } from './issued-receipts.ts';
 
 const ListTypeSchema = oneOf(['sanctions', 'pep', 'adverse_media']);
 

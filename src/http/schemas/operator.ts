@@ -2,7 +2,7 @@
 import { type Static, type TInteger, Type } from 'typebox';
 import { RUN_KINDS, RUN_STATES } from '../../labels/runs.ts';
 import { ROLES } from '../../nodes/roles.ts';
-import { count, flag, listOf, nullable, oneOf, text, time } from './common.ts';
+import { count, flag, listOf, nullable, oneOf, text, time } from './fields.ts';
 import { ReadyData } from './service.ts';
 
 /** Parts of the service that are checked. */

@@ -1,6 +1,7 @@
 /** Schemas of the roots and proofs for contracts. */
 import { Type } from 'typebox';
-import { ChainIdSchema, count, DataVersion, flag, listOf, text } from './common.ts';
+import { DataVersion } from './facts.ts';
+import { ChainIdSchema, count, flag, listOf, text } from './fields.ts';
 
 /** Bytes as `0x` and lower-case hexadecimal. */
 const bytes = (description: string) => Type.String({ description, examples: [`0x${'0'.repeat(64)}`] });

@@ -1,6 +1,6 @@
 /** Schemas of the payment webhook. */
 import { Type } from 'typebox';
-import { nullable, oneOf } from './common.ts';
+import { nullable, oneOf } from './fields.ts';
 
 /** The part of a Stripe event that is read. All fields of its envelope are declared, so that none is listed as ignored. */
 export const StripeEvent = Type.Object(

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { ACCOUNT_LIMITS } from '../../accounts/limits.ts';
 import { CurrentPassword, Email, NewPassword, RoleSchema } from './auth.ts';
-import { count, flag, listOf, nullable, oneOf, pageFields, text, time } from './common.ts';
+import { count, flag, listOf, nullable, oneOf, pageFields, text, time } from './fields.ts';
 
 export const PersonView = Type.Object(
   {

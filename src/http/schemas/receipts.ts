@@ -1,7 +1,7 @@
 /** Schemas of receipts: a stored one with its evidence, and the keys that sign them. */
 import { Type } from 'typebox';
 import { RECEIPT_KINDS } from '../../receipts/kinds.ts';
-import { listOf, nullable, oneOf, text, time } from './common.ts';
+import { listOf, nullable, oneOf, text, time } from './fields.ts';
 
 export const OneReceipt = Type.Object(
   {

@@ -2,7 +2,8 @@
 import { Type } from 'typebox';
 import { REGISTER_LIMITS } from '../../registers/limits.ts';
 import { REGISTRATION_STATUSES } from '../../sources/registers/registration.ts';
-import { count, flag, listOf, nullable, oneOf, SanctionsListSchema, text } from './common.ts';
+import { SanctionsListSchema } from './facts.ts';
+import { count, flag, listOf, nullable, oneOf, text } from './fields.ts';
 
 export const ExchangeName = Type.String({
   minLength: 1,

@@ -3,18 +3,8 @@ import { type TSchema, Type } from 'typebox';
 import { CAUSES } from '../../saved-screenings/compare/score.ts';
 import { SAVED_LIMITS } from '../../saved-screenings/limits.ts';
 import { SAVED_KINDS } from '../../saved-screenings/records.ts';
-import {
-  ChainIdSchema,
-  count,
-  DataVersion,
-  flag,
-  listOf,
-  nullable,
-  oneOf,
-  pageFields,
-  RiskLevelSchema,
-  text,
-} from './common.ts';
+import { DataVersion, RiskLevelSchema } from './facts.ts';
+import { ChainIdSchema, count, flag, listOf, nullable, oneOf, pageFields, text } from './fields.ts';
 
 /** The field of POST /screening and POST /kyt. */
 export const saveField = {

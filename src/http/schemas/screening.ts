@@ -10,32 +10,33 @@ import {
   TAINT_DEFAULT,
 } from '../../screening/choices.ts';
 import {
-  AddressText,
-  amountFields,
   CategorySchema,
-  ChainIdSchema,
-  ChainText,
   Coverage,
-  count,
   DataVersion,
   EntitySummary,
   EvidenceClassSchema,
   ExposureCategorySchema,
-  flag,
-  issuedReceiptField,
   Label,
+  Reason,
+  RiskLevelSchema,
+  SanctionsDetail,
+  SeveritySchema,
+  ThreatLevelSchema,
+} from './facts.ts';
+import {
+  AddressText,
+  amountFields,
+  ChainIdSchema,
+  ChainText,
+  count,
+  flag,
   listOf,
   nullable,
   number,
   oneOf,
-  Reason,
-  RiskLevelSchema,
-  receiptField,
-  SanctionsDetail,
-  SeveritySchema,
-  ThreatLevelSchema,
   text,
-} from './common.ts';
+} from './fields.ts';
+import { issuedReceiptField, receiptField } from './issued-receipts.ts';
 import { saveField, screeningIdField } from './saved-screenings.ts';
 
 export const ScreeningBody = Type.Object(

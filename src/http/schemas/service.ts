@@ -1,6 +1,7 @@
 /** Schemas of the operations of the service itself. */
 import { Type } from 'typebox';
-import { count, flag, Ignored, listOf, nullable, oneOf, Problem, text } from './common.ts';
+import { Ignored, Problem } from './envelopes.ts';
+import { count, flag, listOf, nullable, oneOf, text } from './fields.ts';
 
 const RELEASE = {
   release: text('Names the content: labels, names, registers and the state of the lists.'),

@@ -2,23 +2,25 @@
 import { Type } from 'typebox';
 import { DIRECTION_CHOICES, DIRECTION_DEFAULT, PATH_DEPTH, TRACE_HOPS } from '../../screening/choices.ts';
 import {
+  Coverage,
+  DataVersion,
+  EntitySummary,
+  ExposureCategorySchema,
+  RiskLevelSchema,
+  ThreatLevelSchema,
+} from './facts.ts';
+import {
   AddressText,
   amountFields,
   ChainIdSchema,
   ChainText,
-  Coverage,
   count,
-  DataVersion,
-  EntitySummary,
-  ExposureCategorySchema,
   flag,
   listOf,
   nullable,
   oneOf,
-  RiskLevelSchema,
-  ThreatLevelSchema,
   text,
-} from './common.ts';
+} from './fields.ts';
 import { money } from './screening.ts';
 
 export const TraceBody = Type.Object(

@@ -2,22 +2,14 @@
 import { Type } from 'typebox';
 import { GRAPH_LIMITS } from '../../graph/limits.ts';
 import {
-  amountFields,
-  ChainIdSchema,
   Coverage,
-  count,
   DataVersion,
   EntitySummary,
   ExposureCategorySchema,
-  flag,
-  listOf,
-  nullable,
-  oneOf,
   RiskLevelSchema,
   ThreatLevelSchema,
-  text,
-  time,
-} from './common.ts';
+} from './facts.ts';
+import { amountFields, ChainIdSchema, count, flag, listOf, nullable, oneOf, text, time } from './fields.ts';
 import { money } from './screening.ts';
 
 const TransactionTransfer = Type.Object(

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { LEDGER_TYPES } from '../../accounts/credits.ts';
 import { PLAN_NAMES, QUOTA_METERS, RATE_CLASSES } from '../../accounts/plans.ts';
-import { count, listOf, nullable, oneOf, pageFields, text } from './common.ts';
+import { count, listOf, nullable, oneOf, pageFields, text } from './fields.ts';
 
 const LedgerTypeSchema = oneOf(LEDGER_TYPES, 'Type of the entry.');
 

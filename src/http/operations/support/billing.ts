@@ -2,7 +2,8 @@
 import { AssayError } from '../../../base/errors.ts';
 import type { BillingPreferences } from '../../../billing/records.ts';
 import type { Services } from '../../operation.ts';
-import { ErrorBody, idText } from '../../schemas/common.ts';
+import { ErrorBody } from '../../schemas/envelopes.ts';
+import { idText } from '../../schemas/fields.ts';
 
 /** Columns of the operations that read: any key, or a session. */
 export const BILLING = { tag: 'Billing', permission: 'any', rateClass: 'entity' } as const;

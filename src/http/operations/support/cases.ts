@@ -3,7 +3,8 @@ import { isPersonId } from '../../../accounts/people-records.ts';
 import type { CaseClient } from '../../../cases/service.ts';
 import type { Written } from '../../../cases/store.ts';
 import { accountOf, type Call, principalOf, REPLAYED, type Services } from '../../operation.ts';
-import { ErrorBody, idText } from '../../schemas/common.ts';
+import { ErrorBody } from '../../schemas/envelopes.ts';
+import { idText } from '../../schemas/fields.ts';
 import { logOnce } from './repeats.ts';
 import { kindsOf } from './saved-screenings.ts';
 

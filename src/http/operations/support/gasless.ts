@@ -2,7 +2,7 @@
 import { AssayError } from '../../../base/errors.ts';
 import type { InvoiceAuthorizations } from '../../../billing/x402/invoice-authorizations.ts';
 import type { Services } from '../../operation.ts';
-import { ErrorBody } from '../../schemas/common.ts';
+import { ErrorBody } from '../../schemas/envelopes.ts';
 
 export const UNAVAILABLE_NOW = {
   503: {

@@ -3,7 +3,8 @@ import type { Permission } from '../../../accounts/keys.ts';
 import { AssayError } from '../../../base/errors.ts';
 import type { JobKind, JobView } from '../../../jobs/bulk-jobs.ts';
 import { type Call, type Caller, callerOf, type Services } from '../../operation.ts';
-import { ErrorBody, idText } from '../../schemas/common.ts';
+import { ErrorBody } from '../../schemas/envelopes.ts';
+import { idText } from '../../schemas/fields.ts';
 
 /** Columns of all operations on jobs. */
 export const JOBS = {

@@ -5,7 +5,8 @@ import { MONITORING_LIMITS } from '../../../monitoring/limits.ts';
 import type { Alert, MonitoredWallet, Severity } from '../../../monitoring/records.ts';
 import type { AlertQuery } from '../../../monitoring/service.ts';
 import { type Call, callerOf, type Services } from '../../operation.ts';
-import { ErrorBody, idText, offsetQuery } from '../../schemas/common.ts';
+import { ErrorBody } from '../../schemas/envelopes.ts';
+import { idText, offsetQuery } from '../../schemas/fields.ts';
 import { AlertStatusFilter, SeverityFilter } from '../../schemas/monitoring.ts';
 import { offsetEnd, pageOf } from './paging.ts';
 

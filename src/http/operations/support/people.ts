@@ -1,5 +1,6 @@
 /** Parts of the operations of people. Every id is looked up together with the account of the session. */
-import { ErrorBody, idText } from '../../schemas/common.ts';
+import { ErrorBody } from '../../schemas/envelopes.ts';
+import { idText } from '../../schemas/fields.ts';
 
 /** Columns of the operations that manage the people of an account. */
 export const PEOPLE = { tag: 'People', principal: 'session', role: 'owner', rateClass: 'keys' } as const;

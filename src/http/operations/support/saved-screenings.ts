@@ -3,7 +3,8 @@ import { type PooledJson, takeJson } from '../../../base/buffer-pool.ts';
 import type { ReceiptForm } from '../../../receipts/kinds.ts';
 import { SAVED_KINDS, type SavedKind } from '../../../saved-screenings/records.ts';
 import { type Call, callerOf, type Input, type Purchase, principalOf } from '../../operation.ts';
-import { ErrorBody, idText } from '../../schemas/common.ts';
+import { ErrorBody } from '../../schemas/envelopes.ts';
+import { idText } from '../../schemas/fields.ts';
 
 /** Columns of the operations that read saved screenings. */
 export const SAVED_SCREENINGS = {
