@@ -18,7 +18,8 @@ import { openKeyStore } from './keys-lmdb.ts';
 import type { Ledger } from './ledger.ts';
 import type { DeriveKey } from './password.ts';
 import { createPeople, isPersonal, type People, type PeopleOptions } from './people.ts';
-import { openPeopleStore, type PeopleStore } from './people-store.ts';
+import { openPeopleStore } from './people-lmdb.ts';
+import type { PeopleStore } from './people-store.ts';
 import {
   type Plan,
   type PlanName,

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { FORMAT_VERSION as AUDIT_FORMAT } from '../accounts/audit.ts';
 import { FORMAT_VERSION as KEYS_FORMAT } from '../accounts/keys-lmdb.ts';
 import { type AccountsFile, openAccountsFile } from '../accounts/ledger-file.ts';
-import { FORMAT_VERSION as PEOPLE_FORMAT } from '../accounts/people-store.ts';
+import { FORMAT_VERSION as PEOPLE_FORMAT } from '../accounts/people-lmdb.ts';
 import { fillAccounts } from '../accounts/redis/fill.ts';
 import { FORMAT_VERSION as REPORTS_FORMAT } from '../attribution/reports.ts';
 import { type Clock, isoTime } from '../base/clock.ts';

@@ -28,8 +28,9 @@ import {
 import { faultOf } from '../../src/accounts/ledger-verify.ts';
 import { ACCOUNT_LIMITS } from '../../src/accounts/limits.ts';
 import { checkPassword, createPasswords } from '../../src/accounts/password.ts';
+import { openPeopleStore } from '../../src/accounts/people-lmdb.ts';
 import { emailOf, type Person } from '../../src/accounts/people-records.ts';
-import { openPeopleStore, type PeopleStore } from '../../src/accounts/people-store.ts';
+import type { PeopleStore } from '../../src/accounts/people-store.ts';
 import { readPlans, readRateOverrides } from '../../src/accounts/plans.ts';
 import { createRateLimiter } from '../../src/accounts/rate-limit.ts';
 import { joined, partsOf } from '../../src/accounts/redis/answer-parts.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openAuditLog } from '../../src/accounts/audit.ts';
 import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
 import { createPeople, type People, type PeopleDeps, type PeopleOptions } from '../../src/accounts/people.ts';
-import { openPeopleStore } from '../../src/accounts/people-store.ts';
+import { openPeopleStore } from '../../src/accounts/people-lmdb.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { Email } from '../../src/base/mail.ts';
 import { systemRandom } from '../../src/base/random.ts';

@@ -370,7 +370,7 @@ describe('secrets are compared in constant time', () => {
   });
 
   it('sessions and one-time tokens are looked up only by their hash', () => {
-    const text = readFileSync(join(projectRoot, 'src', 'accounts', 'people-store.ts'), 'utf8');
+    const text = readFileSync(join(projectRoot, 'src', 'accounts', 'people-lmdb.ts'), 'utf8');
     const lookedUp = [...text.matchAll(/#(?:sessions|tokens)\.get\((\w+)/g)].map((match) => match[1]);
     expect(new Set(lookedUp)).toEqual(new Set(['hash']));
     // A token becomes its hash before anything else is done with it; other hashes are those of an index.
