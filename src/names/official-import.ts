@@ -13,9 +13,10 @@ import type { NameImportDeps } from './lists-import.ts';
 import type { NameEntity } from './name.ts';
 
 /**
- * Increase this number if readers keep more of a file than before: the next import of the same file then reads it again. 2: identifiers.
+ * Increase this number if readers keep more of a file than before: the next import of the same file then reads it again. 2: identifiers;
+ * 3: nationalities of OFAC's ADVANCED files, parts of identifiers in parentheses.
  */
-const READER_VERSION = 2;
+const READER_VERSION = 3;
 
 /** Files of sanctions lists that the label store reads. */
 export interface OfficialFiles {

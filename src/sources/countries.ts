@@ -107,7 +107,7 @@ const PUBLISHERS_SPELLINGS: Readonly<Record<string, string>> = {
 };
 
 /** The texts that publishers print for an unknown country. */
-const UNKNOWN = new Set(['', '00', 'unknown', 'undetermined', 'not known', 'none']);
+const UNKNOWN = new Set(['', '00', 'unknown', 'undetermined', 'not known', 'none', 'none identified']);
 
 let ready = false;
 function names(): typeof countries {

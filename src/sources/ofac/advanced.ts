@@ -34,6 +34,7 @@ interface References {
   readonly documents: Values;
   readonly features: Values;
   readonly lists: Values;
+  readonly locationParts: Values;
   readonly nameParts: Values;
   readonly partySubTypes: Values;
   readonly scripts: Values;
@@ -178,6 +179,7 @@ function referencesOf(sets: XmlElement | undefined): References {
     documents: values('IDRegDocTypeValues', 'IDRegDocType'),
     features: values('FeatureTypeValues', 'FeatureType'),
     lists: values('ListValues', 'List'),
+    locationParts: values('LocPartTypeValues', 'LocPartType'),
     nameParts: values('NamePartTypeValues', 'NamePartType'),
     partySubTypes: values('PartySubTypeValues', 'PartySubType', (one) =>
       one.text === 'Unknown' ? `Party type ${one.attributes.PartyTypeID}` : one.text,
@@ -212,12 +214,23 @@ function dateOf(element: XmlElement | undefined): string | null {
   );
 }
 
+/**
+ * Returns the country of a location. Addresses refer to it; nationalities and citizenships refer to locations that only print its name, as
+ * a part of unknown type.
+ */
 function locationCountry(location: XmlElement, references: References): string | null {
   for (const tag of ['LocationCountry', 'LocationAreaCode']) {
     const element = childOf(location, tag);
     const id = element?.attributes.CountryID ?? element?.attributes.AreaCodeID;
     const country = id === undefined ? undefined : references.countries.get(id);
     if (country !== undefined) return readCountry(country);
+  }
+  for (const part of childrenOf(location, 'LocationPart')) {
+    if (references.locationParts.get(part.attributes.LocPartTypeID ?? '') !== 'Unknown') continue;
+    for (const { text } of descend(part, 'LocationPartValue', 'Value')) {
+      const country = readCountry(text);
+      if (country !== null) return country;
+    }
   }
   return null;
 }

@@ -43,6 +43,10 @@ describeWithSharedData('SDN_ADVANCED.XML as issued', () => {
     expect(parties.every((party) => party.list === 'OFAC_SDN' && party.listedAt !== null)).toBe(true);
     expect(parties.every((party) => party.names[0]?.kind === 'primary')).toBe(true);
 
+    // Nationalities refer to locations that only print the name of a country.
+    expect(byId(parties, '6906').countries).toEqual(['IQ', 'CU']);
+    expect(byId(parties, '6918').countries).toEqual(['SA']);
+
     const lazarus = parties.find((party) =>
       party.addresses.some((one) => one.address === '0x098B716B8Aaf21512996dC57EB0615e2383E2f96'),
     );
@@ -225,15 +229,22 @@ const ADVANCED = (
   <o:DateOfIssue><o:Year>2019</o:Year><o:Month>7</o:Month><o:Day>9</o:Day></o:DateOfIssue>
   <o:ReferenceValueSets>
     <o:AliasTypeValues><o:AliasType ID="1">Name</o:AliasType><o:AliasType ID="2">F.K.A.</o:AliasType></o:AliasTypeValues>
-    <o:FeatureTypeValues><o:FeatureType ID="77">Digital Currency Address - ETH</o:FeatureType></o:FeatureTypeValues>
+    <o:FeatureTypeValues><o:FeatureType ID="77">Digital Currency Address - ETH</o:FeatureType><o:FeatureType ID="78">Nationality Country</o:FeatureType></o:FeatureTypeValues>
     <o:ListValues><o:List ID="10">SDN List</o:List><o:List ID="20">Consolidated List</o:List></o:ListValues>
+    <o:LocPartTypeValues><o:LocPartType ID="1">Unknown</o:LocPartType><o:LocPartType ID="2">CITY</o:LocPartType></o:LocPartTypeValues>
   </o:ReferenceValueSets>
+  <o:Locations>
+    <o:Location ID="31"><o:LocationPart LocPartTypeID="2"><o:LocationPartValue><o:Value>Georgia</o:Value></o:LocationPartValue></o:LocationPart></o:Location>
+    <o:Location ID="32"><o:LocationPart LocPartTypeID="1"><o:LocationPartValue><o:Value>Egypt</o:Value></o:LocationPartValue></o:LocationPart></o:Location>
+  </o:Locations>
   <o:DistinctParties>
     <o:DistinctParty FixedRef="5"><o:Profile ID="5" PartySubTypeID="4"><o:Identity ID="1">
       <o:Alias AliasTypeID="1" Primary="true" LowQuality="false"><o:DocumentedName><o:DocumentedNamePart><o:NamePartValue>NEW NAME</o:NamePartValue></o:DocumentedNamePart></o:DocumentedName></o:Alias>
       <o:Alias AliasTypeID="2" Primary="false" LowQuality="true"><o:DocumentedName><o:DocumentedNamePart><o:NamePartValue>OLD NAME</o:NamePartValue></o:DocumentedNamePart></o:DocumentedName></o:Alias>
     </o:Identity>
     <o:Feature FeatureTypeID="77"><o:FeatureVersion><o:VersionDetail>${wallet}</o:VersionDetail></o:FeatureVersion></o:Feature>
+    <o:Feature FeatureTypeID="78"><o:FeatureVersion><o:VersionLocation LocationID="31"/></o:FeatureVersion></o:Feature>
+    <o:Feature FeatureTypeID="78"><o:FeatureVersion><o:VersionLocation LocationID="32"/></o:FeatureVersion></o:Feature>
     </o:Profile></o:DistinctParty>
     <o:DistinctParty FixedRef="6"><o:Profile ID="6"><o:Identity><o:Alias Primary="true"><o:DocumentedName><o:DocumentedNamePart><o:NamePartValue>NOT ENTERED</o:NamePartValue></o:DocumentedNamePart></o:DocumentedName></o:Alias></o:Identity></o:Profile></o:DistinctParty>
   </o:DistinctParties>
@@ -271,6 +282,8 @@ describe('layouts of OFAC, recognised by content', () => {
             { text: 'NEW NAME', kind: 'primary', weak: false },
             { text: 'OLD NAME', kind: 'former', weak: true },
           ],
+          // The name of a country that a nationality refers to is a part of unknown type; a city of that name is no country.
+          countries: ['EG'],
           addresses: [{ address: '0x098B716B8Aaf21512996dC57EB0615e2383E2f96', currency: 'ETH' }],
         },
       ]);
