@@ -164,15 +164,21 @@ export class IdentifierList {
 
   /**
    * Adds the numbers of a cell or element: several may be separated by semicolons or counted (`(1) … (2) …`), and a word may precede a
-   * number (`UK Company no. 06527449`).
+   * number (`UK Company no. 06527449`). Parentheses enclose a remark (`HRB 32490 (Mainz)`) or, without a space, a part of the number
+   * (`D489833(9)`), which is then added with and without that part.
    */
   add(kind: IdentifierKind | null, text: string): void {
     if (kind === null) return;
-    for (const one of text.split(/;|\(\d{1,2}\)/)) {
-      const value = normaliseIdentifier(kind, withoutWords(one));
-      if (value === null || this.#found.size >= IDENTIFIERS_MAX) continue;
-      this.#found.set(`${kind} ${value}`, { kind, value });
+    for (const one of text.split(/;|(?<![^\s.,])\(\d{1,2}\)/)) {
+      this.#addNumber(kind, one.replace(/\([^)]*\)/g, ' '));
+      this.#addNumber(kind, one.replace(/(?<!\S)\([^)]*\)(?![^\s.,])/g, ' '));
     }
+  }
+
+  #addNumber(kind: IdentifierKind, text: string): void {
+    const value = normaliseIdentifier(kind, withoutWords(text));
+    if (value === null || this.#found.size >= IDENTIFIERS_MAX) return;
+    this.#found.set(`${kind} ${value}`, { kind, value });
   }
 
   /** Returns the identifiers as the property of a record, which is left out if there are none. */
@@ -181,9 +187,8 @@ export class IdentifierList {
   }
 }
 
-/** Removes words before a number, and remarks in parentheses after it; capitals of a series (`AB 123456`) are kept. */
+/** Removes words before a number; capitals of a series (`AB 123456`) are kept. */
 const withoutWords = (text: string): string =>
   text
-    .replace(/\([^)]*\)/g, ' ')
     .trim()
     .replace(/^(?:(?=\S*\p{Ll})[^\s\d]+[\s:.]+|(?:UK|NO|NR|ID)[\s:.]+)+(?=.*\d)/u, '');

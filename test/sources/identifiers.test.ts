@@ -72,4 +72,16 @@ describe('an identifier', () => {
     });
     expect(new IdentifierList().property()).toEqual({});
   });
+
+  it.each([
+    ['nationalId', 'D489833(9)', ['D489833', 'D4898339']],
+    ['nationalId', '12/BAHANA(N)002332', ['12BAHANA002332', '12BAHANAN002332']],
+    ['nationalId', '(HWI)040182', ['040182', 'HWI040182']],
+    ['registrationNumber', 'HRB 32490 (Mainz)', ['HRB32490']],
+    ['passport', '(1) A1234567 (Iran), (2) B7654321.', ['A1234567', 'B7654321']],
+  ] as const)('of %s %j is read with a part in parentheses, and without remarks', (kind, text, values) => {
+    const list = new IdentifierList();
+    list.add(kind, text);
+    expect(list.property().identifiers?.map(({ value }) => value)).toEqual(values);
+  });
 });
