@@ -92,7 +92,7 @@ export function* buildDirectory(
   /** Subjects by legal name, with and without the company form, and by jurisdiction and legal name. */
   const legal = new Map<string, number>();
   const legalKeys = (name: string): string[] => [foldName(name), foldWithoutForm(name)];
-  const first = <Key>(map: Map<Key, number>, key: Key, value: number): void => {
+  const first = <Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void => {
     if (!map.has(key)) map.set(key, value);
   };
 
@@ -118,6 +118,12 @@ export function* buildDirectory(
 
   const checked: CheckedRegister[] = [];
   const shippedIds = new Set(shipped.map(({ id }) => id));
+  /** Names of the firms of shipped rows, by register and firm. */
+  const curatedNames = new Map<string, readonly string[]>();
+  for (const { id, rows } of shipped)
+    for (const { details } of rows)
+      for (const key of [firmKey(details), nameKey(details)])
+        first(curatedNames, `${id}|${key}`, namesOf(details));
   /** Firms of imported files, by register; they replace the shipped rows of the same firms. */
   const imported = new Set<string>();
   /** Day of the newest whole file, by register. */
@@ -132,7 +138,10 @@ export function* buildDirectory(
       for (const firm of store.shard(name)) {
         anywhere ??= firm.details.jurisdiction;
         const spans = spansOf(firm, order);
-        const subject = subjectOf(firm, spans);
+        const keys = [firmKey(firm.details), nameKey(firm.details)].map((key) => `${row.register}|${key}`);
+        // A file of the register replaces the shipped row of a firm; it stays with the exchange that the row was joined to.
+        const curated = keys.map((key) => curatedNames.get(key)).find((found) => found !== undefined);
+        const subject = subjectOf(firm, spans, curated);
         subjects[subject]?.registrations.push({
           from: 'file',
           register: row.register,
@@ -143,8 +152,7 @@ export function* buildDirectory(
           spans,
         });
         if (!shippedIds.has(row.register)) continue;
-        imported.add(`${row.register}|${firmKey(firm.details)}`);
-        imported.add(`${row.register}|${nameKey(firm.details)}`);
+        for (const key of keys) imported.add(key);
       }
       yield;
     }
@@ -170,7 +178,7 @@ export function* buildDirectory(
         !imported.has(`${register.id}|${nameKey(details)}`),
     );
     for (const [index, row] of rows.entries()) {
-      const subject = subjectOf(row, [row.span], true);
+      const subject = subjectOf(row, [row.span], namesOf(row.details));
       subjects[subject]?.registrations.push({
         from: 'file',
         register: register.id,
@@ -207,11 +215,15 @@ export function* buildDirectory(
   const rank = ({ id }: CheckedRegister): number => order.get(id) ?? registers.length;
   checked.sort((a, b) => rank(a) - rank(b) || (a.id < b.id ? -1 : 1));
 
-  /** Returns the exchange of a firm, an earlier firm with the same LEI or name, or a new subject. */
+  /**
+   * Returns the exchange of a firm, an earlier firm with the same LEI or name, or a new subject.
+   *
+   * @param curated - names of the firm that people checked
+   */
   function subjectOf(
     { details }: Pick<Firm, 'details'> | ShippedRow,
     spans: readonly StatusSpan[],
-    curated = false,
+    curated: readonly string[] = [],
   ): number {
     const { legalName, lei, tradeNames } = details;
     const isWarning = spans.at(-1)?.status === 'WARNING';
@@ -226,12 +238,9 @@ export function* buildDirectory(
       .map((host) => exchangeDomains.get(host))
       .find((found) => found !== undefined);
     // The names of shipped rows were checked by people; the trade names of a register are the firm's own claim.
-    const byTrade =
-      curated && !isWarning
-        ? [...tradeNames, legalName]
-            .map((name) => exchangeNames.get(foldName(name)))
-            .find((found) => found !== undefined)
-        : undefined;
+    const byTrade = isWarning
+      ? undefined
+      : curated.map((name) => exchangeNames.get(foldName(name))).find((found) => found !== undefined);
     const own = `${details.jurisdiction}|${foldName(legalName)}`;
     const known = byLei ?? byName ?? byDomain ?? byTrade ?? (lei === null ? legal.get(own) : undefined);
     const subject =
@@ -271,6 +280,8 @@ export function* buildDirectory(
 
 /** Shipped rows joined in one build step: a millisecond. */
 const ROWS_A_STEP = 250;
+
+const namesOf = ({ tradeNames, legalName }: FirmDetails): readonly string[] => [...tradeNames, legalName];
 
 const nameKey = ({ jurisdiction, legalName }: FirmDetails): string =>
   `${jurisdiction}|${foldWithoutForm(legalName)}`;

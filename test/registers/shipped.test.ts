@@ -157,4 +157,33 @@ describe('a file of a register', () => {
       own.close();
     }
   });
+
+  it('leaves its firms with the exchanges that the shipped rows were joined to', async () => {
+    const own = openRegisterWorld();
+    const row = (id: string, fields: string) =>
+      own.write(
+        `${id}-2026-11-01.csv`,
+        `register,jurisdiction,authority,legal_name,status,registered_as,registration_id,trade_names\n${id},${fields}\n`,
+      );
+    const registrations = (name: string, register: string) =>
+      own.statuses.answer(name, undefined).registrations.filter((one) => one.register === register);
+    try {
+      await own.load('registers', [
+        row('hk-sfc', 'HK,SFC,Bullish HK Limited,AUTHORISED,Operator,BUQ956,'),
+        row('ae-adgm', 'AE,FSRA,Kraken,AUTHORISED,Permission,,'),
+        // Another firm that has the name of an exchange is not the exchange.
+        row('us-fincen-msb', 'US,FinCEN,Kraken,REGISTERED,MSB,99999999,'),
+      ]);
+      await own.statuses.refresh();
+      expect(registrations('Bullish', 'hk-sfc')).toMatchObject([
+        { source: 'registers', legalName: 'Bullish HK Limited', asOf: '2026-11-01' },
+      ]);
+      expect(registrations('Kraken', 'ae-adgm')).toMatchObject([{ source: 'registers' }]);
+      expect(
+        registrations('Kraken', 'us-fincen-msb').map(({ registrationId }) => registrationId),
+      ).not.toContain('99999999');
+    } finally {
+      own.close();
+    }
+  });
 });
