@@ -103,7 +103,8 @@ function add(rows: readonly Registration[], asOf: string, whole: boolean, offici
       register.asOf = asOf;
       register.whole = true;
     }
-    for (const [key, row] of rowsByFirm(rows.filter((one) => one.register === id).map(numbered))) {
+    const own = rows.filter((one) => one.register === id).map(numbered);
+    for (const [key, row] of rowsByFirm(own, asOf)) {
       const decision = row.state.status === 'WARNING';
       const known = decision ? (register.rows.has(key) ? key : undefined) : find(register.rows, key, row);
       const before = known === undefined ? undefined : register.rows.get(known);

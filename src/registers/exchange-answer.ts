@@ -5,6 +5,7 @@ import type { RegistrationStatus } from '../sources/registers/registration.ts';
 import type { Closure, RegisterFacts, Restrictions, ShippedRegistration } from './catalogue.ts';
 import type { CheckedRegister, Directory, Subject, SubjectRegistration } from './directory.ts';
 import type { NameKind } from './name-index.ts';
+import { statusOn } from './history.ts';
 import { registerCovers, type Scope } from './regions.ts';
 
 /** One status of a registration, with the dates of the first and the last file that give it. */
@@ -123,11 +124,6 @@ function lastDayOf(fact: ShippedRegistration, registers: readonly RegisterFacts[
   );
 }
 
-const IN_FORCE: ReadonlySet<RegistrationStatus> = new Set(['AUTHORISED', 'REGISTERED', 'PENDING']);
-
-/** Returns true if an ISO date, or the whole of a partial one (`2026-05`), is before a day. */
-const isBefore = (date: string, day: string): boolean => date < day.slice(0, date.length);
-
 function registrationAnswer(
   one: SubjectRegistration,
   registers: readonly RegisterFacts[],
@@ -162,11 +158,10 @@ function registrationAnswer(
   const { details, spans, register, source, asOf, verified } = one;
   const last = spans.at(-1);
   if (last === undefined) throw new Error(`${details.legalName} is on ${register} without a status.`);
-  const isOver = last.endedAt !== null && isBefore(last.endedAt, today) && IN_FORCE.has(last.status);
   return {
     jurisdiction: details.jurisdiction,
     authority: details.authority,
-    status: isOver ? 'WITHDRAWN' : last.status,
+    status: statusOn(today, last),
     registrationId: details.registrationId,
     registeredAs: last.registeredAs,
     legalName: details.legalName,

@@ -62,6 +62,15 @@ export interface StatusSpan extends FirmState {
   readonly lastSeen: string;
 }
 
+const IN_FORCE: ReadonlySet<RegistrationStatus> = new Set(['AUTHORISED', 'REGISTERED', 'PENDING']);
+
+/** Returns the status on a day: after the last day of a registration, or of the whole month or year of a partial date, it is withdrawn. */
+export const statusOn = (
+  day: string,
+  { status, endedAt }: Pick<Registration, 'status' | 'endedAt'>,
+): RegistrationStatus =>
+  IN_FORCE.has(status) && endedAt !== null && endedAt < day.slice(0, endedAt.length) ? 'WITHDRAWN' : status;
+
 const plain = (text: string): string =>
   text
     .normalize('NFKD')
@@ -78,8 +87,8 @@ export function firmId(row: Registration): string {
   return `${row.jurisdiction}|${who}${decision}`;
 }
 
-const stateOf = (row: Registration): FirmState => ({
-  status: row.status,
+const stateOf = (row: Registration, asOf: string): FirmState => ({
+  status: statusOn(asOf, row),
   registeredAs: row.registeredAs,
   registeredAt: row.registeredAt,
   endedAt: row.endedAt,
@@ -107,15 +116,22 @@ export interface FirmRow {
 const union = (a: readonly string[], b: readonly string[]): string[] => [...new Set([...a, ...b])];
 const earlier = (a: string | null, b: string | null): string | null =>
   a === null || b === null ? (a ?? b) : a < b ? a : b;
+/** Returns the later of two last days; null is none. */
+const later = (a: string | null, b: string | null): string | null =>
+  a === null || b === null ? null : a > b ? a : b;
 
-/** Groups the rows of one file by firm. If a firm has several rows (two white papers, a later service), they are merged. */
-export function rowsByFirm(rows: Iterable<Registration>): Map<string, FirmRow> {
+/**
+ * Groups the rows of one file by firm. If a firm has several rows (two white papers, a later service), they are merged.
+ *
+ * @param asOf - day of the file, ISO date
+ */
+export function rowsByFirm(rows: Iterable<Registration>, asOf: string): Map<string, FirmRow> {
   const firms = new Map<string, FirmRow>();
   for (const row of rows) {
     const id = firmId(row);
     const known = firms.get(id);
     const details = detailsOf(row);
-    const state = stateOf(row);
+    const state = stateOf(row, asOf);
     if (known === undefined) {
       firms.set(id, { details, state });
       continue;
@@ -131,7 +147,7 @@ export function rowsByFirm(rows: Iterable<Registration>): Map<string, FirmRow> {
         ...known.state,
         // The firm is withdrawn only if all its rows are.
         status: known.state.status === 'WITHDRAWN' ? state.status : known.state.status,
-        endedAt: known.state.endedAt === null || state.endedAt === null ? null : state.endedAt,
+        endedAt: later(known.state.endedAt, state.endedAt),
         registeredAt: earlier(known.state.registeredAt, state.registeredAt),
         services: union(known.state.services, state.services).sort(),
         passportedTo: union(known.state.passportedTo, state.passportedTo).sort(),

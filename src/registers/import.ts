@@ -144,7 +144,7 @@ export async function importRegisters(
         const before = states.get(register) ?? store.state(register, options.source);
         const whole = header.whole.includes(register);
         const file = { asOf, contentHash: hash, layout: header.layout, whole, records: own.length };
-        const after = addFile(before, file, rowsByFirm(own));
+        const after = addFile(before, file, rowsByFirm(own, asOf));
         if (after.files.length > REGISTER_LIMITS.registerFilesMax) {
           throw new AssayError(
             'INVALID_REQUEST',

@@ -9,7 +9,7 @@ import {
   loadRegisterFacts,
 } from '../../src/registers/catalogue.ts';
 import { createExchangeStatuses } from '../../src/registers/exchange-status.ts';
-import { openRegisterWorld, type RegisterWorld } from './world.ts';
+import { caspFile, openRegisterWorld, type RegisterWorld } from './world.ts';
 
 let world: RegisterWorld;
 beforeAll(() => {
@@ -65,6 +65,32 @@ describe('a registration with a last day', () => {
       expect(statuses('2026-06-01')).toEqual(['AUTHORISED', 'REGISTERED', 'REVOKED']);
       expect(statuses('2026-06-02')).toEqual(['WITHDRAWN', 'REGISTERED', 'REVOKED']);
       expect(statuses('2026-07-01')).toEqual(['WITHDRAWN', 'WITHDRAWN', 'REVOKED']);
+    } finally {
+      other.close();
+    }
+  });
+
+  it("of an authority's file is in force until then, and withdrawn if the file is of a later day", async () => {
+    const other = openRegisterWorld();
+    try {
+      const ending = (name: string, ended: string) => ({ name, lei: '', ended });
+      const file = caspFile([ending('Okapi GmbH', '31/12/2026'), ending('Quagga GmbH', '01/10/2026')]);
+      const [report] = await other.load('esma', [other.write('CASP20261101.csv', file)]);
+      expect(report).toMatchObject({ inForce: 1 });
+      const statuses = (day: string) => {
+        const clock = { now: () => Date.parse(day), monotonic: () => 0 };
+        const { answer } = createExchangeStatuses({ store: other.store, log: silentLogger, clock });
+        return ['Okapi GmbH', 'Quagga GmbH'].map((name) => {
+          const { status, validUntil, history } =
+            answer(name, undefined).registrations.find(({ register }) => register === 'esma-casp') ?? {};
+          return [status, validUntil, history?.at(-1)?.status];
+        });
+      };
+      expect(statuses('2026-11-30')).toEqual([
+        ['AUTHORISED', '2026-12-31', 'AUTHORISED'],
+        ['WITHDRAWN', '2026-10-01', 'WITHDRAWN'],
+      ]);
+      expect(statuses('2027-01-01')[0]?.[0]).toBe('WITHDRAWN');
     } finally {
       other.close();
     }

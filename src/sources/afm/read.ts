@@ -62,7 +62,7 @@ export const afmReader: RegisterReader = async function* (path) {
       SPEC,
       {
         legalName,
-        status: endedAt === null ? 'AUTHORISED' : 'WITHDRAWN',
+        status: 'AUTHORISED',
         registeredAs: kind === '' ? SPEC.registeredAs : `${SPEC.registeredAs}: ${kind}`,
         registrationId: cell(1) === '' ? lei : cell(1),
         lei,

@@ -28,14 +28,13 @@ const SPEC = {
 
 const COLUMNS = ['no_amf', 'entite_nom', 'lei', 'nature_autorisation', 'statut'] as const;
 
-/** `Radié` and every other status of the past end a registration. */
+/** `Radié` and every other status of the past end a registration; a date ends any other when it has come. */
 function statusOf(statut: string, ended: string | null): RegistrationStatus | null {
   const word = statut.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
   if (/^(?:radie|retire|expire|caduc|abroge)/.test(word)) return 'WITHDRAWN';
-  if (ended !== null) return 'WITHDRAWN';
   if (word.startsWith('agre')) return 'AUTHORISED';
   if (word.startsWith('enregistre')) return 'REGISTERED';
-  return null;
+  return ended === null ? null : 'WITHDRAWN';
 }
 
 /** Yields the registrations of one file, then the header. Throws INVALID_FILE for a file of another layout. */
@@ -89,7 +88,7 @@ export const amfReader: RegisterReader = async function* (path) {
         registrationId: passport || number === '' ? lei : number,
         domains: readHosts(cell('site_internet')),
         registeredAt: readDate(cell('date_debut_autorisation')),
-        endedAt: status === 'WITHDRAWN' ? endedAt : null,
+        endedAt,
         services: activity === '' ? [] : [activity],
         note: passport
           ? `Passported into France${home === '' ? '' : ` from ${readCountry(home) ?? home}`}.`

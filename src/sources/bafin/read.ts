@@ -50,17 +50,17 @@ function registrationIn(firm: Firm, file: string): Registration | null {
   const own = firm.permissions.filter(({ text }) => CRYPTO.test(text));
   if (own.length === 0) return null;
   const inForce = own.filter(({ until }) => until === null);
-  const isOver = inForce.length === 0;
+  const hasEnd = inForce.length === 0;
   const dates = own.flatMap(({ since }) => since ?? []).sort();
   const ends = own.flatMap(({ until }) => until ?? []).sort();
   return registrationOf(
     SPEC,
     {
       ...{ legalName, tradeNames, lei, registrationId: number === '' ? lei : number },
-      status: isOver ? 'WITHDRAWN' : 'AUTHORISED',
+      status: 'AUTHORISED',
       registeredAt: dates[0] ?? null,
-      endedAt: isOver ? (ends.at(-1) ?? null) : null,
-      services: [...new Set((isOver ? own : inForce).map(({ text }) => text))],
+      endedAt: hasEnd ? (ends.at(-1) ?? null) : null,
+      services: [...new Set((hasEnd ? own : inForce).map(({ text }) => text))],
     },
     { file, line },
   );

@@ -44,7 +44,7 @@ export const cssfReader: RegisterReader = async function* (path) {
       SPEC,
       {
         legalName,
-        status: endedAt === null ? 'AUTHORISED' : 'WITHDRAWN',
+        status: 'AUTHORISED',
         registrationId: number === '' ? lei : number,
         lei,
         domains: readHosts(fieldText(row, 'entiteWebsite', 'website')),

@@ -210,7 +210,7 @@ function readRow(
     // The register has no numbers of its own: it identifies firms by their LEI.
     registrationId: lei,
     registeredAs: detail === '' ? layout.registeredAs : `${layout.registeredAs}: ${detail}`,
-    status: endedAt === null ? layout.status : 'WITHDRAWN',
+    status: layout.status,
     registeredAt: readDate(cell(layout.since)),
     endedAt,
     services,

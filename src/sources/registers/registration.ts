@@ -32,6 +32,7 @@ export interface Registration {
   readonly registrationId: string | null;
   /** The legal category, in the register's own words. */
   readonly registeredAs: string;
+  /** If the register only gives a last day, the status until then: the import compares the day with that of the file. */
   readonly status: RegistrationStatus;
   /** ISO dates or partial dates. */
   readonly registeredAt: string | null;

@@ -184,10 +184,10 @@ describe('errors that a file may have', () => {
     });
   });
 
-  it('an authorisation with a past end is withdrawn', async () => {
+  it('an authorisation with an end has it as its last day', async () => {
     await withFolder(async (write) => {
       const { rows } = await read(write('CASP.csv', caspFile([{ name: 'One AG', ended: '03/04/2025' }])));
-      expect(rows[0]).toMatchObject({ status: 'WITHDRAWN', endedAt: '2025-04-03' });
+      expect(rows[0]).toMatchObject({ status: 'AUTHORISED', endedAt: '2025-04-03' });
     });
   });
 });

@@ -354,7 +354,7 @@ const CASES: readonly Case[] = [
         registeredAt: '2022-02-01',
         status: 'AUTHORISED',
       },
-      { legalName: 'Gewesen Krypto GmbH', status: 'WITHDRAWN', endedAt: '2024-06-30' },
+      { legalName: 'Gewesen Krypto GmbH', status: 'AUTHORISED', endedAt: '2024-06-30' },
     ],
   },
   {
@@ -400,7 +400,7 @@ const CASES: readonly Case[] = [
       },
       {
         registrationId: '529900T8BM49AURSDO55',
-        status: 'WITHDRAWN',
+        status: 'AUTHORISED',
         endedAt: '2026-04-03',
         note: 'Home member state: DE.',
       },
