@@ -4,8 +4,8 @@ import type { SanctionsList } from '../sources/index.ts';
 import type { RegistrationStatus } from '../sources/registers/registration.ts';
 import type { Closure, RegisterFacts, Restrictions, ShippedRegistration } from './catalogue.ts';
 import type { CheckedRegister, Directory, Subject, SubjectRegistration } from './directory.ts';
-import type { NameKind } from './name-index.ts';
 import { statusOn } from './history.ts';
+import type { NameKind } from './name-index.ts';
 import { registerCovers, type Scope } from './regions.ts';
 
 /** One status of a registration, with the dates of the first and the last file that give it. */

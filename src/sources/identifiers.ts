@@ -189,6 +189,4 @@ export class IdentifierList {
 
 /** Removes words before a number; capitals of a series (`AB 123456`) are kept. */
 const withoutWords = (text: string): string =>
-  text
-    .trim()
-    .replace(/^(?:(?=\S*\p{Ll})[^\s\d]+[\s:.]+|(?:UK|NO|NR|ID)[\s:.]+)+(?=.*\d)/u, '');
+  text.trim().replace(/^(?:(?=\S*\p{Ll})[^\s\d]+[\s:.]+|(?:UK|NO|NR|ID)[\s:.]+)+(?=.*\d)/u, '');
