@@ -14,7 +14,7 @@ import type { NameEntity } from './name.ts';
 
 /**
  * Increase this number if readers keep more of a file than before: the next import of the same file then reads it again. 2: identifiers;
- * 3: nationalities of OFAC's ADVANCED files, parts of identifiers in parentheses.
+ * 3: nationalities of OFAC's ADVANCED files, identifiers with words and parentheses.
  */
 const READER_VERSION = 3;
 

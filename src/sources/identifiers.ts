@@ -187,6 +187,12 @@ export class IdentifierList {
   }
 }
 
-/** Removes words before a number; capitals of a series (`AB 123456`) are kept. */
+/**
+ * Removes words before a number, and the country after it (`R00012098, South Sudan`). Capitals of a series (`AB 123456`) are kept; an
+ * abbreviation before words (`CAR diplomatic passport no. …`) is not.
+ */
 const withoutWords = (text: string): string =>
-  text.trim().replace(/^(?:(?=\S*\p{Ll})[^\s\d]+[\s:.]+|(?:UK|NO|NR|ID)[\s:.]+)+(?=.*\d)/u, '');
+  text
+    .trim()
+    .replace(/^(?:(?=\S*\p{Ll})[^\s\d]+[\s:.]+|(?:UK|NO|NR|ID)[\s:.]+|\p{Lu}{2,}\s+(?=\p{Ll}))+(?=.*\d)/u, '')
+    .replace(/,\s+\p{Lu}\p{Ll}[\p{L}\s]*$/u, '');

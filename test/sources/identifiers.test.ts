@@ -78,8 +78,11 @@ describe('an identifier', () => {
     ['nationalId', '12/BAHANA(N)002332', ['12BAHANA002332', '12BAHANAN002332']],
     ['nationalId', '(HWI)040182', ['040182', 'HWI040182']],
     ['registrationNumber', 'HRB 32490 (Mainz)', ['HRB32490']],
+    ['passport', 'CAR diplomatic passport no. D00000898', ['D00000898']],
+    ['passport', 'Afghan passport number SE 012820', ['SE012820']],
+    ['passport', 'R00012098, South Sudan', ['R00012098']],
     ['passport', '(1) A1234567 (Iran), (2) B7654321.', ['A1234567', 'B7654321']],
-  ] as const)('of %s %j is read with a part in parentheses, and without remarks', (kind, text, values) => {
+  ] as const)('of %s %j is read without words, and with a part in parentheses', (kind, text, values) => {
     const list = new IdentifierList();
     list.add(kind, text);
     expect(list.property().identifiers?.map(({ value }) => value)).toEqual(values);
