@@ -125,7 +125,7 @@ function cliPage(): string {
   return [
     '# Command line',
     GENERATED,
-    '`node dist/joined/main.cjs <command>` (installed: `assay <command>`). Each command prints JSON with `--json` and shows progress on stderr if that is a terminal. An error is one line on stderr, `assay: …`, that names the option, setting or file; `--debug` adds stack traces.',
+    '`npm link` in the folder puts `assay` on the path; without it, write `node dist/joined/main.cjs <command>`. In the image: `docker exec … assay <command>`. Each command prints JSON with `--json` and shows progress on stderr if that is a terminal. An error is one line on stderr, `assay: …`, that names the option, setting or file; `--debug` adds stack traces.',
     exitCodesTable(),
     ...commandSections(program, ''),
   ].join('\n\n');

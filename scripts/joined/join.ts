@@ -215,7 +215,10 @@ export async function joinEntries({ root, name, entries, alone = {} }: Joining):
     // The loader decides for `src/main`, which looks up labels or does other work.
     const own = Object.keys(alone).find((name) => alone[name] === entry && entry !== MAIN);
     const args = own === undefined ? `'${entry}'` : `'${entry}', '${own}.cjs'`;
-    writeFileSync(path, `module.exports = require('${up}/loader.cjs')(${args});\n`);
+    // `bin` of package.json is this file: a shell executes it.
+    const isCommand = entry === MAIN;
+    const text = `${isCommand ? '#!/usr/bin/env node\n' : ''}module.exports = require('${up}/loader.cjs')(${args});\n`;
+    writeFileSync(path, text, { mode: isCommand ? 0o755 : 0o644 });
   }
   writeFileSync(join(fresh, 'loader.cjs'), readFileSync(join(root, 'scripts', 'joined', 'loader.cjs')));
   rmSync(out, { recursive: true, force: true });

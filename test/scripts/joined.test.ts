@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -27,6 +27,22 @@ describe('the joined program', () => {
     expect(statSync(inJoined('bulk-file.cjs')).size).toBeLessThan(
       statSync(inJoined('program.cjs')).size / 10,
     );
+  });
+
+  it.skipIf(process.platform === 'win32')('is a command that a shell executes by a link to it', () => {
+    const { bin, version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
+      bin: { assay: string };
+      version: string;
+    };
+    const folder = mkdtempSync(join(tmpdir(), 'assay-joined-test-'));
+    try {
+      const link = join(folder, 'assay');
+      symlinkSync(join(projectRoot, bin.assay), link);
+      const { stdout, status } = spawnSync(link, ['--version'], { encoding: 'utf8' });
+      expect([stdout.trim(), status]).toEqual([version, 0]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('has the modules of that file in one scope, not in functions that load them', () => {
