@@ -77,11 +77,14 @@ COPY src/pool/lua ./src/pool/lua
 COPY src/state/lua ./src/state/lua
 # Owned by the user before it becomes a volume, so that a new volume is his.
 RUN useradd --create-home --uid 1000 --user-group node && mkdir -p /data /jobs && chown node:node /data /jobs
+# `docker exec … assay lists`: any command beside the server.
+RUN ln -s /app/dist/joined/main.cjs /usr/local/bin/assay
 USER node
 VOLUME ["/data"]
 EXPOSE 8080 8090
 STOPSIGNAL SIGTERM
+# Over TLS if the server speaks it; its certificate is for another name than 127.0.0.1.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=120s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.ASSAY_PORT}/health`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "require(process.env.ASSAY_TLS_KEY ? 'https' : 'http').get({ host: '127.0.0.1', port: process.env.ASSAY_PORT, path: '/health', rejectUnauthorized: false }, (answer) => process.exit(answer.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 ENTRYPOINT ["node", "/app/dist/joined/main.cjs"]
 CMD ["serve"]

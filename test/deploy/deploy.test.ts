@@ -1,6 +1,10 @@
 /** The files for containers, checked against the program as far as is possible without a container engine. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -170,6 +174,38 @@ describe('the Dockerfile', () => {
     const words = JSON.parse(text.slice(text.indexOf('['))) as string[];
     expect(words.slice(0, 2)).toEqual(['node', '-e']);
     expect(() => new Function(words[2] ?? '(')).not.toThrow();
+  });
+
+  it.each(['http', 'https'] as const)('checks the health of a server that speaks %s', async (scheme) => {
+    const [text = ''] = textsOf('HEALTHCHECK');
+    const [, ...args] = JSON.parse(text.slice(text.indexOf('['))) as string[];
+    const [key = '', cert = ''] = ['key', 'cert'].map((name) =>
+      join(projectRoot, 'test', 'http', 'tls', `${name}.pem`),
+    );
+    const answer = ({ url }: IncomingMessage, response: ServerResponse): void => {
+      response.writeHead(url === '/health' ? 200 : 404).end();
+    };
+    const server =
+      scheme === 'http'
+        ? createServer(answer)
+        : createSecureServer({ key: readFileSync(key), cert: readFileSync(cert) }, answer);
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const tls = scheme === 'http' ? {} : { ASSAY_TLS_KEY: key, ASSAY_TLS_CERT: cert };
+    const code = async (): Promise<number | null> => {
+      const env = { PATH: process.env.PATH ?? '', ASSAY_PORT: String(port), ...tls };
+      const [exitCode] = await once(spawn(process.execPath, args, { env, stdio: 'ignore' }), 'exit');
+      return exitCode as number | null;
+    };
+    expect(await code()).toBe(0);
+    server.close();
+    server.closeAllConnections();
+    expect(await code()).toBe(1);
+  });
+
+  it('has the command of the documentation on its path', () => {
+    const { bin } = JSON.parse(read('package.json')) as { bin: { assay: string } };
+    expect(textsOf('RUN').join('\n')).toContain(`ln -s /app/${bin.assay} /usr/local/bin/assay`);
   });
 });
 
