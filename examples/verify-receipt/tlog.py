@@ -11,6 +11,10 @@ def check(holds, problem):
     return True if holds else sys.exit(f"NOT valid: {problem}")
 
 
+# A file that cannot be read is not valid either.
+sys.excepthook = lambda kind, error, _: sys.stderr.write(f"NOT valid: a file cannot be read: {kind.__name__}: {error}\n")
+
+
 def is_signed(key, signature, message):
     try:
         return Ed25519PublicKey.from_public_bytes(key).verify(signature, message) is None

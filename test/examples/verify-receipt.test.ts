@@ -64,6 +64,16 @@ describe.skipIf(!hasEd25519)('examples/verify-receipt', () => {
     expect(verify({ proof: '' })).toEqual({ status: 0, text: expect.stringMatching(/\nvalid\n$/) });
   });
 
+  it.each([
+    ['an empty file', ''],
+    ['an error of the API', '{"error":"The API key is invalid or was revoked."}'],
+    ['a list', '[]'],
+    ['a JWS of two parts', '{"jws":"a.b"}'],
+  ])('says in one sentence that %s is not valid', (_, response) => {
+    const { status, text } = verify({ response });
+    expect([status, text]).toEqual([1, expect.stringMatching(/^NOT valid: [^\n]+\n$/)]);
+  });
+
   it('has at most 60 lines', () => {
     const text = readFileSync(join(projectRoot, 'examples', 'verify-receipt', 'verify.py'), 'utf8');
     expect(text.split('\n').length - 1).toBeLessThanOrEqual(60);
