@@ -5,7 +5,7 @@ import { noUsableRow } from '../sources/layout-error.ts';
 import type { AttributedAddress, FileHeader } from '../sources/records.ts';
 import { slugOf } from './entities.ts';
 import { type Reading, readRecords, reportProgress } from './import-reading.ts';
-import { type DatasetReport, datasetReport } from './import-report.ts';
+import { type DatasetReport, datasetReport, type ImportRequest } from './import-report.ts';
 import { dayFromIso } from './index/days.ts';
 import { createSegmentWriter } from './index/segment.ts';
 import { LOWERED_SEGMENT } from './lowered.ts';
@@ -220,7 +220,7 @@ function commitDataset(
   const { contentHash, names, records, writer } = reading;
   const { store, rules, clock } = reading.deps;
   const { source } = reading.request;
-  const dataset = datasetOf(reading, header);
+  const dataset = datasetOf(reading.request, names, header);
   const rejectsFile = rejects.close(store.rejectsPath(source, dataset));
   const row: Omit<DatasetRow, 'folder'> = {
     source,
@@ -241,9 +241,17 @@ function commitDataset(
   return datasetReport(row, 'imported', names, rejectsFile, rejects.reasons);
 }
 
-/** Returns the name of the dataset that the import replaces: the layout of the source or, for the user's own labels, the file name. */
-function datasetOf({ request, names }: Reading, header: FileHeader): string {
-  if (request.dataset !== undefined) return slugOf(request.dataset);
-  if (request.source !== 'own') return slugOf(header.layout);
+/**
+ * Returns the name of the dataset that an import replaces: the layout of the source or, for the user's own labels, the file name.
+ *
+ * @param names - names of the files without their folders
+ */
+export function datasetOf(
+  { source, dataset }: Pick<ImportRequest, 'source' | 'dataset'>,
+  names: readonly string[],
+  { layout }: Pick<FileHeader, 'layout'>,
+): string {
+  if (dataset !== undefined) return slugOf(dataset);
+  if (source !== 'own') return slugOf(layout);
   return slugOf((names[0] ?? 'own').replace(/(\.(csv|ndjson|jsonl?|txt|gz|zip))+$/i, ''));
 }

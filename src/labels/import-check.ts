@@ -1,9 +1,11 @@
 /** Checks the files of one import before the first of them is imported, so that a file of another kind changes nothing. */
 import { basename } from 'node:path';
 import { AssayError } from '../base/errors.ts';
+import type { FilesOfDataset } from '../sources/distinct-datasets.ts';
 import { readerOf } from '../sources/index.ts';
 import { noUsableRow, REJECTS_QUOTED } from '../sources/layout-error.ts';
 import type { Reject } from '../sources/records.ts';
+import { datasetOf } from './import-addresses.ts';
 import type { ImportDeps, ImportRequest } from './import-report.ts';
 import { createMapper, type Mapper } from './map.ts';
 
@@ -24,6 +26,30 @@ export async function requireUsableFiles(
   const mapper = createMapper(deps.rules);
   const units = areParts ? groups.flat().map((file) => [file]) : groups;
   for (const files of units) await requireUsable(request, files, mapper, deps);
+}
+
+/**
+ * Returns the name of the dataset that each group of files would be.
+ *
+ * @param groups - files that are imported together
+ */
+export async function datasetsOf(
+  request: ImportRequest,
+  groups: readonly (readonly string[])[],
+  deps: ImportDeps,
+): Promise<FilesOfDataset[]> {
+  const read = await readerOf(request.source, request.mapping, deps.sources);
+  const datasets: FilesOfDataset[] = [];
+  for (const files of groups) {
+    const names = files.map((file) => basename(file));
+    for await (const record of read(files)) {
+      request.signal?.throwIfAborted();
+      if (record.type !== 'header') continue;
+      datasets.push({ files, dataset: datasetOf(request, names, record) });
+      break;
+    }
+  }
+  return datasets;
 }
 
 async function requireUsable(

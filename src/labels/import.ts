@@ -6,11 +6,12 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { AssayError } from '../base/errors.ts';
+import { requireDistinctDatasets } from '../sources/distinct-datasets.ts';
 import { groupFiles, sourceById } from '../sources/index.ts';
 import { listParts, openBytes } from '../sources/open.ts';
 import type { Source } from '../sources/source.ts';
 import { importAddresses } from './import-addresses.ts';
-import { requireUsableFiles, withNothingImported } from './import-check.ts';
+import { datasetsOf, requireUsableFiles, withNothingImported } from './import-check.ts';
 import { importLists } from './import-lists.ts';
 import { startReading } from './import-reading.ts';
 import type { DatasetReport, ImportDeps, ImportReport, ImportRequest } from './import-report.ts';
@@ -19,10 +20,11 @@ import type { StoreWriter } from './store.ts';
 
 /**
  * Imports files of one source. Each file, or set of files that belong together, is imported completely or not at all. All files are
- * checked first: if one of several cannot be read or has only rejected rows, none is imported, unless forced.
+ * checked first: if one of several cannot be read or has only rejected rows, none is imported, unless forced. Nor is any if two of them
+ * would be the same dataset.
  *
  * @throws INVALID_REQUEST if `published` is not a date, or is in the future, or the licence of the source must be accepted first.
- * @throws INVALID_FILE if a file is unreadable or its publication date is not known.
+ * @throws INVALID_FILE if a file is unreadable, its publication date is not known, or another file of the call would be the same dataset.
  * @throws IMPLAUSIBLE_LIST if a file would delist more than half of a list or has no party, unless forced.
  * @throws STORE_BUSY while another import runs.
  */
@@ -42,7 +44,7 @@ export async function importFiles(request: ImportRequest, deps: ImportDeps): Pro
     const before = deps.store.revision();
     const datasets: DatasetReport[] = [];
     const groups = await groupFiles(request.source, request.files, deps.sources);
-    if (request.files.length > 1 && request.force !== true) await checkFiles(request, groups, deps);
+    if (request.files.length > 1) await checkFiles(request, groups, deps);
     for (const files of groups) {
       try {
         datasets.push(...(await importGroup(request, files, writer, deps)));
@@ -66,13 +68,14 @@ async function checkFiles(
   groups: readonly (readonly string[])[],
   deps: ImportDeps,
 ): Promise<void> {
+  // The tables of a sanctions list complete each other, and its files are its history. Files of labels are only joined.
+  const isList = (deps.rules.sources.of(request.source)?.lists ?? []).length > 0;
   try {
-    // The tables of a sanctions list complete each other. Files of labels are only joined.
-    const isList = (deps.rules.sources.of(request.source)?.lists ?? []).length > 0;
-    await requireUsableFiles(request, groups, !isList, deps);
+    if (request.force !== true) await requireUsableFiles(request, groups, !isList, deps);
   } catch (error) {
     throw withNothingImported(error);
   }
+  if (!isList && groups.length > 1) requireDistinctDatasets(await datasetsOf(request, groups, deps));
 }
 
 /** Adds to an error which files of the same call were imported before it. */

@@ -7,6 +7,7 @@ import { basename } from 'node:path';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { requireDistinctDatasets } from '../sources/distinct-datasets.ts';
 import { NAME_SOURCES, type NameSourceId } from '../sources/index.ts';
 import { noUsableRow, REJECTS_QUOTED } from '../sources/layout-error.ts';
 import type { NamedReader } from '../sources/named-party.ts';
@@ -68,7 +69,7 @@ const CHECK_EVERY = 4_096;
 
 /**
  * Imports files of one source; each file is imported completely or not at all. All files are checked first: if one of several has no
- * party, none is imported.
+ * party, or two would be the same dataset, none is imported.
  *
  * @throws INVALID_REQUEST if there is no file or `published` is not a date.
  * @throws INVALID_FILE, IMPLAUSIBLE_LIST.
@@ -92,16 +93,19 @@ export async function importNameFiles(
   }
   const described = NAME_SOURCES.find(({ id }) => id === source);
   if (described === undefined) throw new Error(`There is no source of names '${source}'.`);
+  const nameOf = (file: string): string =>
+    slugOf(
+      dataset ??
+        basename(file).replace(/(\.(csv|tsv|xml|ndjson|jsonl?|ftm|txt|gz|zip|simple|targets))+$/i, ''),
+    );
   if (files.length > 1) {
+    requireDistinctDatasets(files.map((file) => ({ files: [file], dataset: nameOf(file) })));
     for (const file of files)
       await requireParty(file, await described.read({ dataset: dataset ?? basename(file) }), request);
   }
   const reports: NameImportReport[] = [];
   for (const file of files) {
-    const name = slugOf(
-      dataset ??
-        basename(file).replace(/(\.(csv|tsv|xml|ndjson|jsonl?|ftm|txt|gz|zip|simple|targets))+$/i, ''),
-    );
+    const name = nameOf(file);
     const reader = await described.read({ dataset: dataset ?? basename(file) });
     reports.push(await importDataset({ ...request, name, files: [file], reader, verified: true }, deps));
   }

@@ -117,6 +117,35 @@ describe('importing own labels', () => {
     expect(labels[0]!.confidence).toBe(1);
   });
 
+  it.each([
+    ['of the same name', 'own', ['mine.csv', 'mine.ndjson'], undefined, 'mine'],
+    ['of one --dataset', 'own', ['mine.csv', 'yours.csv'], 'all of it', 'all-of-it'],
+    [
+      'of the layout of a publisher',
+      'exchanges',
+      ['june.csv', 'july.csv'],
+      undefined,
+      'defillama-cex-owners',
+    ],
+  ] as const)(
+    'rejects files %s in one call, of which only the last would stay',
+    async (_, source, fileNames, name, dataset) => {
+      const text = (entity: string): string =>
+        source === 'own'
+          ? `${HEADER}${BINANCE},ETH,${entity},EXCHANGE,1,,\n`
+          : `exchange,chain,address\n${entity},ethereum,${BINANCE}\n`;
+      const files = fileNames.map((fileName) => world.file(fileName, text(fileName)));
+      for (const force of [false, true])
+        await expect(
+          world.import({ source, files, force, ...(name === undefined ? {} : { dataset: name }) }),
+        ).rejects.toMatchObject({
+          code: 'INVALID_FILE',
+          message: `file: ${files.join(' and ')} would both be the dataset '${dataset}', and only the last would stay. Join them to one file, or import each by a call of its own with another --dataset. No file of this call was imported.`,
+        });
+      expect(world.deps.store.catalogue().datasets).toEqual([]);
+    },
+  );
+
   it('rejects a file with only invalid rows, which would replace valid labels, unless forced', async () => {
     await world.import({ source: 'own', files: [world.file('mine.csv', OWN)] });
     const revision = world.deps.store.revision();

@@ -120,6 +120,17 @@ describe('own and published lists', () => {
     expect(names.row('opensanctions:peps:pep')).toMatchObject({ parties: 4, delisted: 6 });
   });
 
+  it('rejects files of one call that would be the same list, of which only the last would stay', async () => {
+    const files = ['a.csv', 'a.txt'].map((name, at) => file(name, `name,list,id\nA,sanctions,${at}\n`));
+    await expect(importNameFiles({ source: 'people', files }, deps)).rejects.toThrow(
+      /a\.csv and .*a\.txt would both be the dataset 'a'.* No file of this call was imported\.$/,
+    );
+    await expect(importNameFiles({ source: 'people', files, dataset: 'b' }, deps)).rejects.toThrow(
+      "would both be the dataset 'b'",
+    );
+    expect(names.rows()).toEqual([]);
+  });
+
   it('leaves no unreferenced file behind', async () => {
     await importNameFiles({ source: 'people', files: [own('A,pep,1\n')] }, deps);
     writeFileSync(join(names.folder, 'lists', 'dead.123.partial'), 'x');
