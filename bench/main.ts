@@ -62,7 +62,7 @@ function parse(args: readonly string[]): Asked {
       repeat = Number(args[++at]);
       if (!Number.isInteger(repeat) || repeat < 1 || repeat > 20)
         fail('--repeat: must be a whole number from 1 to 20.');
-    } else if (at === 0 && !arg.startsWith('-')) name = arg;
+    } else if (name === null && options.length === 0 && !arg.startsWith('-')) name = arg;
     else options.push(arg);
   }
   if (name !== null && BENCHMARKS[name] === undefined)

@@ -11,6 +11,7 @@ const bench = (...args: readonly string[]) =>
 test.each([
   [['nothing'], "'nothing' is none of address, labels"],
   [['names', '--quick'], "'names' has no short run"],
+  [['--quick', 'names'], "'names' has no short run"],
   [['log', '--compare'], '--compare: needs a run'],
   [['log', '--compare', 'bench/no-such-run.json'], 'there is no file or folder'],
   [['log', '--compare', 'package.json'], 'is not a run of a benchmark'],
