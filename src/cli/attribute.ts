@@ -24,7 +24,10 @@ function depositLines({ deposits, chain }: AttributeReport): readonly string[] {
       `${labels.labelledOtherwise} labelled by other sources.`,
     ...(wallets > 0
       ? []
-      : ['Without labels of exchanges there are no deposit addresses: import or sync labels first.']),
+      : [
+          'No labelled wallet of an exchange collects payments in the stored transfers, so there are no deposit addresses. ' +
+            'It takes labels of exchanges, and transfers from ten addresses to such a wallet and from it to ten others.',
+        ]),
   ];
 }
 
