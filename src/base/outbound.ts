@@ -7,6 +7,7 @@ import { BlockList, isIP, type LookupFunction } from 'node:net';
 import type { Agent } from 'undici';
 import { AssayError } from './errors.ts';
 import { LIMITS } from './limits.ts';
+import { mendParser } from './paused-parser.ts';
 import { undici } from './undici.ts';
 
 /** IANA special-purpose registries (IPv4 and IPv6), with multicast and the reserved block: none of these is public. */
@@ -135,7 +136,11 @@ export function createOutboundAgent(options: {
       const isHidden = isIP(literal) !== 0 && !isPublicAddress(literal);
       if (isHidden && !policy.trustedHosts.has(target.hostname))
         return callback(new Error(`${target.hostname} is not public.`), null);
-      return connect(target, callback);
+      return connect(target, (...result) => {
+        const [error, socket] = result;
+        if (error === null) mendParser(socket);
+        callback(...result);
+      });
     },
     headersTimeout: timeouts.headersMs,
     bodyTimeout: timeouts.stallMs,
