@@ -11,6 +11,12 @@ export const STATE_LIMITS = {
    * before that.
    */
   redisCommandMs: 3_000,
+  /**
+   * A connection on which Redis has been silent for this long, although commands wait for replies, is opened again: longer than the timeout
+   * of a command, so that a slow server is not asked twice. BullMQ has commands that wait for ten seconds.
+   */
+  redisSilentCommandsMs: 5_000,
+  redisSilentBlockedMs: 15_000,
   /** Startup waits this long for a Redis that is starting or failing over; then it ends with an error. */
   redisStartMs: 10_000,
   /** How long a write waits for replicas: they acknowledge within milliseconds, or are away. */

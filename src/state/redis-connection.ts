@@ -23,6 +23,7 @@ const CLUSTER_RETRIES = {
   retryDelayOnClusterDown: 150,
 } as const;
 const RECONNECT_MS_MAX = 1_000;
+const SILENCE_CHECK_MS = 1_000;
 
 /** Delay before a reconnect, in milliseconds; null if the connection must not reconnect. */
 const retryOf =
@@ -50,6 +51,41 @@ function serverOptions(place: RedisPlace, purpose: Purpose): RedisOptions {
       ? { commandTimeout: STATE_LIMITS.redisCommandMs, maxRetriesPerRequest: 3 }
       : { maxRetriesPerRequest: null }),
   };
+}
+
+/**
+ * Opens connections again whose server is silent. A machine that lost its power or its network closes no connection: TCP gives up after a
+ * quarter of an hour, and until then a node would wait for a master that Sentinel has replaced. Only intervals are counted, so an event loop
+ * that was blocked, or a process that was paused, does not take a waiting reply for silence.
+ */
+export function watchSilence(connection: RedisConnection, purpose: Purpose): void {
+  // The caller closes a connection that follows.
+  if (purpose === 'following') return;
+  if (connection.isCluster) connection.on('+node', (server: Redis) => watchServer(server, purpose));
+  else watchServer(connection as Redis, purpose);
+}
+
+function watchServer(client: Redis, purpose: Purpose): void {
+  const limitMs =
+    purpose === 'bullmq' ? STATE_LIMITS.redisSilentBlockedMs : STATE_LIMITS.redisSilentCommandsMs;
+  client.on('connect', () => {
+    const { stream } = client;
+    /** Bytes that were written when the last reply arrived: with more, a command waits for its reply. */
+    let answeredBytes = stream.bytesWritten;
+    let silentMs = 0;
+    stream.on('data', () => {
+      answeredBytes = stream.bytesWritten;
+      silentMs = 0;
+    });
+    const timer = setInterval(() => {
+      // A subscription has no replies of its own.
+      if (purpose === 'blocking') client.ping().catch(() => {});
+      silentMs = stream.bytesWritten === answeredBytes ? 0 : silentMs + SILENCE_CHECK_MS;
+      if (silentMs >= limitMs) stream.destroy(new Error(`Redis was silent for ${limitMs / 1_000} s.`));
+    }, SILENCE_CHECK_MS);
+    timer.unref();
+    stream.once('close', () => clearInterval(timer));
+  });
 }
 
 /** Loaded when a connection is opened, so that a program without Redis does not pay for it. */

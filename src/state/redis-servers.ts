@@ -13,8 +13,11 @@ const CHECK_MS = 2_000;
 /** A replica acknowledges once a second; a replica that was silent for longer is not counted. */
 const REPLICA_SILENT_SECONDS_MAX = 3;
 
-/** Returns the host and port of a server. */
-export const addressOf = ({ options }: RedisServer): string => `${options.host}:${options.port}`;
+/** Returns the host and port of a server. Sentinels name the server only when the connection is opened. */
+export function addressOf({ options, stream }: RedisServer): string {
+  if (!options.sentinels) return `${options.host}:${options.port}`;
+  return stream?.remoteAddress ? `${stream.remoteAddress}:${stream.remotePort}` : `${options.name}`;
+}
 
 /** Returns a field of the reply of INFO; empty if it is missing. */
 export const infoField = (info: string, name: string): string =>

@@ -14,6 +14,7 @@ import {
   type RedisConnection,
   reasonOf,
   serversOf,
+  watchSilence,
 } from './redis-connection.ts';
 import { digestOf, SafeScripts } from './redis-safe-scripts.ts';
 import { addressOf, infoField, lossOf, ReplicaWatch, WriteRejections } from './redis-servers.ts';
@@ -120,12 +121,12 @@ class Connections {
     this.#log = log;
     this.rejections = new WriteRejections(log);
     this.main = connect(place, 'commands');
-    this.#observe(this.main);
+    this.#observe(this.main, 'commands');
   }
 
   /** Opens a further connection, which is closed together with the others. */
   another(purpose: Purpose): RedisConnection {
-    return this.#register(connect(this.#place, purpose));
+    return this.#register(connect(this.#place, purpose), purpose);
   }
 
   async guard<T>(command: Promise<T>): Promise<T> {
@@ -144,7 +145,8 @@ class Connections {
     await this.main.quit().catch(() => this.main.disconnect());
   }
 
-  #observe(client: RedisConnection): void {
+  #observe(client: RedisConnection, purpose: Purpose): void {
+    watchSilence(client, purpose);
     client.on('error', (error: unknown) => {
       this.lastFault = reasonOf(error);
       if (!this.isLost) this.#log.warn({ error: this.lastFault }, 'connection to Redis lost');
@@ -161,13 +163,13 @@ class Connections {
    * Closes the connection, and its duplicates, together with the store: BullMQ makes duplicates, and cannot close them while the server is
    * away.
    */
-  #register(client: RedisConnection): RedisConnection {
-    this.#observe(client);
+  #register(client: RedisConnection, purpose: Purpose): RedisConnection {
+    this.#observe(client, purpose);
     this.#further.add(client);
     client.on('end', () => this.#further.delete(client));
     const duplicate: (...options: never[]) => RedisConnection = client.duplicate.bind(client);
     return Object.assign(client, {
-      duplicate: (...options: never[]) => this.#register(duplicate(...options)),
+      duplicate: (...options: never[]) => this.#register(duplicate(...options), purpose),
     });
   }
 }

@@ -1,11 +1,13 @@
 /** The connection to Redis, against real servers. */
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { messageOf } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../src/state/redis.ts';
+import type { RedisServer as ServerClient } from '../../src/state/redis-connection.ts';
+import { addressOf } from '../../src/state/redis-servers.ts';
 import { freePort } from '../setup/free-port.ts';
 import {
   hasRedis,
@@ -336,7 +338,7 @@ describe.skipIf(!hasRedis)('a Redis Cluster', () => {
 describe.skipIf(!hasRedis)('a master behind a Sentinel', () => {
   let servers: readonly [RedisServer, RedisServer];
   let sentinel: RedisSentinel;
-  beforeAll(async () => {
+  beforeEach(async () => {
     const master = await startRedis();
     servers = [
       master,
@@ -347,7 +349,7 @@ describe.skipIf(!hasRedis)('a master behind a Sentinel', () => {
     ];
     sentinel = await startRedisSentinel(master);
   });
-  afterAll(async () => {
+  afterEach(async () => {
     await sentinel.stop();
     await Promise.all(servers.map((server) => server.stop()));
   });
@@ -368,4 +370,20 @@ describe.skipIf(!hasRedis)('a master behind a Sentinel', () => {
     expect(await count([key], [1]).catch(messageOf)).toContain('may be done');
     await safe.close();
   });
+
+  it('is followed to its replacement while it is silent and its connections stay open', async () => {
+    const store = openRedis(parseRedisUrl(sentinel.url), { log });
+    const count = store.script('count', COUNT);
+    const key = store.key('a', 'n');
+    const [master, replica] = servers;
+    expect(await count([key], [1])).toBe(1);
+    expect(addressOf(store.connection as ServerClient)).toBe(`127.0.0.1:${master.port}`);
+    await expect.poll(() => replica.run('get', key)).toBe('1');
+    master.freeze();
+    await expect.poll(() => sentinel.masterPort(), { timeout: 20_000 }).toBe(replica.port);
+    await expect.poll(() => count([key], [1]).catch(() => 0), { timeout: 20_000 }).toBeGreaterThan(1);
+    expect(addressOf(store.connection as ServerClient)).toBe(`127.0.0.1:${replica.port}`);
+    master.thaw();
+    await store.close();
+  }, 60_000);
 });
