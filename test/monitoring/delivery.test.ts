@@ -366,6 +366,30 @@ overLiveStates((makeState) => {
       expect(world.outbox.queues()).toEqual([]);
     });
 
+    it('is sent and sent again at once if the clock of the node that stores it is ahead', async () => {
+      const world = await openIn();
+      const hook = await listen((_, count) => ({ status: count === 1 ? 500 : 200 }));
+      const wallet = world.wallet({ customWebhookUrl: hook.url });
+      await world.raise(wallet);
+      await world.dispatcher.runDue();
+      // The first message is before the others in the queue, and its retry is not due.
+      world.clock.advance(600_000);
+      await world.raise(wallet);
+      world.clock.advance(-600_000);
+      await world.dispatcher.runDue();
+      expect(world.all().map(({ status }) => status)).toEqual(['DELIVERED', 'PENDING']);
+      world.clock.advance(600_000);
+      await world.outbox.replay('a', world.all()[0]?.id ?? '');
+      world.clock.advance(-600_000);
+      await world.dispatcher.runDue();
+      expect(hook.received).toHaveLength(3);
+      expect(world.all().map(({ status }) => status)).toEqual(['DELIVERED', 'PENDING']);
+      world.clock.advance((RETRY_WAITS_MS[0] as number) * 1.1 + 1);
+      await world.dispatcher.runDue();
+      expect(hook.received).toHaveLength(4);
+      expect(world.outbox.queues()).toEqual([]);
+    });
+
     it('waits as long as the receiver requests', async () => {
       const world = await openIn();
       const hook = await listen((_, count) =>

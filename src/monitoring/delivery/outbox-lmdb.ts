@@ -279,7 +279,7 @@ class StoredOutbox implements LmdbOutbox {
       nextAttemptAtMs: isGone ? null : now,
     };
     this.#deliveries.put(delivery);
-    if (!isGone) this.#queues.add(delivery, now, true);
+    if (!isGone) this.#queues.add(delivery, now, 'first');
     this.#purge(accountId, now);
     return delivery;
   }
@@ -421,7 +421,7 @@ class StoredOutbox implements LmdbOutbox {
       nextAttemptAtMs,
     });
     if (nextAttemptAtMs === null) this.#queues.removeFromWallet(delivery);
-    else this.#queues.add(delivery, nextAttemptAtMs, false);
+    else this.#queues.add(delivery, nextAttemptAtMs, 'retry');
     return null;
   }
 
@@ -444,7 +444,7 @@ class StoredOutbox implements LmdbOutbox {
       };
       this.#deliveries.put(again);
       // Not a first attempt, so that later alerts of the wallet do not wait for it.
-      this.#queues.add(again, now, false);
+      this.#queues.add(again, now, 'resent');
       this.#repeats.keep(key, { delivery: again }, now);
       return { delivery: again, isRepeated: false };
     });

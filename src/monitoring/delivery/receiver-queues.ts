@@ -26,7 +26,12 @@ interface WaitingRow {
   readonly accountId: string;
   readonly walletId: string | null;
   readonly isFirst: boolean;
+  /** A client asked for the attempt: it waits for no time, as a first attempt. */
+  readonly isResent?: true;
 }
+
+/** True if an attempt waits only because the one before failed. Other attempts are due at once, whatever the clock of their node was. */
+const isRetry = ({ isFirst, isResent }: WaitingRow): boolean => !isFirst && isResent !== true;
 
 type QueueKey = [queue: ReceiverQueue, dueMs: number, id: string];
 
@@ -35,6 +40,13 @@ export interface Receiver {
   /** As shown in the log. */
   readonly target: string;
 }
+
+const waitingOf = (
+  queue: ReceiverQueue,
+  dueMs: number,
+  id: string,
+  { accountId, walletId, isFirst }: WaitingRow,
+): Waiting => ({ queue, id, dueMs, accountId, walletId, isFirst });
 
 /** Sorts after every id in a key. */
 export const PAST_IDS = '~';
@@ -61,11 +73,14 @@ export class ReceiverQueues {
   }
 
   /** Adds a delivery to the queue of its receiver. Call it inside a transaction. */
-  add(delivery: Delivery, dueMs: number, isFirst: boolean): void {
+  add(delivery: Delivery, dueMs: number, kind: 'first' | 'retry' | 'resent'): void {
     const { accountId, walletId, id } = delivery;
     const queue = queueOf(accountId, delivery);
     this.#changed.add(queue);
-    this.#rows.putSync([queue, dueMs, id], { accountId, walletId, isFirst });
+    this.#rows.putSync([queue, dueMs, id], {
+      ...{ accountId, walletId, isFirst: kind === 'first' },
+      ...(kind === 'resent' ? { isResent: true } : {}),
+    });
     if (walletId !== null) this.#byWallet.putSync([walletId, id], accountId);
   }
 
@@ -112,7 +127,8 @@ export class ReceiverQueues {
 
   /**
    * Returns the deliveries of a receiver that are due at `nowMs`, in the order of their due time, and the time at which the next
-   * one is due. Deliveries scheduled further ahead than the longest wait are due as well, because the clock was set back.
+   * one is due. Only retries wait: an attempt that lies ahead without a failed one was stored by a node whose clock is ahead, or before
+   * the clock was set back. Retries further ahead than the longest wait are due as well.
    */
   due(
     queue: ReceiverQueue,
@@ -122,27 +138,24 @@ export class ReceiverQueues {
     const waiting: Waiting[] = [];
     const range = {
       start: [queue, 0, ''] as QueueKey,
-      end: [queue, Number.MAX_SAFE_INTEGER, ''] as QueueKey,
+      end: [queue, nowMs + LONGEST_WAIT_MS, PAST_IDS] as QueueKey,
       limit: DELIVERY_LIMITS.deliveryScanMax,
     };
     let nextDueMs: number | null = null;
     for (const { key, value } of this.#rows.getRange(range)) {
       const [, dueMs, id] = key;
-      if (dueMs > nowMs) {
-        nextDueMs = dueMs;
-        break;
-      }
-      waiting.push({ queue, id, dueMs, ...value });
+      if (dueMs > nowMs && isRetry(value)) nextDueMs ??= dueMs;
+      else waiting.push(waitingOf(queue, dueMs, id, value));
     }
+    if (waiting.length === DELIVERY_LIMITS.deliveryScanMax) return { waiting, nextDueMs };
     const beyond = {
       start: [queue, Number.MAX_SAFE_INTEGER, ''] as QueueKey,
       end: [queue, nowMs + LONGEST_WAIT_MS, PAST_IDS] as QueueKey,
       reverse: true,
       limit: DELIVERY_LIMITS.deliveryScanMax - waiting.length,
     };
-    if (nextDueMs !== null)
-      for (const { key, value } of this.#rows.getRange(beyond))
-        waiting.push({ queue, id: key[2], dueMs: key[1], ...value });
+    for (const { key, value } of this.#rows.getRange(beyond))
+      waiting.push(waitingOf(queue, key[1], key[2], value));
     return { waiting, nextDueMs };
   }
 
