@@ -20,7 +20,7 @@ import { digestOf, SafeScripts } from './redis-safe-scripts.ts';
 import { addressOf, infoField, lossOf, ReplicaWatch, WriteRejections } from './redis-servers.ts';
 import type { RedisPlace } from './redis-url.ts';
 
-export { faultOf, type Purpose, type RedisConnection } from './redis-connection.ts';
+export { faultOf, isWriteRejection, type Purpose, type RedisConnection } from './redis-connection.ts';
 export { parseRedisUrl, type RedisPlace, readRedisUrl } from './redis-url.ts';
 
 /** One atomic step, executed as a whole on the server. All `keys` must be in one slot. */

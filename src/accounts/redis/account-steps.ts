@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
-import { faultOf, type RedisStore } from '../../state/redis.ts';
+import { faultOf, isWriteRejection, type RedisStore } from '../../state/redis.ts';
 import type { LedgerEntry } from '../ledger.ts';
 import { decodeEntry, entryId, type StoredEntry, shownEntry } from '../ledger-entry.ts';
 import { accountOfBalance, poolOf } from '../pools.ts';
@@ -68,8 +68,12 @@ export interface AccountSteps {
   logOf(balance: string): string;
 }
 
+/** Nothing was executed. A server without memory accepts the same step when it has some. */
 const refused = (cause: unknown): AssayError =>
-  new AssayError('LEDGER_UNAVAILABLE', `Accounts cannot be changed: ${messageOf(cause)}`, { cause });
+  new AssayError('LEDGER_UNAVAILABLE', `Accounts cannot be changed: ${messageOf(cause)}`, {
+    cause,
+    ...(isWriteRejection(cause) ? { retryAfterSeconds: 1 } : {}),
+  });
 
 /** Digits of a nonce. */
 const NONCE_DIGITS = 16;

@@ -265,6 +265,7 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
       expect((refusal as PromiseRejectedResult).reason).toMatchObject({
         code: 'LEDGER_UNAVAILABLE',
         message: expect.stringMatching(/OOM/),
+        retryAfterSeconds: 1,
       });
     expect(await node.ledger.balance('a')).toMatchObject({ balance: 9, held: 0 });
   });
