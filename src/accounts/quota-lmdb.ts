@@ -13,7 +13,7 @@ import type { Database, RootDatabase } from '../state/lmdb.ts';
 import { isStorageFull } from '../state/storage.ts';
 import type { CounterMemo } from './counter-memo.ts';
 import type { QuotaMeterName } from './plans.ts';
-import type { QuotaDecision, QuotaMeter } from './quota.ts';
+import type { MonthUse, QuotaDecision, QuotaMeter } from './quota.ts';
 import { type SharedCounterMemory, type SharedPlace, SharedPlaces, SharedUnits } from './shared-counters.ts';
 
 export const FORMAT_VERSION = 1;
@@ -138,6 +138,7 @@ export interface EmbeddedQuotaMeter extends QuotaMeter {
     memo?: CounterMemo | null,
   ): QuotaDecision | null;
   used(accountId: string, meter: QuotaMeterName): number;
+  monthUse(accountId: string, meter: QuotaMeterName): MonthUse;
   /**
    * Moves the leased units of this month to memory from which other threads take as well.
    *
@@ -298,6 +299,11 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
 
   used(accountId: string, meter: QuotaMeterName): number {
     return this.#step(this.#counterOf(accountId, meter), ({ stored, spare }) => stored - spare);
+  }
+
+  monthUse(accountId: string, meter: QuotaMeterName): MonthUse {
+    const used = this.used(accountId, meter);
+    return { used, resetAt: this.#month.resetAt };
   }
 
   /**

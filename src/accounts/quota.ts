@@ -13,6 +13,13 @@ export interface QuotaDecision {
   readonly resetAt: string;
 }
 
+/** The units taken in one month. */
+export interface MonthUse {
+  readonly used: number;
+  /** ISO 8601 UTC: the first instant of the next month, when the quota renews. */
+  readonly resetAt: string;
+}
+
 /** The interface of the quota meter. Every implementation passes test/conformance/quota.ts. */
 export interface QuotaMeter {
   /** Takes `units` completely or not at all. */
@@ -28,6 +35,8 @@ export interface QuotaMeter {
   settle(accountId: string, meter: QuotaMeterName, once: string, units: number): Promise<QuotaDecision>;
   /** Returns the units taken this month. */
   used(accountId: string, meter: QuotaMeterName): Awaitable<number>;
+  /** Returns the units taken in the month that is counted, and when the quota renews: after a clock was set back, a later month is counted. */
+  monthUse(accountId: string, meter: QuotaMeterName): Awaitable<MonthUse>;
   /** Writes pending changes and closes the meter. */
   close(): Promise<void>;
 }

@@ -132,6 +132,7 @@ quotaConformance(
           give: (accountId, meter, units) => gate.give(accountId, meter, units),
           settle: (...event) => quota.settle(...event),
           used: (...counter) => quota.used(...counter),
+          monthUse: (...counter) => quota.monthUse(...counter),
           close: () => accounting.close(),
         };
       },

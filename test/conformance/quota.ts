@@ -124,6 +124,8 @@ export function quotaConformance(name: string, makeWorld: () => Promise<QuotaWor
       });
       world.now -= 5;
       expect((await meter.take('a', 'intel', 1)).remaining).toBe(998);
+      expect(await meter.monthUse('a', 'intel')).toEqual({ used: 2, resetAt: '2027-02-01T00:00:00.000Z' });
+      expect(await meter.monthUse('b', 'intel')).toMatchObject({ used: 0 });
     });
 
     it('count an unlimited quota too', async () => {

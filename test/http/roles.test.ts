@@ -186,6 +186,13 @@ describe.each(['uws', 'node'] as const)('sessions in place of keys on %s', (back
     expect((await ask('POST', '/api/v1/screen/bulk', { body, cookie })).status).toBe(200);
     expect((await ask('POST', '/api/v1/screen/bulk', { body, key })).status).toBe(200);
     expect(await intel({ key })).toEqual({ ...before, used: before.used + 2 });
+    // After the clock was set back, the meter counts a later month than that of the clock.
+    const { quota } = world.access;
+    const later = { used: 1, resetAt: '2099-01-01T00:00:00.000Z' };
+    Object.defineProperty(quota, 'monthUse', { value: () => later, configurable: true });
+    expect(await intel({ key })).toEqual({ ...before, ...later });
+    Reflect.deleteProperty(quota, 'monthUse');
+    expect(await intel({ key })).toEqual({ ...before, used: before.used + 2 });
   });
 
   it('are charged once for an Idempotency-Key, and get their response again', async () => {

@@ -59,6 +59,10 @@ export function createRedisQuotaMeter({ steps, log, limitOf }: RedisQuotaDeps): 
     async used(accountId, meter) {
       return numberAt(await steps.run('used', accountId, [meter]), 2);
     },
+    async monthUse(accountId, meter) {
+      const reply = await steps.run('used', accountId, [meter]);
+      return { used: numberAt(reply, 2), resetAt: monthEnd(numberAt(reply, 1)) };
+    },
     async close() {
       await Promise.all(returning);
     },

@@ -79,6 +79,7 @@ export function createHotRoutes(
       give: (...units) => gate.give(...units),
       settle: elsewhere,
       used: elsewhere,
+      monthUse: elsewhere,
       close: elsewhere,
     },
     planOf: elsewhere,

@@ -1,5 +1,4 @@
 /** `GET /usage`: balances, ledger and totals of the caller's account. */
-import { monthEnd, monthOf } from '../../accounts/credits.ts';
 import type { UsagePage } from '../../accounts/ledger.ts';
 import { QUOTA_METERS } from '../../accounts/plans.ts';
 import { balanceId } from '../../accounts/pools.ts';
@@ -23,14 +22,13 @@ function balanceView(page: UsagePage, limit: number): object {
 }
 
 /** Returns the plan of an account with the units of its quotas that were used this month. */
-async function planView({ access, clock }: Services, accountId: string): Promise<object> {
+async function planView({ access }: Services, accountId: string): Promise<object> {
   const { name, creditsPerMonth, walletsMax, rateLimits, quotas } = access.planOf(accountId);
-  const resetAt = monthEnd(monthOf(clock.now()));
-  const used = await Promise.all(QUOTA_METERS.map((meter) => access.quota.used(accountId, meter)));
+  const uses = await Promise.all(QUOTA_METERS.map((meter) => access.quota.monthUse(accountId, meter)));
   return {
     ...{ name, creditsPerMonth, walletsMax, requestsPerMinute: rateLimits },
     quotas: QUOTA_METERS.map((meter, index) => ({
-      ...{ meter, limit: quotas[meter], used: used[index], resetAt },
+      ...{ meter, limit: quotas[meter], ...uses[index] },
     })),
   };
 }
