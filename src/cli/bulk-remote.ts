@@ -151,7 +151,7 @@ async function persist<T>(
       if (failures >= ATTEMPTS_MAX || waitMs > RETRY_AFTER_MS_MAX)
         throw new AssayError('SOURCE_UNAVAILABLE', error.message, { cause: error });
       if (failures === 1) say(`${error.message} Trying again.`);
-      await wait(waitMs, undefined, { signal: signal });
+      await wait(waitMs, undefined, { signal });
     }
   }
 }

@@ -63,7 +63,7 @@ export const DUST_FOLLOWED_SHARE = 0.1;
 /** The parts of a screening read the row of its address twice. Rows of fewer edges are read again in less time than they are copied in. */
 const KEPT_FROM_EDGES = 1_024;
 
-/** A direction of an address with more edges, as `readAbove` and `read` give it: only those that are not dust. */
+/** A direction of an address with more edges, as `read` gives it: without dust. */
 interface KeptRow {
   readonly node: NodeId;
   readonly rates: RowBasis['rates'];
