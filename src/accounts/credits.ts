@@ -61,6 +61,13 @@ export function spend(state: CreditState, amount: number): CreditState {
   };
 }
 
+/**
+ * Returns when free credits are granted next, ISO 8601 UTC. After the clock was set back, that is after the later month.
+ *
+ * @param month - the month for which they were last granted
+ */
+export const renewalOf = (month: number, nowMs: number): string => monthEnd(Math.max(month, monthOf(nowMs)));
+
 /** One entry that brings an account to the current month. */
 export interface MonthTurn {
   readonly type: 'EXPIRY' | 'GRANT';

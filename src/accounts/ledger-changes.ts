@@ -9,9 +9,9 @@ import {
   type CreditState,
   creditsExhausted,
   type LedgerType,
-  monthEnd,
   monthOf,
   monthTurn,
+  renewalOf,
   spend,
 } from './credits.ts';
 import { otherBody } from './idempotency.ts';
@@ -102,15 +102,20 @@ export class LedgerChanges {
     return turns.at(-1)?.after ?? state;
   }
 
-  /** Returns the 402 error of an account with `balance`, of which running requests hold `held`. */
-  shortage(accountId: string, needed: number, balance: number, held: number): AssayError {
+  /** Returns the 402 error of an account with the state `state`, of which running requests hold `held`. */
+  shortage(
+    accountId: string,
+    needed: number,
+    { balance, month }: Pick<CreditState, 'balance' | 'month'>,
+    held: number,
+  ): AssayError {
     const available = Math.max(0, balance - held);
     return creditsExhausted({
       needed,
       available,
       held: Math.max(0, balance - available),
       freeCredits: this.#freeCredits(accountId),
-      renewsAt: monthEnd(monthOf(this.#clock.now())),
+      renewsAt: renewalOf(month, this.#clock.now()),
     });
   }
 
@@ -150,7 +155,7 @@ export class LedgerChanges {
     this.settleMonth(accountId);
     const head = this.#store.pendingHead(accountId);
     if (charge.amount > 0 && head.balance < charge.amount)
-      throw this.shortage(accountId, charge.amount, head.balance, 0);
+      throw this.shortage(accountId, charge.amount, head, 0);
     // Rendered before anything is written: if the response cannot be built, nothing is charged.
     const answer = charge.answer(head.balance - charge.amount);
     const entry =
@@ -237,8 +242,7 @@ export class LedgerChanges {
     this.settleMonth(accountId);
     const head = this.#store.pendingHead(accountId);
     const held = this.#heldOf(accountId);
-    if (missing > 0 && head.balance - held < missing)
-      throw this.shortage(accountId, missing, head.balance, held);
+    if (missing > 0 && head.balance - held < missing) throw this.shortage(accountId, missing, head, held);
     const back = Math.max(0, -missing);
     const granted = Math.min(cost.granted, Math.max(0, back - (cost.total - cost.free - cost.granted)));
     const free = Math.max(0, back - (cost.total - cost.free));

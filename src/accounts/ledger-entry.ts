@@ -5,7 +5,7 @@
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { type CreditState, LEDGER_TYPES, type LedgerType, NOTHING } from './credits.ts';
-import type { LedgerEntry, TypeTotals } from './ledger.ts';
+import type { LedgerEntry, TypeTotals, UsagePage } from './ledger.ts';
 
 /** The state of an account after its last entry. `sequence` is 0 if it has none. */
 export interface Head extends CreditState {
@@ -174,4 +174,26 @@ export function totalsSince(sums: readonly number[], earlier: readonly number[])
   for (const [position, type] of LEDGER_TYPES.entries())
     totals[type] = (sums[position] ?? 0) - (earlier[position] ?? 0);
   return totals as TypeTotals;
+}
+
+/** The totals of entries in a row that have the same day (UTC). */
+type DayTotals = UsagePage['totals']['byDay'][number];
+
+/**
+ * Returns each day once, the newest first.
+ *
+ * @param runs - days in the order of their entries, newest first: if the clock was set back, a day follows an earlier one, or is there twice
+ */
+export function daysOfRuns(runs: readonly DayTotals[]): readonly DayTotals[] {
+  if (runs.every(({ day }, at) => at === 0 || day < (runs[at - 1] as DayTotals).day)) return runs;
+  const days = new Map<string, DayTotals>();
+  for (const run of runs) {
+    const known = days.get(run.day);
+    if (known === undefined) days.set(run.day, run);
+    else {
+      const sum = LEDGER_TYPES.map((type) => [type, known.byType[type] + run.byType[type]]);
+      days.set(run.day, { day: run.day, byType: Object.fromEntries(sum) as TypeTotals });
+    }
+  }
+  return [...days.values()].sort((a, b) => (a.day < b.day ? 1 : -1));
 }

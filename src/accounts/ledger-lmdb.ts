@@ -9,7 +9,7 @@ import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { invalidCursor } from '../base/paging.ts';
 import { isStorageFull, STORAGE_RETRY_SECONDS } from '../state/storage.ts';
-import { type CreditState, monthEnd, monthOf } from './credits.ts';
+import { type CreditState, renewalOf } from './credits.ts';
 import type {
   AnswerSlot,
   Balance,
@@ -138,7 +138,7 @@ class LmdbLedger implements EmbeddedLedger {
     const state = this.#changes.due(accountId, this.#store.headOf(accountId));
     const held = this.#reservations.heldOf(accountId);
     if (amount > 0 && state.balance - held < amount)
-      throw this.#changes.shortage(accountId, amount, state.balance, held);
+      throw this.#changes.shortage(accountId, amount, state, held);
     return this.#reservations.add(accountId, amount, held);
   }
 
@@ -299,14 +299,14 @@ class LmdbLedger implements EmbeddedLedger {
       if (reservation !== null) this.#reservations.release(reservation);
   }
 
-  #balanceOf(accountId: string, { balance, free, granted }: CreditState): Balance {
+  #balanceOf(accountId: string, { balance, free, granted, month }: CreditState): Balance {
     return {
       balance,
       free,
       granted,
       bought: balance - free - granted,
       held: this.#reservations.heldOf(accountId),
-      renewsAt: monthEnd(monthOf(this.#clock.now())),
+      renewsAt: renewalOf(month, this.#clock.now()),
     };
   }
 

@@ -5,7 +5,7 @@
 import { isoTime } from '../base/clock.ts';
 import { keepJson } from '../base/kept-json.ts';
 import type { LedgerEntry, UsagePage } from './ledger.ts';
-import { EMPTY_HEAD, entryId, type Head, shownEntry, totalsSince } from './ledger-entry.ts';
+import { daysOfRuns, EMPTY_HEAD, entryId, type Head, shownEntry, totalsSince } from './ledger-entry.ts';
 import type { LedgerStore } from './ledger-store.ts';
 import { ACCOUNT_LIMITS } from './limits.ts';
 
@@ -19,7 +19,9 @@ interface Kept extends History {
   readonly sequence: number;
   readonly limit: number;
   readonly totals: Totals;
-  /** `dayBefore` of the account's last entry: the earlier days of `totals` are the same until it changes. */
+  /** The days of `totals` in the order of their entries: a day is there twice if the clock was set back. */
+  readonly runs: readonly Day[];
+  /** `dayBefore` of the account's last entry: the earlier `runs` are the same until it changes. */
   readonly dayBefore: number;
 }
 
@@ -55,7 +57,7 @@ export class LedgerPages {
       limit,
       dayBefore: head.dayBefore,
       ...this.#history(head.sequence, limit, earlier),
-      totals: this.#totals(head, kept ?? null),
+      ...this.#totals(head, kept ?? null),
     };
     this.#keep(accountId, page);
     return page;
@@ -69,7 +71,7 @@ export class LedgerPages {
   /** Returns the totals of an account without its page. */
   totals(accountId: string, head: Head): Totals {
     const kept = this.#kept.get(accountId) ?? null;
-    return kept?.sequence === head.sequence ? kept.totals : this.#totals(head, kept);
+    return kept?.sequence === head.sequence ? kept.totals : this.#totals(head, kept).totals;
   }
 
   /** Discards all pages, if the entries may have other numbers than before. */
@@ -109,17 +111,20 @@ export class LedgerPages {
     return { history, nextCursor: next > 0 ? entryId(next) : null };
   }
 
-  #totals(head: Head, kept: Kept | null): Totals {
-    const byDay: Day[] = [];
-    for (let last = head; last.sequence > 0 && byDay.length < ACCOUNT_LIMITS.usageDaysMax; ) {
+  #totals(head: Head, kept: Kept | null): Pick<Kept, 'totals' | 'runs'> {
+    const runs: Day[] = [];
+    for (let last = head; last.sequence > 0 && runs.length < ACCOUNT_LIMITS.usageDaysMax; ) {
       const before: Head = last.dayBefore === 0 ? EMPTY_HEAD : this.#store.readEntry(last.dayBefore);
-      byDay.push(dayOf(last, before));
+      runs.push(dayOf(last, before));
       if (last === head && kept !== null && kept.sequence > 0 && kept.dayBefore === head.dayBefore) {
-        byDay.push(...kept.totals.byDay.slice(1));
+        runs.push(...kept.runs.slice(1));
         break;
       }
       last = before;
     }
-    return { byType: totalsSince(head.sums, EMPTY_HEAD.sums), byDay };
+    return {
+      totals: { byType: totalsSince(head.sums, EMPTY_HEAD.sums), byDay: daysOfRuns(runs).map(keepJson) },
+      runs,
+    };
   }
 }

@@ -237,6 +237,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       world.now = DECEMBER;
       await charge(ledger, 'a', 10);
       world.now = DECEMBER - 1;
+      expect(await ledger.balance('a')).toMatchObject({ free: 0, renewsAt: '2027-01-01T00:00:00.000Z' });
       await expect(reserving(ledger, 'a', 1)).rejects.toThrow('0 available');
       world.now = DECEMBER + 5;
       await expect(reserving(ledger, 'a', 1)).rejects.toThrow('0 available');
@@ -368,6 +369,24 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
         ['2026-11-22', -3, 0, 0],
         ['2026-11-21', -3, 0, 10],
       ]);
+    });
+
+    it('sum up each day once, the newest first, if the clock was set back', async () => {
+      await charge(ledger, 'a', 3);
+      world.now += 2 * 86_400_000;
+      await charge(ledger, 'a', 2);
+      world.now -= 3 * 86_400_000;
+      await charge(ledger, 'a', 1);
+      world.now += 86_400_000;
+      for (let round = 0; round < 2; round++) {
+        await charge(ledger, 'a', 1);
+        const { totals } = await ledger.usage('a', { limit: 1 });
+        expect(totals.byDay.map(({ day, byType }) => [day, byType.SCREENING, byType.GRANT])).toEqual([
+          ['2026-11-23', -2, 0],
+          ['2026-11-21', -4 - round, 10],
+          ['2026-11-20', -1, 0],
+        ]);
+      }
     });
 
     it('store a response for 24 hours, and charge nothing for a second commit of its slot', async () => {

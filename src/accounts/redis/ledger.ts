@@ -8,7 +8,7 @@ import { AssayError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import { invalidCursor } from '../../base/paging.ts';
-import { creditsExhausted, LEDGER_TYPES, monthEnd, monthOf } from '../credits.ts';
+import { creditsExhausted, LEDGER_TYPES, monthEnd, monthOf, renewalOf } from '../credits.ts';
 import { otherBody } from '../idempotency.ts';
 import type {
   AnswerSlot,
@@ -26,7 +26,7 @@ import type {
   UsagePage,
 } from '../ledger.ts';
 import { belowZero, checkBooking, checkSettlement } from '../ledger-checks.ts';
-import { EMPTY_HEAD, totalsSince } from '../ledger-entry.ts';
+import { daysOfRuns, EMPTY_HEAD, totalsSince } from '../ledger-entry.ts';
 import { ACCOUNT_LIMITS } from '../limits.ts';
 import { OUTCOME } from './account-lua.ts';
 import {
@@ -296,10 +296,12 @@ class LedgerOnRedis implements RedisLedger {
       nextCursor: next === undefined ? null : accountEntryId(next),
       totals: {
         byType: totalsSince((days[0] ?? EMPTY_HEAD).sums, EMPTY_HEAD.sums),
-        byDay: days.slice(0, ACCOUNT_LIMITS.usageDaysMax).map((last, at) => ({
-          day: isoTime(last.at).slice(0, 10),
-          byType: totalsSince(last.sums, (days[at + 1] ?? EMPTY_HEAD).sums),
-        })),
+        byDay: daysOfRuns(
+          days.slice(0, ACCOUNT_LIMITS.usageDaysMax).map((last, at) => ({
+            day: isoTime(last.at).slice(0, 10),
+            byType: totalsSince(last.sums, (days[at + 1] ?? EMPTY_HEAD).sums),
+          })),
+        ),
       },
     };
   }
@@ -335,9 +337,10 @@ class LedgerOnRedis implements RedisLedger {
     return this.#steps.runSafely(...step);
   }
 
-  /** Decodes a reply of balance, free, granted, held and the server's time. */
+  /** Decodes a reply of balance, free, granted, held, the server's time and the month of the free credits. */
   #balanceOf(reply: Reply): Balance {
-    const [balance, free, granted, holding, serverMs] = reply.map(Number) as [
+    const [balance, free, granted, holding, serverMs, month] = reply.map(Number) as [
+      number,
       number,
       number,
       number,
@@ -350,7 +353,7 @@ class LedgerOnRedis implements RedisLedger {
       granted,
       bought: balance - free - granted,
       held: holding,
-      renewsAt: monthEnd(monthOf(serverMs)),
+      renewsAt: renewalOf(month, serverMs),
     };
   }
 }

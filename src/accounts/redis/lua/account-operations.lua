@@ -226,7 +226,7 @@ end
 
 local function standing(last, freeCredits)
   local after = due(last, freeCredits)
-  return {after.balance, after.free, after.granted, held(), now}
+  return {after.balance, after.free, after.granted, held(), now, after.month}
 end
 
 -- freeCredits
