@@ -38,6 +38,11 @@ export const BILLING_LIMITS = {
   topUpIntervalMs: 24 * 60 * 60_000,
   /** Entries that a statement reads: a few seconds, and more credits than an account spends in several months. */
   statementEntriesMax: 500_000,
+  /**
+   * A statement reads on until a page has only entries that are older than its month by this: entries of the month can be before them if the clock
+   * was set back. It is more than a wrong time zone, and a quarter more entries to read.
+   */
+  clockBackMs: 7 * 24 * 60 * 60_000,
   /** Events that one sweep hands to their receivers: some 100 ms. */
   noticesPage: 500,
   /** Interval between sweeps: an event of another process of this machine is seen by then, and an expired invoice ended. */

@@ -4,6 +4,7 @@
  */
 import type { Ledger, LedgerEntry } from '../accounts/ledger.ts';
 import { balanceId, type Pool } from '../accounts/pools.ts';
+import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { own, type PrintedPage, printedPage, textRow } from './html.ts';
 import { BILLING_LIMITS } from './limits.ts';
@@ -50,14 +51,20 @@ function bounds(month: string): { readonly from: string; readonly to: string } {
   return { from: `${month}-01T00:00:00.000Z`, to: `${next}-01T00:00:00.000Z` };
 }
 
-/** Reads the entries of a month, newest first, and the balance at its end. */
+/**
+ * Reads the entries of a month, newest first, and the balance at its end. Entries are in the order in which they were booked: if the clock was
+ * set back, an entry of a month can follow one of a later month.
+ */
 async function entriesOf(
   ledger: Pick<Ledger, 'usage'>,
   balance: string,
   { from, to }: ReturnType<typeof bounds>,
 ): Promise<{ readonly entries: readonly LedgerEntry[]; readonly closing: number }> {
   const entries: LedgerEntry[] = [];
-  let closing: number | null = null;
+  const stopBefore = isoTime(Date.parse(from) - BILLING_LIMITS.clockBackMs);
+  let balanceNow: number | null = null;
+  /** Credits of entries after the month. */
+  let later = 0;
   let cursor: string | null = null;
   let read = 0;
   do {
@@ -68,21 +75,23 @@ async function entriesOf(
       ...(cursor === null ? {} : { cursor }),
     });
     for (const entry of page.history) {
-      if (entry.createdAt >= to) continue;
-      closing ??= entry.balance;
-      if (entry.createdAt < from) return { entries, closing };
-      entries.push(entry);
+      balanceNow ??= entry.balance;
+      if (entry.createdAt >= to) later += entry.amount;
+      else if (entry.createdAt >= from) entries.push(entry);
     }
     read += page.history.length;
-    if (read > BILLING_LIMITS.statementEntriesMax)
+    if (page.history.every(({ createdAt }) => createdAt < stopBefore)) break;
+    if (read > BILLING_LIMITS.statementEntriesMax) {
+      if (page.history.every(({ createdAt }) => createdAt < from)) break;
       throw new AssayError(
         'INVALID_REQUEST',
         `month: the balance has more than ${BILLING_LIMITS.statementEntriesMax} entries since then; read GET /usage instead.`,
         { field: 'month' },
       );
+    }
     cursor = page.nextCursor;
   } while (cursor !== null);
-  return { entries, closing: closing ?? 0 };
+  return { entries, closing: (balanceNow ?? 0) - later };
 }
 
 /**
@@ -102,7 +111,10 @@ export async function monthlyStatement(
   for (const invoice of invoices.ofAccount(accountId))
     for (const { id } of invoice.entries) invoiceOf.set(id, invoice.id);
   const rows = new Map<string, StatementRow>();
-  for (const { id, type, amount, createdAt } of entries.toReversed()) {
+  const oldestFirst = entries
+    .toReversed()
+    .sort((a, b) => Number(a.createdAt > b.createdAt) - Number(a.createdAt < b.createdAt));
+  for (const { id, type, amount, createdAt } of oldestFirst) {
     const isSingle = SINGLE.has(type) || invoiceOf.has(id);
     const day = createdAt.slice(0, 10);
     const key = isSingle ? id : `${day} ${type}`;

@@ -75,6 +75,38 @@ describe('the statement of a month', () => {
     expect(await statementOf(NOVEMBER, '2026-10')).toMatchObject({ opening: 0, closing: 100 });
   });
 
+  it('has each entry once, in its own month, if the clock was set back', async () => {
+    const rows: readonly Row[] = [
+      ['2026-10-31T10:00:00.000Z', 'GRANT', 100],
+      ['2026-12-01T00:00:01.000Z', 'EXPIRY', -40],
+      ['2026-12-01T00:00:01.000Z', 'GRANT', 10],
+      ['2026-11-30T23:59:59.000Z', 'SCREENING', -1],
+      ['2026-11-29T12:00:00.000Z', 'SCREENING', -2],
+      ['2026-11-30T23:59:59.500Z', 'SCREENING', -4],
+      ['2026-12-01T00:00:00.500Z', 'SCREENING', -8],
+    ];
+    const months = [];
+    for (const month of ['2026-10', '2026-11', '2026-12']) months.push(await statementOf(rows, month));
+    expect(months.map(({ opening, closing }) => [opening, closing])).toEqual([
+      [0, 100],
+      [100, 93],
+      [93, 55],
+    ]);
+    const shown = months.map((one) => one.rows.map(({ at, type, credits }) => [at, type, credits]));
+    expect(shown).toEqual([
+      [['2026-10-31T10:00:00.000Z', 'GRANT', 100]],
+      [
+        ['2026-11-29', 'SCREENING', -2],
+        ['2026-11-30', 'SCREENING', -5],
+      ],
+      [
+        ['2026-12-01', 'SCREENING', -8],
+        ['2026-12-01T00:00:01.000Z', 'EXPIRY', -40],
+        ['2026-12-01T00:00:01.000Z', 'GRANT', 10],
+      ],
+    ]);
+  });
+
   it('names the invoice of an entry, which is then listed by itself', async () => {
     const invoices = [{ id: 'in_1', entries: [{ id: 'e3' }, { id: 'e5' }] }];
     const { rows } = await statementOf(NOVEMBER, '2026-11', invoices);
@@ -90,13 +122,14 @@ describe('the statement of a month', () => {
     const { ledger, asked } = ledgerOf(NOVEMBER);
     const options = { accountId: 'a', pool: 'dashboard', month: '2026-12' } as const;
     await monthlyStatement(options, { ledger, invoices: { ofAccount: () => [] } });
-    expect(asked).toEqual([[balanceId('a', 'dashboard'), true]]);
+    // All entries of the second page are more than a week older than the month.
+    expect(asked).toEqual(Array.from({ length: 2 }, () => [balanceId('a', 'dashboard'), true]));
     limits.statementEntriesMax = 6;
     // The fourth page has the seventh entry.
     await expect(statementOf(NOVEMBER, '2026-09')).rejects.toThrow(/more than 6 entries/);
     limits.statementEntriesMax = 7;
     expect((await statementOf(NOVEMBER, '2026-09')).rows).toEqual([]);
-    // It stops at the first entry before the month.
+    // It ends with an entry before the month.
     limits.statementEntriesMax = 2;
     expect((await statementOf(NOVEMBER, '2026-12')).rows).toHaveLength(1);
   });
