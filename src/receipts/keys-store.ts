@@ -48,7 +48,7 @@ export class KeyRing implements SigningKeys {
   }
 
   async #find(): Promise<ReceiptSigner> {
-    const row = this.#activeRow() ?? (await this.#add(true));
+    const row = await this.#valid(this.#activeRow() ?? (await this.#add(true)));
     const signatures = this.#opened.get(row.kid) ?? this.#open(row);
     const signer = { kid: row.kid, sign: (bytes: Uint8Array) => signatures.sign(bytes) };
     this.#ofTurn = Promise.resolve(signer);
@@ -97,6 +97,23 @@ export class KeyRing implements SigningKeys {
     return signatures;
   }
 
+  /**
+   * Returns the active key, valid from now on at the latest. If the clock was set back since the key was created, each receipt would be of a time
+   * before its key.
+   */
+  async #valid(row: KeyRow): Promise<KeyRow> {
+    const { root, rows, clock } = this.#deps;
+    if (clock.now() >= row.jwk.iat * 1000) return row;
+    return root.childTransaction(() => {
+      const last = this.#lastRow() ?? row;
+      const iat = validFrom(clock.now());
+      if (iat >= last.jwk.iat) return last;
+      const earlier: KeyRow = { ...last, jwk: { ...last.jwk, iat } };
+      rows.putSync(earlier.number, earlier);
+      return earlier;
+    });
+  }
+
   /** Ends the threads that sign. */
   async close(): Promise<void> {
     await Promise.all([...this.#opened.values()].map((signatures) => signatures.close()));
@@ -118,9 +135,7 @@ export class KeyRing implements SigningKeys {
           `The installation has ${last.number + 1} signing keys, the maximum.`,
         );
       const nowMs = clock.now();
-      // Another node with a clock that is behind signs with this key as soon as it sees the record, and with a time before `nowMs`. A receipt of a
-      // time before `iat` is not valid, so the key is valid from as much earlier as a retired one is valid later.
-      const iat = Math.floor(nowMs / 1000) - RECEIPT_LIMITS.retireGraceSeconds;
+      const iat = validFrom(nowMs);
       if (last !== null) rows.putSync(last.number, retired(last, nowMs));
       const row: KeyRow = {
         number: (last?.number ?? -1) + 1,
@@ -136,6 +151,12 @@ export class KeyRing implements SigningKeys {
     });
   }
 }
+
+/**
+ * Returns from when on receipts of a key are valid that exists now, in seconds. Another node with a clock that is behind signs with the key as
+ * soon as it sees the record, so the key is valid from as much earlier as a retired one is valid later.
+ */
+const validFrom = (nowMs: number): number => Math.floor(nowMs / 1000) - RECEIPT_LIMITS.retireGraceSeconds;
 
 function retired(row: KeyRow, nowMs: number): KeyRow {
   const exp = Math.floor(nowMs / 1000) + RECEIPT_LIMITS.retireGraceSeconds;

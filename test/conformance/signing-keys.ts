@@ -73,6 +73,25 @@ export function signingKeysConformance(makeWorld: () => Promise<SigningKeysWorld
     ]);
   });
 
+  it('is valid for receipts of now if the clock was set back since the key was created', async () => {
+    const first = await world.keys.active();
+    await new Promise(setImmediate);
+    const [before] = world.keys.list();
+    world.now -= 60_000;
+    expect((await world.keys.active()).kid).toBe(first.kid);
+    expect(world.keys.list()).toEqual([before]);
+    await new Promise(setImmediate);
+    world.now -= 86_400_000;
+    expect((await world.keys.active()).kid).toBe(first.kid);
+    const iat = seconds() - RECEIPT_LIMITS.retireGraceSeconds;
+    expect(world.keys.list()).toMatchObject([{ kid: first.kid, status: 'ACTIVE', jwk: { iat } }]);
+    expect(world.keys.list()).toHaveLength(1);
+    world.now += 86_400_000;
+    await new Promise(setImmediate);
+    await world.keys.active();
+    expect(world.keys.list()).toMatchObject([{ jwk: { iat } }]);
+  });
+
   it('has the same keys after a restart', async () => {
     const signer = await world.keys.active();
     const bytes = Buffer.from('x');
