@@ -48,13 +48,20 @@ interface Node {
   close(): Promise<void>;
 }
 
-function openNode(folder: string, url: string, name = 'test', replicas = 0, clock = systemClock): Node {
+function openNode(
+  folder: string,
+  url: string,
+  name = 'test',
+  replicas = 0,
+  clock = systemClock,
+  log = silentLogger,
+): Node {
   const redis = openRedis(parseRedisUrl(url), { log: silentLogger }, { replicas });
   const store = openReplicatedStore(
     join(folder, 's.mdb'),
     1,
     { name },
-    { redis, clock, random: systemRandom, log: silentLogger },
+    { redis, clock, random: systemRandom, log },
   );
   const counts: LiveDatabase<number, string> = store.root.openDB({ name: 'counts', encoding: 'json' });
   const told: AppliedWrite[] = [];
@@ -392,6 +399,11 @@ describe.skipIf(!hasRedis)('one Redis', () => {
 
   it('discards a history of which Redis has lost the end', async () => {
     const [a, b] = await twoNodes();
+    const warned: unknown[][] = [];
+    const log: Logger = { ...silentLogger, warn: (...line: unknown[]) => warned.push(line) };
+    const d = openNode(newFolder(), server.url, `test${worlds}`, 0, systemClock, log);
+    nodes.push(d);
+    await d.store.ready();
     await a.add('kept');
     const parts = ['head', 'data', 'stream'];
     const dumps = await Promise.all(parts.map((part) => a.redis.connection.dumpBuffer(keyOf(part))));
@@ -405,7 +417,13 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await expect.poll(() => [a.all().lost, b.all().lost]).toEqual([2, 2]);
     await restore();
     // No node wrote in the meantime: the nodes notice it by themselves.
-    await expect.poll(() => [a.all(), b.all()]).toEqual([{ kept: 1 }, { kept: 1 }]);
+    await expect.poll(() => [a.all(), b.all(), d.all()]).toEqual([{ kept: 1 }, { kept: 1 }, { kept: 1 }]);
+    expect(warned).toEqual([
+      [
+        { store: `test${worlds}`, version: 3, redisVersion: 1 },
+        expect.stringContaining('went back to an earlier state'),
+      ],
+    ]);
     await Promise.all([a.add('lost'), b.add('other')]);
     await expect.poll(() => a.all()).toEqual({ kept: 1, lost: 1, other: 1 });
     await restore();

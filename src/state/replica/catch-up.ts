@@ -66,8 +66,8 @@ export class CatchUp {
 
   /** Copies the whole store into a file beside the replica, then applies the differences to the replica in one transaction. */
   async #copy(): Promise<void> {
-    const { applied, lifecycle, log } = this.#deps;
-    log.info({ store: this.#name, version: applied.position.version }, 'copying store from Redis');
+    const { applied, lifecycle } = this.#deps;
+    await this.#logCopy();
     for (let copies = 0; copies < REPLICA_LIMITS.replicaCopiesMax && !lifecycle.isClosed; copies++) {
       this.#removeLeftCopies();
       const staged = openEnvironment(`${this.#path}.copy-${process.pid}`, {
@@ -90,6 +90,20 @@ export class CatchUp {
     throw new AssayError('NOT_READY', `The store '${this.#name}' is being copied from Redis. Try again.`, {
       retryAfterSeconds: 1,
     });
+  }
+
+  /** Logs why the store is copied: Redis lost changes that this replica has and will now lose, or this node was away. */
+  async #logCopy(): Promise<void> {
+    const { writeLog, applied, log } = this.#deps;
+    const redis = await writeLog.position();
+    const { version, last } = applied.position;
+    const fields = { store: this.#name, version };
+    if (redis !== null && (redis.version < version || (redis.version === version && redis.last !== last)))
+      log.warn(
+        { ...fields, redisVersion: redis.version },
+        'Redis went back to an earlier state of this store; this node discards the changes after it',
+      );
+    else log.info(fields, 'copying store from Redis');
   }
 
   /** Fills the copy. Returns the position of the copy, or null if the copy must start again. */
