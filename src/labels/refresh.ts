@@ -296,6 +296,8 @@ export interface RefreshingOptions {
    * requests at the same time.
    */
   readonly jitter?: number;
+  /** Milliseconds after which a missed refresh is noticed. Default: LOOK_MS. */
+  readonly lookMs?: number;
   /** Called after a new snapshot was published. */
   readonly onPublished?: (dataVersion: string | null) => void;
 }
@@ -315,6 +317,11 @@ export interface Refreshing {
 const STDOUT_CHARS_MAX = 4 << 20;
 /** Time for a child to end by itself after SIGTERM. */
 const STOP_MS = 5_000;
+/**
+ * Interval at which a waiting server looks at the clock. A timer does not count the time for which the machine was suspended, so lists would be older
+ * than the interval by as much.
+ */
+const LOOK_MS = 60_000;
 /** A refresh that runs longer hangs: downloads are limited to minutes, imports and builds take seconds. */
 const RUN_MS_MAX = 2 * 3_600_000;
 
@@ -323,8 +330,8 @@ const RUN_MS_MAX = 2 * 3_600_000;
  * there is no network.
  */
 export function startRefreshing(options: RefreshingOptions, deps: RefreshingDeps): Refreshing {
-  const { intervalMs, jitter = 0.1, onPublished } = options;
-  const { random, log } = deps;
+  const { intervalMs, jitter = 0.1, lookMs = LOOK_MS, onPublished } = options;
+  const { clock, random, log } = deps;
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
@@ -335,8 +342,8 @@ export function startRefreshing(options: RefreshingOptions, deps: RefreshingDeps
   }
 
   async function run(): Promise<void> {
-    const startedAt = deps.clock.monotonic();
-    const seconds = (): number => Math.round((deps.clock.monotonic() - startedAt) / 1000);
+    const startedAt = clock.monotonic();
+    const seconds = (): number => Math.round((clock.monotonic() - startedAt) / 1000);
     try {
       const report = await runCommand(options.command, stopping.signal, log);
       if (report.rebuilt) onPublished?.(report.dataVersion);
@@ -361,10 +368,21 @@ export function startRefreshing(options: RefreshingOptions, deps: RefreshingDeps
   function again(): void {
     if (stopping.signal.aborted) return;
     running = run().then(() => {
-      if (stopping.signal.aborted) return;
-      timer = setTimeout(again, wait());
-      timer.unref();
+      const waitMs = wait();
+      look(waitMs, clock.now() + waitMs);
     });
+  }
+
+  /** Refreshes after `leftMs`, or sooner if the clock has passed `dueMs`. If the clock was set forward, this is one refresh too many. */
+  function look(leftMs: number, dueMs: number): void {
+    if (stopping.signal.aborted) return;
+    if (leftMs <= 0 || clock.now() >= dueMs) {
+      again();
+      return;
+    }
+    const stepMs = Math.min(leftMs, lookMs);
+    timer = setTimeout(() => look(leftMs - stepMs, dueMs), stepMs);
+    timer.unref();
   }
 
   again();

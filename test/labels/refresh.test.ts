@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import type { Logger } from '../../src/base/log.ts';
 import { openFreshness, readListChecks } from '../../src/labels/freshness.ts';
 import {
@@ -165,6 +166,26 @@ describe('background refresh', () => {
     await sleep(100);
     expect(published).toHaveLength(after);
     expect(loud()[0]).toMatchObject({ level: 'info', text: 'lists refreshed' });
+  });
+
+  it('runs soon if the machine was suspended for longer than the interval', async () => {
+    const report: RefreshReport = { sources: [source], rebuilt: true, dataVersion: 'v1', buildError: null };
+    let runs = 0;
+    let suspendedMs = 0;
+    const clock = { ...systemClock, now: () => Date.now() + suspendedMs };
+    const refreshing = startRefreshing(
+      { command: printing(report), intervalMs: 6 * 3_600_000, lookMs: 10, onPublished: () => runs++ },
+      { ...deps(logger()), clock },
+    );
+    await until(() => runs === 1);
+    suspendedMs = 3 * 3_600_000;
+    await sleep(50);
+    expect(runs).toBe(1);
+    suspendedMs = 24 * 3_600_000;
+    await until(() => runs === 2);
+    await sleep(50);
+    expect(runs).toBe(2);
+    await refreshing.stop();
   });
 
   it('logs one line without a network', async () => {
