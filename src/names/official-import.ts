@@ -14,9 +14,10 @@ import type { NameEntity } from './name.ts';
 
 /**
  * Increase this number if readers keep more of a file than before: the next import of the same file then reads it again. 2: identifiers;
- * 3: nationalities of OFAC's ADVANCED files, identifiers with words and parentheses.
+ * 3: nationalities of OFAC's ADVANCED files, identifiers with words and parentheses; 4: elements of the UN list with
+ * several names.
  */
-const READER_VERSION = 3;
+const READER_VERSION = 4;
 
 /** Files of sanctions lists that the label store reads. */
 export interface OfficialFiles {

@@ -3,7 +3,7 @@
  * any order and number.
  */
 import { readCountries } from '../countries.ts';
-import { readDate, yearRange } from '../dates.ts';
+import { readDate, readDates, yearRange } from '../dates.ts';
 import { findWallets, withUnreadableWallets } from '../free-text.ts';
 import { IdentifierList, identifierKindOf } from '../identifiers.ts';
 import { listParts } from '../open.ts';
@@ -79,10 +79,18 @@ function readParty(element: XmlElement, file: string): SourceRecord<'UN'> {
     schema,
     ...identifiers.property(),
     names: [
-      { text: primary, kind: 'primary', weak: false, script: null },
+      ...separateNames(primary).map(
+        (text, index): PartyName => ({
+          text,
+          kind: index === 0 ? 'primary' : 'alias',
+          weak: false,
+          script: null,
+        }),
+      ),
       ...childrenOf(element, 'NAME_ORIGINAL_SCRIPT')
-        .filter((name) => name.text !== '')
-        .map((name): PartyName => ({ text: name.text, kind: 'alias', weak: false, script: 'original' })),
+        .map((name) => name.text.replace(/\s+/g, ' ').trim())
+        .filter((text) => text !== '')
+        .map((text): PartyName => ({ text, kind: 'alias', weak: false, script: 'original' })),
       ...aliases.flatMap(readAlias),
     ],
     programs: [textOf(element, 'UN_LIST_TYPE')].filter((program) => program !== ''),
@@ -106,11 +114,55 @@ function readParty(element: XmlElement, file: string): SourceRecord<'UN'> {
 }
 
 function readAlias(alias: XmlElement): PartyName[] {
-  const text = textOf(alias, 'ALIAS_NAME');
-  if (text === '') return [];
   const quality = textOf(alias, 'QUALITY').toLowerCase();
+  const kind = quality.startsWith('f.k.a') ? 'former' : 'alias';
+  return separateNames(textOf(alias, 'ALIAS_NAME')).map((text) => ({
+    text,
+    kind,
+    weak: quality === 'low',
+    script: isOtherScript(text) ? 'original' : null,
+  }));
+}
+
+const isLatin = (text: string): boolean => /\p{Script=Latin}/u.test(text);
+const isOtherScript = (text: string): boolean => /\p{L}/u.test(text) && !isLatin(text);
+const isMixed = (text: string): boolean => isLatin(text) && /[^\P{L}\p{Script=Latin}]/u.test(text);
+
+/** Between two names: a semicolon, the letter of a list (`b)`), or a change between Latin and another script. */
+const BETWEEN_NAMES =
+  /;|\s[b-z]\)\s|(?<=\p{Script=Latin})\s(?=[^\P{L}\p{Script=Latin}])|(?<=[^\P{L}\p{Script=Latin}])\s(?=\p{Script=Latin})/u;
+
+/** Words about a name that the list prints within it. */
+const NOTES = /\(original script\)|^original script:|\s-\s*sub-unit name$/gi;
+
+/**
+ * Returns the names in one element of the list, which may print several: separated by semicolons (`Halen Bakhtiar; Haleh Bakhtiari`), or
+ * one with its spellings in another script in parentheses (`حسن غول (Hassan Ghul; Hassan Gul)`). Parentheses that hold anything else, such
+ * as an abbreviation, stay with their name.
+ */
+function separateNames(printed: string): string[] {
+  const text = printed.replace(/\s+/g, ' ').replace(NOTES, ' ').trim();
+  if (text === '') return [];
+  if (!text.includes(';') && !isMixed(text)) return [text];
+  let outside = '';
+  const inside: string[] = [];
+  let from = -1;
+  let depth = 0;
+  for (const [at, char] of [...text].entries()) {
+    if (char === '(' && depth++ === 0) from = at;
+    if (depth === 0) outside += char;
+    if (char !== ')' || depth === 0 || --depth > 0) continue;
+    const group = [...text].slice(from + 1, at).join('');
+    if (group.includes(';') || isMixed(group) || isLatin(group) !== isLatin(outside)) inside.push(group);
+    else outside += `(${group})`;
+  }
+  if (depth > 0) outside += [...text].slice(from + 1).join('');
   return [
-    { text, kind: quality.startsWith('f.k.a') ? 'former' : 'alias', weak: quality === 'low', script: null },
+    ...outside
+      .split(BETWEEN_NAMES)
+      .map((name) => name.replace(/\s+/g, ' ').replace(/^[\s,]+|[\s,]+$/g, ''))
+      .filter((name) => name !== ''),
+    ...inside.flatMap(separateNames),
   ];
 }
 
@@ -118,5 +170,7 @@ function readBirth(birth: XmlElement): string[] {
   const range = [textOf(birth, 'FROM_YEAR'), textOf(birth, 'TO_YEAR')].map(Number);
   const [from = 0, to = 0] = range;
   if (from > 0 || to > 0) return yearRange(from || to, to || from);
-  return [readDate(textOf(birth, 'DATE')) ?? readDate(textOf(birth, 'YEAR'))].filter((date) => date !== null);
+  const date = readDate(textOf(birth, 'DATE')) ?? readDate(textOf(birth, 'YEAR'));
+  // A month is printed in the note (`Nov. 1973`).
+  return date === null ? readDates(textOf(birth, 'NOTE')) : [date];
 }

@@ -16,9 +16,9 @@ describeWithSharedData('the UN list as issued', () => {
     expect(new Set(parties.map((party) => party.entityId)).size).toBe(1_003);
     expect(parties.every((party) => party.listedAt !== null)).toBe(true);
     const names = parties.flatMap((party) => party.names);
-    expect(names.filter((name) => name.weak).length).toBe(615);
+    expect(names.filter((name) => name.weak).length).toBe(628);
     expect(names.filter((name) => name.kind === 'former').length).toBe(19);
-    expect(names.filter((name) => name.script === 'original').length).toBe(378);
+    expect(names.filter((name) => name.script === 'original').length).toBe(417);
     expect(parties.flatMap((party) => party.addresses)).toEqual([]);
     expect(parties.find((party) => party.entityId === '6907995')).toMatchObject({
       names: [
@@ -32,6 +32,24 @@ describeWithSharedData('the UN list as issued', () => {
       listedAt: '2010-12-01',
       countries: ['RW', 'CD'],
     });
+  });
+
+  it('has no element with several names left, and finds each of them', async () => {
+    const { parties } = await collect(unReader, ISSUED);
+    const namesOf = (id: string) =>
+      parties.find(({ entityId }) => entityId === id)?.names.map(({ text }) => text) ?? [];
+    for (const { names } of parties)
+      for (const { text } of names) {
+        expect(text).not.toMatch(/;|\s{2}|original script/);
+        expect(/\p{Script=Latin}/u.test(text) && /\p{Script=Arabic}/u.test(text)).toBe(false);
+      }
+    expect(namesOf('110437')).toEqual(
+      expect.arrayContaining(['Halen Bakhtiar', 'Haleh Bakhtiari', 'Haleh Bakhtiyar']),
+    );
+    expect(namesOf('110413')).toEqual(expect.arrayContaining(['Mohammad Sabet', 'M. Javad Kareemi Sabet']));
+    expect(namesOf('6908429')).toEqual(
+      expect.arrayContaining(['جبهة النصرة', 'Jabhat al-Nusrah', 'Hayat Tahrir al-Sham']),
+    );
   });
 
   it('refuses the list cut in the middle', async () => {
@@ -70,6 +88,62 @@ describe('UN entries', () => {
           addresses: [{ address: 'TW5tokvhEfrb77z98Rc8HqbkzQJ6sxYtGX', currency: 'TRX' }],
         },
       ]);
+    });
+  });
+
+  it('separates the names of one element, and keeps other words in parentheses', async () => {
+    const alias = (quality: string, text: string) =>
+      `<INDIVIDUAL_ALIAS><QUALITY>${quality}</QUALITY><ALIAS_NAME>${text}</ALIAS_NAME></INDIVIDUAL_ALIAS>`;
+    await withFolder(async (write) => {
+      const { parties } = await collect(
+        unReader,
+        write(
+          'un.xml',
+          person(
+            `<DATAID>1</DATAID><FIRST_NAME>A (AAA) ; B</FIRST_NAME>${alias('Low', 'Amir Khazmat (original script: Амир Хазмат)')}${alias(
+              'Good',
+              'حسن غول (Hassan Ghul; Hasan\n   Gul (HG))',
+            )}${alias('f.k.a.', 'C; D b) E,')}${alias('Good', ') F (G')}${alias('Good', 'H (birth name)')}`,
+          ),
+        ),
+      );
+      expect(
+        parties[0]?.names.map(({ text, kind, weak, script }) =>
+          [text, kind, weak ? 'weak' : '', script ?? ''].join('|'),
+        ),
+      ).toEqual([
+        'A (AAA)|primary||',
+        'B|alias||',
+        'Amir Khazmat|alias|weak|',
+        'Амир Хазмат|alias|weak|original',
+        'حسن غول|alias||original',
+        'Hassan Ghul|alias||',
+        'Hasan Gul (HG)|alias||',
+        'C|former||',
+        'D|former||',
+        'E|former||',
+        ') F (G|alias||',
+        'H (birth name)|alias||',
+      ]);
+    });
+  });
+
+  it('reads a month of birth from the note, and passes over an age', async () => {
+    const birth = (inner: string) =>
+      `<INDIVIDUAL_DATE_OF_BIRTH><TYPE_OF_DATE>EXACT</TYPE_OF_DATE>${inner}</INDIVIDUAL_DATE_OF_BIRTH>`;
+    await withFolder(async (write) => {
+      const { parties } = await collect(
+        unReader,
+        write(
+          'un.xml',
+          person(
+            `<DATAID>1</DATAID><FIRST_NAME>A</FIRST_NAME>${birth('<NOTE>Nov. 1973 </NOTE>')}${birth(
+              '<NOTE>30-35 years old</NOTE>',
+            )}${birth('<YEAR>1958</YEAR><NOTE>Sep.</NOTE>')}`,
+          ),
+        ),
+      );
+      expect(parties[0]?.birthDates).toEqual(['1973-11', '1958']);
     });
   });
 
