@@ -3,7 +3,7 @@
  * domain. A firm that belongs to no known exchange is a subject of its own. The directory is built in slices, and immutable once built.
  */
 import type { ExchangeIdentity, RegisterFacts, ShippedRegistration } from './catalogue.ts';
-import { type Firm, type FirmDetails, fileOrder, type StatusSpan, spansOf } from './history.ts';
+import { type FirmDetails, fileOrder, type StatusSpan, spansOf, UNVERIFIED_LEIS } from './history.ts';
 import {
   buildNameIndex,
   foldName,
@@ -13,7 +13,7 @@ import {
   type NameIndex,
 } from './name-index.ts';
 import type { ShippedRegister, ShippedRow } from './shipped.ts';
-import type { RegisterStore } from './store.ts';
+import type { RegisterRow, RegisterStore } from './store.ts';
 
 /** A registration of a subject: from an imported file, or a shipped fact. */
 export type SubjectRegistration =
@@ -117,32 +117,36 @@ export function* buildDirectory(
   const exchangeLegal = new Map(legal);
 
   const checked: CheckedRegister[] = [];
-  const shippedIds = new Set(shipped.map(({ id }) => id));
-  /** Names of the firms of shipped rows, by register and firm. */
-  const curatedNames = new Map<string, readonly string[]>();
+  const shippedById = new Map(shipped.map((register) => [register.id, register]));
+  /** Shipped rows by register and firm, for imported files of the same firms. */
+  const shippedRows = new Map<string, ShippedRow>();
   for (const { id, rows } of shipped)
-    for (const { details } of rows)
-      for (const key of [firmKey(details), nameKey(details)])
-        first(curatedNames, `${id}|${key}`, namesOf(details));
+    for (const row of rows) for (const key of keysOf(id, row.details)) first(shippedRows, key, row);
   /** Firms of imported files, by register; they replace the shipped rows of the same firms. */
   const imported = new Set<string>();
   /** Day of the newest whole file, by register. */
   const wholeSince = new Map<string, string>();
-  for (const row of store.catalogue().registers) {
+  /** LEIs by register and country: a second firm with the LEI of another one has a wrong LEI. */
+  const registerLeis = new Set<string>();
+  /** Names of the firms of each LEI. */
+  const leiNames = new Map<string, Set<string>>();
+  for (const { legalEntities } of exchanges)
+    for (const { name, lei } of legalEntities) if (lei !== null) nameLei(lei, name);
+
+  function* addImported(row: RegisterRow): Generator<void, void> {
     const order = fileOrder(row.files);
     const newest = row.files.at(-1);
-    if (newest === undefined) continue;
+    if (newest === undefined) return;
     const facts = registers.find((register) => register.id === row.register);
+    const replaceable = shippedById.get(row.register);
     let anywhere = facts?.jurisdiction ?? null;
     for (const name of row.shards) {
       for (const firm of store.shard(name)) {
         anywhere ??= firm.details.jurisdiction;
         const spans = spansOf(firm, order);
-        const keys = [firmKey(firm.details), nameKey(firm.details)].map((key) => `${row.register}|${key}`);
-        // A file of the register replaces the shipped row of a firm; it stays with the exchange that the row was joined to.
-        const curated = keys.map((key) => curatedNames.get(key)).find((found) => found !== undefined);
-        const subject = subjectOf(firm, spans, curated);
-        subjects[subject]?.registrations.push({
+        const keys = keysOf(row.register, firm.details);
+        const sameFirm = keys.map((key) => shippedRows.get(key)).find((found) => found !== undefined);
+        const registration: FileRegistration = {
           from: 'file',
           register: row.register,
           source: row.source,
@@ -150,9 +154,11 @@ export function* buildDirectory(
           verified: true,
           details: firm.details,
           spans,
-        });
-        if (!shippedIds.has(row.register)) continue;
-        for (const key of keys) imported.add(key);
+        };
+        // A file of the register replaces the shipped row of a firm; it stays with the exchange that the row was joined to.
+        const subject = subjectOf(row.register, registration, sameFirm && namesOf(sameFirm.details));
+        subjects[subject]?.registrations.push(registration);
+        if (replaceable !== undefined) for (const key of keys) imported.add(key);
       }
       yield;
     }
@@ -169,17 +175,15 @@ export function* buildDirectory(
       access: facts?.access ?? null,
     });
   }
-  for (const register of shipped) {
+
+  function* addShipped(register: ShippedRegister): Generator<void, void> {
     // A newer file of the whole register replaces the shipped rows; an older or partial one replaces the rows of its own firms.
-    if ((wholeSince.get(register.id) ?? '') >= register.asOf) continue;
+    if ((wholeSince.get(register.id) ?? '') >= register.asOf) return;
     const rows = register.rows.filter(
-      ({ details }) =>
-        !imported.has(`${register.id}|${firmKey(details)}`) &&
-        !imported.has(`${register.id}|${nameKey(details)}`),
+      ({ details }) => !keysOf(register.id, details).some((key) => imported.has(key)),
     );
     for (const [index, row] of rows.entries()) {
-      const subject = subjectOf(row, [row.span], namesOf(row.details));
-      subjects[subject]?.registrations.push({
+      const registration: FileRegistration = {
         from: 'file',
         register: register.id,
         source: 'shipped',
@@ -187,29 +191,38 @@ export function* buildDirectory(
         verified: row.verified,
         details: row.details,
         spans: [row.span],
-      });
+      };
+      const subject = subjectOf(register.id, registration, namesOf(row.details));
+      subjects[subject]?.registrations.push(registration);
       if (index % ROWS_A_STEP === 0) yield;
     }
     const at = checked.findIndex(({ id }) => id === register.id);
     const read = checked[at];
     const facts = registers.find(({ id }) => id === register.id);
-    if (read === undefined)
-      checked.push({
-        id: register.id,
-        jurisdiction: facts?.jurisdiction ?? '',
-        asOf: register.asOf,
-        records: register.rows.length,
-        whole: register.whole,
-        source: 'shipped',
-        url: facts?.url ?? null,
-        access: facts?.access ?? null,
-      });
+    const own: CheckedRegister = {
+      id: register.id,
+      jurisdiction: facts?.jurisdiction ?? '',
+      asOf: register.asOf,
+      records: register.rows.length,
+      whole: register.whole,
+      source: 'shipped',
+      url: facts?.url ?? null,
+      access: facts?.access ?? null,
+    };
+    if (read === undefined) checked.push(own);
     else {
       // The newer of the two says on which day the rows were the whole register, or that they are a part.
       const isNewer = read.asOf === null || register.asOf > read.asOf;
       const newest = isNewer ? { asOf: register.asOf, whole: register.whole } : {};
       checked[at] = { ...read, ...newest, records: read.records + rows.length };
     }
+  }
+
+  // Registers with unverified LEIs come last: those of the other registers are known by then.
+  for (const isUnverified of [false, true]) {
+    const isDue = (id: string): boolean => UNVERIFIED_LEIS.has(id) === isUnverified;
+    for (const row of store.catalogue().registers) if (isDue(row.register)) yield* addImported(row);
+    for (const register of shipped) if (isDue(register.id)) yield* addShipped(register);
   }
   const order = new Map(registers.map(({ id }, index) => [id, index]));
   const rank = ({ id }: CheckedRegister): number => order.get(id) ?? registers.length;
@@ -221,12 +234,13 @@ export function* buildDirectory(
    * @param curated - names of the firm that people checked
    */
   function subjectOf(
-    { details }: Pick<Firm, 'details'> | ShippedRow,
-    spans: readonly StatusSpan[],
+    register: string,
+    { details, spans }: FileRegistration,
     curated: readonly string[] = [],
   ): number {
-    const { legalName, lei, tradeNames } = details;
+    const { legalName, tradeNames } = details;
     const isWarning = spans.at(-1)?.status === 'WARNING';
+    const lei = leiOf(register, details);
     const byLei = lei === null ? undefined : leis.get(lei);
     // A warning is about a site; a clone has the name of the exchange that it imitates, and must not be joined to it.
     const byName = isWarning
@@ -246,13 +260,33 @@ export function* buildDirectory(
     const subject =
       known ?? subjects.push({ name: tradeNames[0] ?? legalName, identity: null, registrations: [] }) - 1;
     if (known === undefined) first(legal, own, subject);
-    if (lei !== null) first(leis, lei, subject);
+    if (lei !== null) {
+      first(leis, lei, subject);
+      nameLei(lei, legalName);
+    }
     names.push({ text: legalName, kind: 'LEGAL_NAME', subject });
     if (subject >= identities || !isWarning) {
       for (const text of tradeNames) names.push({ text, kind: 'ALIAS', subject });
     }
     for (const host of details.domains) first(domains, host, subject);
     return subject;
+  }
+
+  function nameLei(lei: string, name: string): void {
+    const known = leiNames.get(lei);
+    if (known === undefined) leiNames.set(lei, new Set([foldWithoutForm(name)]));
+    else known.add(foldWithoutForm(name));
+  }
+
+  /** Returns the LEI of a firm; null if it has none, or has that of another firm. */
+  function leiOf(register: string, { lei, legalName, jurisdiction }: FirmDetails): string | null {
+    if (lei === null) return null;
+    const key = `${register}|${jurisdiction}|${lei}`;
+    const known = leiNames.get(lei);
+    const isSecond = registerLeis.has(key);
+    registerLeis.add(key);
+    const mustAgree = isSecond || UNVERIFIED_LEIS.has(register);
+    return mustAgree && known !== undefined && !known.has(foldWithoutForm(legalName)) ? null : lei;
   }
 
   for (let subject = 0; subject < identities; subject++) {
@@ -289,6 +323,14 @@ const nameKey = ({ jurisdiction, legalName }: FirmDetails): string =>
 /** The same firm in an imported file and in the shipped rows: its number, or else its name. */
 const firmKey = (details: FirmDetails): string =>
   details.registrationId === null ? nameKey(details) : `${details.jurisdiction}|#${details.registrationId}`;
+
+/** The keys of a firm in its register; an unverified LEI is none. */
+const keysOf = (register: string, details: FirmDetails): readonly string[] =>
+  (UNVERIFIED_LEIS.has(register) ? [nameKey(details)] : [firmKey(details), nameKey(details)]).map(
+    (key) => `${register}|${key}`,
+  );
+
+type FileRegistration = SubjectRegistration & { readonly from: 'file' };
 
 /** A shipped fact is omitted if the register's own file has the same firm. */
 function isCovered(fact: ShippedRegistration, known: readonly SubjectRegistration[]): boolean {

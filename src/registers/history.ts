@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Registration, RegistrationStatus } from '../sources/registers/registration.ts';
+import { foldWithoutForm } from './name-index.ts';
 
 /** One imported file of a register. */
 export interface RegisterFile {
@@ -78,13 +79,28 @@ const plain = (text: string): string =>
     .replace(/[^\p{L}\p{N}]/gu, '');
 
 /**
+ * Registers whose authority does not check LEIs: whoever notifies a white paper types that of the issuer, and some are those of other firms,
+ * such as the exchange that lists the token.
+ */
+export const UNVERIFIED_LEIS: ReadonlySet<string> = new Set(['esma-other']);
+
+type FirmIdentity = Pick<Registration, 'jurisdiction' | 'legalName' | 'lei' | 'registrationId'>;
+
+const identityOf = (
+  register: string,
+  { jurisdiction, legalName, lei, registrationId }: FirmIdentity,
+): string =>
+  lei !== null && UNVERIFIED_LEIS.has(register)
+    ? `${jurisdiction}|${lei}|${foldWithoutForm(legalName)}`
+    : `${jurisdiction}|${lei ?? registrationId ?? plain(legalName)}`;
+
+/**
  * Returns the id by which two rows are the same registration. A warning is a decision, so its id includes the date and the site; any other
- * firm is on a register once, by its LEI, its number, or its name.
+ * firm is on a register once, by its LEI, its number, or its name; by both if the LEI is not verified.
  */
 export function firmId(row: Registration): string {
-  const who = row.lei ?? row.registrationId ?? plain(row.legalName);
   const decision = row.status === 'WARNING' ? `|${row.registeredAt ?? ''}|${row.domains[0] ?? ''}` : '';
-  return `${row.jurisdiction}|${who}${decision}`;
+  return `${identityOf(row.register, row)}${decision}`;
 }
 
 const stateOf = (row: Registration, asOf: string): FirmState => ({
@@ -121,17 +137,38 @@ const later = (a: string | null, b: string | null): string | null =>
   a === null || b === null ? null : a > b ? a : b;
 
 /**
- * Groups the rows of one file by firm. If a firm has several rows (two white papers, a later service), they are merged.
+ * Returns true if two rows with one LEI and different names are one firm, such as one that was renamed: the LEI is not the only number, or
+ * they have a site or the day of the authorisation in common. Otherwise one of the rows has the LEI of another firm.
+ */
+const isRenamed = (known: FirmRow, row: FirmRow): boolean =>
+  row.details.lei === null ||
+  (row.details.registrationId !== null && row.details.registrationId !== row.details.lei) ||
+  row.details.domains.some((domain) => known.details.domains.includes(domain)) ||
+  (row.state.registeredAt !== null && row.state.registeredAt === known.state.registeredAt);
+
+const namesOf = ({ legalName, tradeNames }: FirmDetails): readonly string[] => [legalName, ...tradeNames];
+
+/**
+ * Groups the rows of one file by firm. If a firm has several rows (two white papers, a later service), they are merged, and
+ * its other legal names are names of the firm.
  *
  * @param asOf - day of the file, ISO date
  */
 export function rowsByFirm(rows: Iterable<Registration>, asOf: string): Map<string, FirmRow> {
   const firms = new Map<string, FirmRow>();
   for (const row of rows) {
-    const id = firmId(row);
-    const known = firms.get(id);
     const details = detailsOf(row);
     const state = stateOf(row, asOf);
+    const folded = foldWithoutForm(details.legalName);
+    let id = firmId(row);
+    let known = firms.get(id);
+    let isNamed =
+      known === undefined || namesOf(known.details).some((name) => foldWithoutForm(name) === folded);
+    if (known !== undefined && !isNamed && !isRenamed(known, { details, state })) {
+      id = `${id}|${folded}`;
+      known = firms.get(id);
+      isNamed = true;
+    }
     if (known === undefined) {
       firms.set(id, { details, state });
       continue;
@@ -139,7 +176,10 @@ export function rowsByFirm(rows: Iterable<Registration>, asOf: string): Map<stri
     firms.set(id, {
       details: {
         ...known.details,
-        tradeNames: union(known.details.tradeNames, details.tradeNames),
+        tradeNames: union(
+          known.details.tradeNames,
+          isNamed ? details.tradeNames : [...details.tradeNames, details.legalName],
+        ),
         domains: union(known.details.domains, details.domains),
         note: known.details.note ?? details.note,
       },
@@ -174,9 +214,13 @@ export function addFile(
   const files = [...register.files, file].sort(byDate);
   const keys = files.map(keyOf);
   const at = keys.indexOf(keyOf(file));
-  const firms = new Map(register.firms.map((firm) => [firm.id, firm]));
+  // An earlier release identified firms by unverified LEIs.
+  const before = UNVERIFIED_LEIS.has(register.register)
+    ? register.firms.map((firm) => ({ ...firm, id: identityOf(register.register, firm.details) }))
+    : register.firms;
+  const firms = new Map(before.map((firm) => [firm.id, firm]));
   const changed: Firm[] = [];
-  for (const firm of register.firms) changed.push(withFile(firm, rows.get(firm.id), files, keys, at));
+  for (const firm of before) changed.push(withFile(firm, rows.get(firm.id), files, keys, at));
   for (const [id, row] of rows) {
     if (firms.has(id)) continue;
     const key = keyOf(file);

@@ -7,9 +7,10 @@ import {
   fileOrder,
   type RegisterFile,
   type RegisterState,
+  rowsByFirm,
   spansOf,
 } from '../../src/registers/history.ts';
-import type { RegistrationStatus } from '../../src/sources/registers/registration.ts';
+import type { Registration, RegistrationStatus } from '../../src/sources/registers/registration.ts';
 
 const file = (day: number, whole = true): RegisterFile => ({
   asOf: `2026-01-${String(day).padStart(2, '0')}`,
@@ -118,5 +119,32 @@ describe('the history of a register', () => {
       ),
       { seed: 11, numRuns: 200 },
     );
+  });
+});
+
+describe('unverified LEIs', () => {
+  it('of an earlier release, which identified firms by them, keep their history', () => {
+    const [, row] = firm('Okapi Ltd.', 'REGISTERED');
+    const lei = '5299009N55YRQC69CN08';
+    const named = (legalName: string): FirmRow => ({ ...row, details: { ...row.details, legalName, lei } });
+    const before = addFile(
+      emptyRegister('esma-other', 'esma'),
+      file(1),
+      new Map([[`DE|${lei}`, named('Okapi Ltd.')]]),
+    );
+    const rows: Registration[] = ['Okapi Ltd', 'Zebu Ltd.'].map((legalName, index) => ({
+      ...{ type: 'registration', register: 'esma-other', ...row.details, ...row.state, legalName, lei },
+      provenance: { file: 'f', line: index },
+    }));
+    const after = addFile(before, file(2), rowsByFirm(rows, '2026-01-02'));
+    expect(
+      after.firms.map((one) => [
+        one.details.legalName,
+        spansOf(one, fileOrder(after.files)).map(({ status, firstSeen }) => `${status} ${firstSeen}`),
+      ]),
+    ).toEqual([
+      ['Okapi Ltd', ['REGISTERED 2026-01-01']],
+      ['Zebu Ltd.', ['REGISTERED 2026-01-02']],
+    ]);
   });
 });

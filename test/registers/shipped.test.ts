@@ -129,6 +129,88 @@ describe('a look-up among shipped rows', () => {
   );
 });
 
+describe('a white paper with the LEI of another firm', () => {
+  it('is of the firm that it names, and not of the exchange', async () => {
+    for (const name of ['Eterna Ltd.', 'CarbonZero Corporation']) {
+      const { exchange, entityId, registrations } = ask(name);
+      expect([exchange, entityId]).toEqual([name, null]);
+      expect(registrations).toMatchObject([{ register: 'esma-other', legalName: name }]);
+    }
+    const kraken = ask('Kraken', 'IE').registrations.map(({ legalName }) => legalName);
+    expect(kraken).toContain('Payward Global Solutions LTD');
+    expect(kraken).not.toContain('Eterna Ltd.');
+    // The LEI is that of the firm that the register of service providers has.
+    expect(ask('9845003D98SCC2851458').exchange).toBe('Kraken');
+  });
+
+  it('is so also in an imported file, whatever the order of the registers', async () => {
+    const own = openRegisterWorld();
+    const paper = (name: string, lei: string, casp = '', caspLei = '') =>
+      `Central Bank of Ireland (CBI),IE,${name},${lei},VG,${casp},${caspLei},,,,https://example.org/${encodeURIComponent(name)}.pdf,,16/09/2025`;
+    try {
+      const file = [
+        'ae_competentAuthority,ae_homeMemberState,ae_lei_name,ae_lei,ae_lei_cou_code,ae_lei_name_casp,ae_lei_casp,ae_offerCode_cou,ae_DTI_FFG,ae_DTI,wp_url,wp_comments,wp_lastupdate',
+        paper('Okapi Ltd.', '9845003D98SCC2851458'),
+        paper('Quagga Corporation', '9845003D98SCC2851458'),
+        paper('Not Available', '', 'Payward Global Solutions LTD', '9845003D98SCC2851458'),
+      ].join('\n');
+      await own.load('esma', [own.write('OTHER20261101.csv', file)]);
+      await own.statuses.refresh();
+      for (const name of ['Okapi Ltd.', 'Quagga Corporation'])
+        expect(own.statuses.answer(name, undefined)).toMatchObject({
+          ...{ exchange: name, entityId: null },
+          registrations: [{ register: 'esma-other', legalName: name, status: 'REGISTERED' }],
+        });
+      const kraken = own.statuses.answer('Kraken', 'IE').registrations;
+      expect(kraken.filter(({ register }) => register === 'esma-other')).toMatchObject([
+        { source: 'esma', legalName: 'Payward Global Solutions LTD' },
+      ]);
+      expect(() => own.statuses.answer('Not Available', undefined)).toThrowError(
+        expect.objectContaining({ code: 'NOT_FOUND' }),
+      );
+    } finally {
+      own.close();
+    }
+  });
+
+  it('is not joined to a second firm of the same register either', async () => {
+    const own = openRegisterWorld();
+    const lei = '5299009N55YRQC69CN08';
+    try {
+      const file = caspFile([
+        { name: 'Okapi GmbH', lei, site: 'okapi.example', services: 'a. custody' },
+        { name: 'Zebu GmbH', lei, site: 'www.okapi.example', services: 'b. exchange' },
+      ]);
+      const renamed = file.replaceAll('01/02/2025', '');
+      await own.load('esma', [own.write('CASP20261101.csv', renamed)]);
+      await own.statuses.refresh();
+      // One site: a firm that was renamed.
+      expect(own.statuses.answer('Zebu GmbH', undefined).registrations).toMatchObject([
+        { legalName: 'Okapi GmbH', services: ['a. custody', 'b. exchange'] },
+      ]);
+      const other = renamed.replace('www.okapi.example', 'zebu.example');
+      await own.load('esma', [own.write('CASP20261102.csv', other)]);
+      await own.statuses.refresh();
+      expect(own.statuses.answer('Zebu GmbH', undefined).registrations).toMatchObject([
+        { legalName: 'Zebu GmbH', services: ['b. exchange'] },
+      ]);
+      expect(own.statuses.answer('Okapi GmbH', undefined).registrations).toMatchObject([
+        { legalName: 'Okapi GmbH', services: ['a. custody'] },
+      ]);
+    } finally {
+      own.close();
+    }
+  });
+
+  it('a firm that the register has under two names is found by both', () => {
+    const names = ask('Newrails, UAB').registrations.map(({ register, legalName }) => [register, legalName]);
+    expect(names).toContainEqual(['esma-emt', 'Ambr Payments, UAB']);
+    expect(ask('Ambr Payments').registrations).toContainEqual(
+      expect.objectContaining({ register: 'esma-emt', status: 'AUTHORISED' }),
+    );
+  });
+});
+
 describe('a file of a register', () => {
   it('replaces the shipped rows if it is newer and whole, and only its own firms if it is not', async () => {
     const own = openRegisterWorld();

@@ -173,6 +173,9 @@ export const esmaReader: RegisterReader = async function* (path) {
   if (layout === null) throw unknownLayout(file, '', 'one of the five CSV layouts of the MiCA register');
 };
 
+/** Words that stand for a name that is not known. */
+const NO_NAME = /^(?:not available|not applicable|n\/?a|none|unknown|-+)$/i;
+
 function readRow(
   layout: Layout,
   cell: Cell,
@@ -188,8 +191,9 @@ function readRow(
   });
   const authority = cell('ae_competentAuthority');
   // A white paper without an issuer belongs to the service provider that wrote it.
-  const named = cell('ae_lei_name') !== '';
-  const legalName = cell('ae_lei_name') || cell('ae_lei_name_casp') || cell('ae_commercial_name');
+  const issuer = NO_NAME.test(cell('ae_lei_name')) ? '' : cell('ae_lei_name');
+  const named = issuer !== '';
+  const legalName = issuer || cell('ae_lei_name_casp') || cell('ae_commercial_name');
   if (authority === '' || legalName === '') return reject('The authority or the name is empty.');
   const state = stateCode(cell('ae_homeMemberState')) ?? stateOf.get(authority) ?? null;
   if (state === null) return reject('ae_homeMemberState: must be a country.');
