@@ -146,15 +146,19 @@ export function* buildDirectory(
         const spans = spansOf(firm, order);
         const keys = keysOf(row.register, firm.details);
         const sameFirm = keys.map((key) => shippedRows.get(key)).find((found) => found !== undefined);
-        const registration: FileRegistration = {
-          from: 'file',
-          register: row.register,
-          source: row.source,
-          asOf: newest.asOf,
-          verified: true,
-          details: firm.details,
-          spans,
-        };
+        const registration = newestOf(
+          {
+            from: 'file',
+            register: row.register,
+            source: row.source,
+            asOf: newest.asOf,
+            verified: true,
+            details: firm.details,
+            spans,
+          },
+          sameFirm,
+          replaceable,
+        );
         // A file of the register replaces the shipped row of a firm; it stays with the exchange that the row was joined to.
         const subject = subjectOf(row.register, registration, sameFirm && namesOf(sameFirm.details));
         subjects[subject]?.registrations.push(registration);
@@ -211,10 +215,13 @@ export function* buildDirectory(
     };
     if (read === undefined) checked.push(own);
     else {
-      // The newer of the two says on which day the rows were the whole register, or that they are a part.
       const isNewer = read.asOf === null || register.asOf > read.asOf;
-      const newest = isNewer ? { asOf: register.asOf, whole: register.whole } : {};
-      checked[at] = { ...read, ...newest, records: read.records + rows.length };
+      // Rows that are the whole register of a later day decide about each firm. Rows of a part are added to those of the files.
+      if (isNewer && register.whole) checked[at] = own;
+      else {
+        const asOf = isNewer && !read.whole ? register.asOf : read.asOf;
+        checked[at] = { ...read, asOf, records: read.records + rows.length };
+      }
     }
   }
 
@@ -331,6 +338,32 @@ const keysOf = (register: string, details: FirmDetails): readonly string[] =>
   );
 
 type FileRegistration = SubjectRegistration & { readonly from: 'file' };
+
+/**
+ * Returns the newest registration of a firm of imported files. If the shipped rows are the whole register of a later day, their row of the
+ * firm decides, and a firm without a row is off the register. A warning stays: a copy of a register is no evidence that it was lifted.
+ */
+function newestOf(
+  imported: FileRegistration,
+  row: ShippedRow | undefined,
+  register: ShippedRegister | undefined,
+): FileRegistration {
+  const last = imported.spans.at(-1);
+  if (register === undefined || last === undefined || !register.whole) return imported;
+  if (last.lastSeen >= register.asOf || last.status === 'WARNING') return imported;
+  const shipped = { ...imported, source: 'shipped', asOf: register.asOf } as const;
+  if (row !== undefined)
+    return {
+      ...shipped,
+      asOf: row.asOf,
+      verified: row.verified || row.span.status === last.status,
+      details: { ...row.details, note: imported.details.note },
+      spans: [...imported.spans, row.span],
+    };
+  if (last.status === 'WITHDRAWN') return imported;
+  const off = { status: 'WITHDRAWN', firstSeen: register.asOf, lastSeen: register.asOf } as const;
+  return { ...shipped, verified: false, spans: [...imported.spans, { ...last, ...off }] };
+}
 
 /** A shipped fact is omitted if the register's own file has the same firm. */
 function isCovered(fact: ShippedRegistration, known: readonly SubjectRegistration[]): boolean {

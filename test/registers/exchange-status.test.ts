@@ -147,16 +147,19 @@ describe('looking an exchange up', () => {
     expect(answer.matched).toMatchObject({ by, exact });
   });
 
-  it('a register’s file replaces the shipped fact of the same firm, and is linked to the label', () => {
+  it('an older file of the register adds its history to the shipped row, and is linked to the label', () => {
     const { registrations, entityId } = ask('kraken', 'IE');
     expect(entityId).toBe('kraken');
     expect(registrations.filter((one) => one.legalName === 'Payward Europe Solutions Limited')).toMatchObject(
       [
         {
-          source: 'esma',
+          source: 'shipped',
           verified: true,
-          asOf: '2026-01-01',
-          history: [{ status: 'AUTHORISED', firstSeen: '2026-01-01', lastSeen: '2026-01-01' }],
+          asOf: '2026-08-22',
+          history: [
+            { status: 'AUTHORISED', firstSeen: '2026-01-01', lastSeen: '2026-01-01' },
+            { status: 'AUTHORISED', firstSeen: '2026-08-22', lastSeen: '2026-08-22' },
+          ],
         },
       ],
     );

@@ -14,7 +14,7 @@ describe.each(['uws', 'node'] as const)('GET /exchange-status on %s', (backend) 
     registers = openRegisterWorld();
     await registers.load('esma', [
       registers.write(
-        'CASP20260101.csv',
+        'CASP20261101.csv',
         caspFile([{ name: 'Payward Europe Solutions Limited', lei: '254900641D8KNHUZYX24', state: 'IE' }]),
       ),
     ]);

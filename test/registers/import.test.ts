@@ -33,8 +33,8 @@ describe('importing registers', () => {
   });
 
   it('a file that would remove more than half is rejected unless it is forced', async () => {
-    await world.load('esma', [world.write('CASP20260101.csv', caspFile(firms(20)))]);
-    const cut = world.write('CASP20260102.csv', caspFile(firms(9)));
+    await world.load('esma', [world.write('CASP20261101.csv', caspFile(firms(20)))]);
+    const cut = world.write('CASP20261102.csv', caspFile(firms(9)));
     await expect(world.load('esma', [cut])).rejects.toMatchObject({ code: 'IMPLAUSIBLE_LIST' });
     expect(world.statuses.answer('Firm 15', undefined).registrations[0]?.status).toBe('AUTHORISED');
     expect(await world.load('esma', [cut], { force: true })).toMatchObject([{ inForce: 9, withdrawn: 11 }]);
@@ -112,13 +112,13 @@ describe('refreshing ESMA’s registers', () => {
     );
 
   it('imports the files that arrived, reports those that failed, and imports none twice', async () => {
-    const lastModified = 'Fri, 30 Jan 2026 10:00:00 GMT';
+    const lastModified = 'Fri, 30 Oct 2026 10:00:00 GMT';
     server.paths.set('/CASPS.csv', serve(caspFile(firms(12)), { lastModified }));
     server.paths.set('/NCASP.csv', status(500));
     const first = await refresh();
     expect(first.ok).toBe(false);
     expect(first.errors.some((error) => error.startsWith('NCASP.csv'))).toBe(true);
-    expect(first.registers).toMatchObject([{ register: 'esma-casp', asOf: '2026-01-30', inForce: 12 }]);
+    expect(first.registers).toMatchObject([{ register: 'esma-casp', asOf: '2026-10-30', inForce: 12 }]);
     const before = world.store.stamp();
     expect((await refresh()).registers).toEqual([]);
     expect(world.store.stamp()).toBe(before);

@@ -218,13 +218,39 @@ describe('a file of a register', () => {
       own.statuses.answer(name, undefined).registrations.filter(({ register }) => register === 'esma-casp');
     try {
       const kraken = { name: 'Payward Europe Solutions Limited', lei: '254900641D8KNHUZYX24', state: 'IE' };
-      await own.load('esma', [own.write('CASP20260201.csv', caspFile([kraken]))]);
+      const gone = { name: 'Decubate B.V', lei: '894500ZVOL3A9LO8LN34', state: 'NL' };
+      const unlisted = { name: 'Okapi Trading GmbH', lei: '5299009N55YRQC69CN08' };
+      const older = own.write('CASP20260201.csv', caspFile([kraken, gone, unlisted]));
+      await own.load('esma', [older]);
       await own.statuses.refresh();
-      // The older file does not say that the others are off the register.
+      const checked = () =>
+        own.statuses.answer('WhiteBIT', 'DE').registersChecked.find(({ id }) => id === 'esma-casp');
+      // The shipped rows are the whole register of a later day.
+      expect(checked()).toMatchObject({ asOf: '2026-08-22', whole: true, source: 'shipped' });
       expect(registrations('WhiteBIT')).toMatchObject([{ source: 'shipped', status: 'AUTHORISED' }]);
-      expect(registrations('Payward Europe Solutions Limited')).toContainEqual(
-        expect.objectContaining({ source: 'esma', registrationId: kraken.lei, verified: true }),
+      expect(registrations(kraken.name)).toContainEqual(
+        expect.objectContaining({
+          ...{ source: 'shipped', asOf: '2026-08-22', registrationId: kraken.lei, verified: true },
+          history: [
+            expect.objectContaining({ firstSeen: '2026-02-01' }),
+            expect.objectContaining({ firstSeen: '2026-08-22' }),
+          ],
+        }),
       );
+      expect(registrations(gone.name)).toMatchObject([{ source: 'shipped', status: 'WITHDRAWN' }]);
+      expect(registrations(unlisted.name)).toMatchObject([
+        { source: 'shipped', asOf: '2026-08-22', status: 'WITHDRAWN', verified: false },
+      ]);
+      // A newer file that is not whole decides only about its own firms.
+      const part = own.write(
+        'part-2026-10-01.csv',
+        'register,jurisdiction,authority,legal_name,status,registered_as,lei\n' +
+          `esma-casp,DE,BaFin,${unlisted.name},AUTHORISED,CASP,${unlisted.lei}\n`,
+      );
+      await own.load('registers', [part]);
+      await own.statuses.refresh();
+      expect(registrations(unlisted.name)).toMatchObject([{ status: 'AUTHORISED', asOf: '2026-10-01' }]);
+      expect(registrations(gone.name)).toMatchObject([{ status: 'WITHDRAWN' }]);
       await own.load('esma', [own.write('CASP20261101.csv', caspFile([kraken]))]);
       await own.statuses.refresh();
       expect(registrations('WhiteBIT')).toEqual([]);
