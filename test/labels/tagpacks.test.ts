@@ -2,6 +2,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { type LabelProfile, summarise } from '../../src/labels/index/label-profile.ts';
 import { loadSynthProfile } from '../../src/labels/index/synth.ts';
+import { createMapper, loadRulebook } from '../../src/labels/map.ts';
 import { profileTagPacks } from '../../src/labels/tagpack-profile.ts';
 import { graphsenseReader } from '../../src/sources/graphsense/read.ts';
 import type { FileHeader, SourceRecord } from '../../src/sources/records.ts';
@@ -18,6 +19,10 @@ describeWithSharedData('the published TagPacks', () => {
   let joined = 0;
   let zeros = 0;
   let others = 0;
+  const mapper = createMapper(loadRulebook());
+  /** Addresses printed for Bitcoin that are none, and zero addresses that would be labels. */
+  const invalid = new Set<string>();
+  const labelled = new Set<string>();
   const unknown = collectUnknown('graphsense');
   let profile: LabelProfile;
 
@@ -29,7 +34,11 @@ describeWithSharedData('the published TagPacks', () => {
       packs.set(record.provenance.file, (packs.get(record.provenance.file) ?? 0) + 1);
       if (record.actorId !== null) actors.add(record.actorId);
       if (record.url !== null) joined++;
-      if (/^0x0{40}$/.test(record.address)) zeros++;
+      const isZero = /^0x0{40}$/.test(record.address);
+      if (isZero) zeros++;
+      if (isZero && mapper.map('graphsense', record).ok) labelled.add(record.provenance.file);
+      if (record.currency === 'BTC' && !mapper.resolve(record.address, 'BTC', true).ok)
+        invalid.add(record.address);
     } else others++;
   }
   async function* counted(): AsyncGenerator<SourceRecord> {
@@ -59,6 +68,21 @@ describeWithSharedData('the published TagPacks', () => {
     expect(packs.get('usdt_blacklist.yaml')).toBe(774);
     expect(actors.size).toBeGreaterThan(200);
     expect(joined).toBeGreaterThan(100_000);
+  });
+
+  it('have nine addresses of Bitcoin that are not valid, and the zero address; none of them is a label', () => {
+    expect([...invalid].sort()).toEqual([
+      '14bwh6gmvol5ntwbvxqjkjdtzv4y5ebtvm',
+      '1AzdzwWHaJXytimxenzi45JVtY4FsXwLZ',
+      '1GL9JtXPRTPetxgiJ8UcgrEECp12spD4t',
+      '1MFgcyJ7ZNSknbTBRaih6zWDE6V1A64tRYs',
+      '1MJzarWdCR8dXGt6vpK62f7MxcWYcVynM',
+      '1MK4uue11JnVxjUQhq19KNSpAuyaFqBwM',
+      '1Mn386ue8o3mW9866octLNP8HFqcYsphJCV',
+      '3CD19JE8F4C48L43E3A5TH8XD45JLRXUL',
+      '3daa7ab7451f4215c9fe53c6c739e8e534',
+    ]);
+    expect([...labelled]).toEqual([]);
   });
 
   it('have no word, currency or confidence that is unknown', () => {
