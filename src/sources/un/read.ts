@@ -68,10 +68,7 @@ function readParty(element: XmlElement, file: string): SourceRecord<'UN'> {
   const schema = prefix === 'INDIVIDUAL' ? 'Person' : 'Organization';
   const identifiers = new IdentifierList();
   for (const document of childrenOf(element, `${prefix}_DOCUMENT`))
-    identifiers.add(
-      identifierKindOf(textOf(document, 'TYPE_OF_DOCUMENT'), schema),
-      textOf(document, 'NUMBER'),
-    );
+    identifiers.add(identifierKindOf(textOf(document, 'TYPE_OF_DOCUMENT'), schema), numberOf(document));
   const party: DesignatedParty<'UN'> = {
     type: 'party',
     list: 'UN',
@@ -164,6 +161,18 @@ function separateNames(printed: string): string[] {
       .filter((name) => name !== ''),
     ...inside.flatMap(separateNames),
   ];
+}
+
+/** Returns the number of a document. Some are printed in the second type or in the note, before the words about their issue. */
+function numberOf(document: XmlElement): string {
+  const number = textOf(document, 'NUMBER');
+  if (number !== '') return number;
+  const second = textOf(document, 'TYPE_OF_DOCUMENT2');
+  const words = /\d/.test(second) ? second : textOf(document, 'NOTE');
+  return (words.split(/,?\s*\b(?:issued|under name|expire[sd]|valid until)\b/i)[0] ?? '').replace(
+    /^SSN\s/,
+    '',
+  );
 }
 
 function readBirth(birth: XmlElement): string[] {

@@ -147,6 +147,41 @@ describe('UN entries', () => {
     });
   });
 
+  it('reads a number that is printed in the note or in the second type of a document', async () => {
+    const document = (type: string, inner: string) =>
+      `<INDIVIDUAL_DOCUMENT><TYPE_OF_DOCUMENT>${type}</TYPE_OF_DOCUMENT>${inner}</INDIVIDUAL_DOCUMENT>`;
+    const national = 'National Identification Number';
+    await withFolder(async (write) => {
+      const { parties } = await collect(
+        unReader,
+        write(
+          'un.xml',
+          person(
+            `<DATAID>1</DATAID><FIRST_NAME>A</FIRST_NAME>${[
+              document(
+                'Passport',
+                '<NOTE>Tunisian passport number L 191609 issued on 28 Feb. 1996, expired</NOTE>',
+              ),
+              document('Passport', '<NOTE>issued in 1993, under name B</NOTE>'),
+              document(national, '<NOTE>SSN 156-92-9858 (United States of America)</NOTE>'),
+              document(
+                national,
+                '<TYPE_OF_DOCUMENT2>Afghan national identification card (tazkira) number 545167</TYPE_OF_DOCUMENT2><NOTE>issued in 1974</NOTE>',
+              ),
+              document(national, '<NUMBER>12345678</NUMBER><NOTE>issued in 1975</NOTE>'),
+            ].join('')}`,
+          ),
+        ),
+      );
+      expect(parties[0]?.identifiers).toEqual([
+        { kind: 'passport', value: 'L191609' },
+        { kind: 'nationalId', value: '156929858' },
+        { kind: 'nationalId', value: '545167' },
+        { kind: 'nationalId', value: '12345678' },
+      ]);
+    });
+  });
+
   it('rejects an entry without a name, with its line', async () => {
     await withFolder(async (write) => {
       const { parties, rejects } = await collect(unReader, write('un.xml', person('<DATAID>1</DATAID>')));
