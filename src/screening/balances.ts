@@ -4,7 +4,7 @@ import type { Logger } from '../base/log.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { CoverageEntry, ScreeningAnswer } from './answers.ts';
 import { NOT_READ } from './context.ts';
-import { parseSubject } from './subject.ts';
+import { parseSubject, type Subject } from './subject.ts';
 
 /** The balance of the native asset on one chain. */
 export interface ChainBalance {
@@ -36,12 +36,22 @@ export async function balanceFacts(
 ): Promise<{ readonly balances?: BalanceReport }> {
   // A balance is a current value, so an answer as of an earlier day has none.
   if (source === null || request.asOf !== undefined) return {};
+  const subject = subjectOf(request);
+  if (subject === null) return {};
   try {
-    const { chain, canonical } = parseSubject(request.chain, request.address);
-    return { balances: await source.balancesOf(chain, canonical) };
+    return { balances: await source.balancesOf(subject.chain, subject.canonical) };
   } catch (error) {
     log.warn({ reason: messageOf(error) }, 'reading balances failed');
     return {};
+  }
+}
+
+function subjectOf({ chain, address }: Parameters<typeof balanceFacts>[0]): Subject | null {
+  try {
+    return parseSubject(chain, address);
+  } catch {
+    // A fault of the request, which is not worth a line of the log.
+    return null;
   }
 }
 

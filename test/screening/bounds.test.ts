@@ -434,6 +434,19 @@ describe('balances and totals', () => {
     expect(await balanceFacts(asOf, source, silentLogger)).toEqual({});
   });
 
+  it('of a faulty request are no line of the log, and those that cannot be read are', async () => {
+    const lines: string[] = [];
+    const log = {
+      ...silentLogger,
+      warn: (_: object, line: string) => lines.push(line),
+    } as never;
+    const failing = { balancesOf: () => Promise.reject(new Error('no')) };
+    expect(await balanceFacts({ chain: 'ETH', address: '0x12' }, failing, log)).toEqual({});
+    expect(lines).toEqual([]);
+    expect(await balanceFacts({ chain: 'ETH', address: `0x${'ab'.repeat(20)}` }, failing, log)).toEqual({});
+    expect(lines).toEqual(['reading balances failed']);
+  });
+
   const names = (status: string) =>
     ({
       chain: 'ETH',
