@@ -146,7 +146,11 @@ const isRenamed = (known: FirmRow, row: FirmRow): boolean =>
   row.details.domains.some((domain) => known.details.domains.includes(domain)) ||
   (row.state.registeredAt !== null && row.state.registeredAt === known.state.registeredAt);
 
-const namesOf = ({ legalName, tradeNames }: FirmDetails): readonly string[] => [legalName, ...tradeNames];
+/** Returns the names of a firm; the trade names first. */
+export const namesOf = ({ legalName, tradeNames }: FirmDetails): readonly string[] => [
+  ...tradeNames,
+  legalName,
+];
 
 /**
  * Groups the rows of one file by firm. If a firm has several rows (two white papers, a later service), they are merged, and
@@ -157,44 +161,40 @@ const namesOf = ({ legalName, tradeNames }: FirmDetails): readonly string[] => [
 export function rowsByFirm(rows: Iterable<Registration>, asOf: string): Map<string, FirmRow> {
   const firms = new Map<string, FirmRow>();
   for (const row of rows) {
-    const details = detailsOf(row);
-    const state = stateOf(row, asOf);
-    const folded = foldWithoutForm(details.legalName);
-    let id = firmId(row);
-    let known = firms.get(id);
-    let isNamed =
-      known === undefined || namesOf(known.details).some((name) => foldWithoutForm(name) === folded);
-    if (known !== undefined && !isNamed && !isRenamed(known, { details, state })) {
-      id = `${id}|${folded}`;
-      known = firms.get(id);
-      isNamed = true;
-    }
-    if (known === undefined) {
-      firms.set(id, { details, state });
-      continue;
-    }
-    firms.set(id, {
-      details: {
-        ...known.details,
-        tradeNames: union(
-          known.details.tradeNames,
-          isNamed ? details.tradeNames : [...details.tradeNames, details.legalName],
-        ),
-        domains: union(known.details.domains, details.domains),
-        note: known.details.note ?? details.note,
-      },
-      state: {
-        ...known.state,
-        // The firm is withdrawn only if all its rows are.
-        status: known.state.status === 'WITHDRAWN' ? state.status : known.state.status,
-        endedAt: later(known.state.endedAt, state.endedAt),
-        registeredAt: earlier(known.state.registeredAt, state.registeredAt),
-        services: union(known.state.services, state.services).sort(),
-        passportedTo: union(known.state.passportedTo, state.passportedTo).sort(),
-      },
-    });
+    const read: FirmRow = { details: detailsOf(row), state: stateOf(row, asOf) };
+    const id = firmId(row);
+    const known = firms.get(id);
+    const isSame = known === undefined || isNamed(known, read) || isRenamed(known, read);
+    const own = isSame ? id : `${id}|${foldWithoutForm(row.legalName)}`;
+    const earlierRow = isSame ? known : firms.get(own);
+    firms.set(own, earlierRow === undefined ? read : merged(earlierRow, read));
   }
   return firms;
+}
+
+const isNamed = ({ details }: FirmRow, { details: { legalName } }: FirmRow): boolean =>
+  namesOf(details).some((name) => foldWithoutForm(name) === foldWithoutForm(legalName));
+
+function merged(known: FirmRow, row: FirmRow): FirmRow {
+  const { details, state } = row;
+  const names = isNamed(known, row) ? details.tradeNames : [...details.tradeNames, details.legalName];
+  return {
+    details: {
+      ...known.details,
+      tradeNames: union(known.details.tradeNames, names),
+      domains: union(known.details.domains, details.domains),
+      note: known.details.note ?? details.note,
+    },
+    state: {
+      ...known.state,
+      // The firm is withdrawn only if all its rows are.
+      status: known.state.status === 'WITHDRAWN' ? state.status : known.state.status,
+      endedAt: later(known.state.endedAt, state.endedAt),
+      registeredAt: earlier(known.state.registeredAt, state.registeredAt),
+      services: union(known.state.services, state.services).sort(),
+      passportedTo: union(known.state.passportedTo, state.passportedTo).sort(),
+    },
+  };
 }
 
 const byDate = (a: RegisterFile, b: RegisterFile): number =>
