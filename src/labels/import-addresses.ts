@@ -220,7 +220,7 @@ function commitDataset(
   const { contentHash, names, records, writer } = reading;
   const { store, rules, clock } = reading.deps;
   const { source } = reading.request;
-  const dataset = datasetOf(reading.request, names, header);
+  const dataset = datasetOf(reading, header);
   const rejectsFile = rejects.close(store.rejectsPath(source, dataset));
   const row: Omit<DatasetRow, 'folder'> = {
     source,
@@ -241,17 +241,20 @@ function commitDataset(
   return datasetReport(row, 'imported', names, rejectsFile, rejects.reasons);
 }
 
+/** Returns the name of the dataset that an import replaces: the layout of the source or, for the user's own labels, the file name. */
+const datasetOf = ({ request, names }: Reading, { layout }: FileHeader): string =>
+  nameOfDataset(request, names) ?? slugOf(layout);
+
 /**
- * Returns the name of the dataset that an import replaces: the layout of the source or, for the user's own labels, the file name.
+ * Returns the name of the dataset that an import replaces, if the layout of its files does not decide it; otherwise null.
  *
  * @param names - names of the files without their folders
  */
-export function datasetOf(
+export function nameOfDataset(
   { source, dataset }: Pick<ImportRequest, 'source' | 'dataset'>,
   names: readonly string[],
-  { layout }: Pick<FileHeader, 'layout'>,
-): string {
+): string | null {
   if (dataset !== undefined) return slugOf(dataset);
-  if (source !== 'own') return slugOf(layout);
+  if (source !== 'own') return null;
   return slugOf((names[0] ?? 'own').replace(/(\.(csv|ndjson|jsonl?|txt|gz|zip))+$/i, ''));
 }

@@ -5,7 +5,8 @@ import type { FilesOfDataset } from '../sources/distinct-datasets.ts';
 import { readerOf } from '../sources/index.ts';
 import { noUsableRow, REJECTS_QUOTED } from '../sources/layout-error.ts';
 import type { Reject } from '../sources/records.ts';
-import { datasetOf } from './import-addresses.ts';
+import { slugOf } from './entities.ts';
+import { nameOfDataset } from './import-addresses.ts';
 import type { ImportDeps, ImportRequest } from './import-report.ts';
 import { createMapper, type Mapper } from './map.ts';
 
@@ -39,15 +40,19 @@ export async function datasetsOf(
   deps: ImportDeps,
 ): Promise<FilesOfDataset[]> {
   const read = await readerOf(request.source, request.mapping, deps.sources);
+  const layoutOf = async (files: readonly string[]): Promise<string | null> => {
+    for await (const record of read(files)) {
+      request.signal?.throwIfAborted();
+      if (record.type === 'header') return slugOf(record.layout);
+    }
+    return null;
+  };
   const datasets: FilesOfDataset[] = [];
   for (const files of groups) {
     const names = files.map((file) => basename(file));
-    for await (const record of read(files)) {
-      request.signal?.throwIfAborted();
-      if (record.type !== 'header') continue;
-      datasets.push({ files, dataset: datasetOf(request, names, record) });
-      break;
-    }
+    // Only if it decides: some readers know the layout at the end of a file.
+    const dataset = nameOfDataset(request, names) ?? (await layoutOf(files));
+    if (dataset !== null) datasets.push({ files, dataset });
   }
   return datasets;
 }
