@@ -13,7 +13,8 @@ import type { BulkLoad, LoadPlace, LoadProgress, LoadSource } from '../store/bul
 import { columnMemory, RunColumns } from '../store/run-columns.ts';
 import type { BulkRowsJob, BulkRowsMessage, RejectedRow } from './bulk-rows.ts';
 import type { ReplacedValue } from './row-values.ts';
-import { COLUMNS, FIELDS_MAX } from './window-rows.ts';
+import { COLUMNS } from './transfer-rows.ts';
+import { FIELDS_MAX } from './window-rows.ts';
 
 const LINE_FEED = 10;
 /** Number of column sets that are filled and written in turn. */

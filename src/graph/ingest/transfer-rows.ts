@@ -25,7 +25,7 @@ export const ASSET_SLOT_BYTES = 80;
 /** Places in the kernel's memory, in bytes. Numbers have 32 bits, times 64. */
 export const TRANSFER_ROWS_MEMORY = {
   lastColumn: 0,
-  /** Places of the columns in a row, in the order of `PLACED`. */
+  /** Places of the columns in a row, in the order of `COLUMNS`. */
   places: 4,
   /** Number of columns whose cells must be empty, and their places. */
   empties: 40,
@@ -50,8 +50,8 @@ export const TRANSFER_ROWS_MEMORY = {
   window: 1 << 17,
 } as const;
 
-/** Columns that the kernel reads. */
-const PLACED = [
+/** Columns that every row has. The kernel knows them by their order. */
+export const COLUMNS = [
   'txHash',
   'position',
   'blockNumber',
@@ -157,7 +157,7 @@ export class TransferRows implements TransferColumns {
     this.transactions = new Uint8Array(buffer, columns.transactions, rows * EVM_TRANSACTION_BYTES);
     const set = (place: number, value: number): void => this.#view.setInt32(place, value, true);
     set(at.lastColumn, names.length - 1);
-    for (const [index, name] of PLACED.entries()) set(at.places + index * 4, names.indexOf(name));
+    for (const [index, name] of COLUMNS.entries()) set(at.places + index * 4, names.indexOf(name));
     set(at.empties, empties.length);
     for (const [index, empty] of empties.entries()) set(at.firstEmpty + index * 4, empty);
     const form = batchFormOf(chain) as { readonly keyByte: number; readonly kind: number };

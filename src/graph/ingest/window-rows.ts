@@ -29,7 +29,7 @@ import { ndjsonReader } from './ndjson.ts';
 import type { ReplacedValue, RowValues, ValuedAmount } from './row-values.ts';
 import type { RowFields } from './rows.ts';
 import { AddressTexts, faultOf, latestTimeMs, REJECT_TEXT_CHARS, timeOf } from './transfer-fields.ts';
-import { EVM_KEY_BYTES, KERNEL_ROWS, TransferRows } from './transfer-rows.ts';
+import { COLUMNS, EVM_KEY_BYTES, KERNEL_ROWS, TransferRows } from './transfer-rows.ts';
 
 export const LINE_FEED = 10;
 const RETURN = 13;
@@ -45,21 +45,10 @@ const EVM_ADDRESS_CHARS = 42;
 export const WINDOW_BYTES = 4 * 1024 * 1024;
 export const FIELDS_MAX = 64;
 
-/** Columns that are read byte by byte. In `chain` and `decimals`, a value sends the row to the slow reader. */
-export const COLUMNS = [
-  'txHash',
-  'position',
-  'blockNumber',
-  'timestamp',
-  'from',
-  'to',
-  'asset',
-  'amount',
-  'valueUsd',
-] as const;
+/** In other columns, `chain` and `decimals`, a value sends the row to the slow reader. */
 type Column = (typeof COLUMNS)[number];
 
-/** Optional columns that are also read byte by byte. */
+/** Optional columns that are read byte by byte, too. */
 const OPTIONAL_COLUMNS = ['sender', 'called', 'decodes'] as const;
 type OptionalColumn = (typeof OPTIONAL_COLUMNS)[number];
 
