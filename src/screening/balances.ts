@@ -46,11 +46,11 @@ export async function balanceFacts(
   }
 }
 
-function subjectOf({ chain, address }: Parameters<typeof balanceFacts>[0]): Subject | null {
+/** Returns the subject of a request; null if its address or chain is not valid, which the screening reports. */
+function subjectOf({ chain, address }: { readonly chain: string; readonly address: string }): Subject | null {
   try {
     return parseSubject(chain, address);
   } catch {
-    // A fault of the request, which is not worth a line of the log.
     return null;
   }
 }
