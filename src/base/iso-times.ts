@@ -1,4 +1,4 @@
-/** Times that clients send. */
+/** Times in texts: those that clients send, and those of files. */
 import { AssayError } from './errors.ts';
 
 const ISO_SHAPE =
@@ -20,4 +20,20 @@ export function timeOf(field: string, text: string): number {
     `${field}: must be an ISO 8601 date or time with a time zone, such as 2026-12-31 or 2026-12-31T17:00:00Z.`,
     { field },
   );
+}
+
+/** The end of a text that names its time zone: `Z`, `UTC`, an offset behind a time, or a zone that `Date.parse` knows. */
+const ZONE =
+  /(?:Z|\b(?:UTC|GMT|[ECMP][SD]T)|:\d{2}(?:\.\d+)?\s*(?:UTC|GMT)?[+-]\d{2}(?::?\d{2})?)(?:\s*\([^)]*\))?\s*$/i;
+
+/**
+ * Returns the milliseconds of a date or time as `Date.parse` does, but a time without a zone is in UTC: `Date.parse` takes the zone of the
+ * machine, so the same file would give other times on another machine.
+ *
+ * @returns NaN if the text is not a date or time
+ */
+export function utcTimeOf(text: string): number {
+  if (ZONE.test(text)) return Date.parse(text);
+  const ms = Date.parse(`${text}Z`);
+  return Number.isNaN(ms) ? Date.parse(`${text} UTC`) : ms;
 }

@@ -6,6 +6,7 @@ import { POOLS } from '../accounts/pools.ts';
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import { createIds } from '../base/ids.ts';
+import { timeOf } from '../base/iso-times.ts';
 import { systemRandom } from '../base/random.ts';
 import { BILLING_LIMITS } from '../billing/limits.ts';
 import { parseRate } from '../billing/rates.ts';
@@ -215,7 +216,7 @@ function addRateCommand(billing: Command, terminal: Terminal, services: () => Se
           if (source === undefined) throw invalid('--source', 'is required: invoices print it.');
           const nowMs = terminal.clock.now();
           const rate = parseRate(
-            { currency, value, source, atMs: at === undefined ? nowMs : Date.parse(at) },
+            { currency, value, source, atMs: at === undefined ? nowMs : timeOf('--at', at) },
             nowMs,
           );
           await store.setRate(rate);

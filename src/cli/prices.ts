@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
+import { utcTimeOf } from '../base/iso-times.ts';
 import { assetName } from '../chains/prices/book.ts';
 import { importMarketChart } from '../chains/prices/daily.ts';
 import type { PricedAsset, UsdPrice } from '../chains/prices/price.ts';
@@ -84,7 +85,7 @@ export function addPricesCommand(program: Command, terminal: Terminal, services:
     .option('--json', 'answer as JSON')
     .action(async (chainText: string, assetText: string, options: { at?: string; json?: boolean }) => {
       const asset = assetFrom(chainText, assetText);
-      const atMs = options.at === undefined ? terminal.clock.now() : Date.parse(options.at);
+      const atMs = options.at === undefined ? terminal.clock.now() : utcTimeOf(options.at);
       if (!Number.isFinite(atMs))
         throw new AssayError('INVALID_REQUEST', `--at: not a date or a time (got '${options.at}').`, {
           field: 'at',

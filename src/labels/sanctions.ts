@@ -3,6 +3,7 @@
  * entry is in force if that file has it. An older file adds history, and no list affects another.
  */
 import { AssayError } from '../base/errors.ts';
+import { utcTimeOf } from '../base/iso-times.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { SanctionsList } from '../sources/index.ts';
 import type { PartySchema } from '../sources/records.ts';
@@ -308,7 +309,7 @@ export function normalPublication(text: string): string | null {
   const month = /^(\d{4})-(\d\d)$/.exec(text.trim());
   const full = month ? `${text.trim()}-01` : text.trim();
   if (!/^\d{4}-\d\d-\d\d(?:[T ].*)?$/.test(full)) return null;
-  const time = Date.parse(full);
+  const time = utcTimeOf(full);
   if (Number.isNaN(time)) return null;
   const iso = new Date(time).toISOString();
   return full.length === 10 ? iso.slice(0, 10) : iso;

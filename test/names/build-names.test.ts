@@ -158,7 +158,7 @@ it('omits delisted entities, and the shipped heads of state once a complete list
   await buildNames(deps);
   const after = screening()([{ name: 'Emmanuel Macron' }, { name: 'Angela Merkel' }]);
   expect(after.results.map((result) => result.totalMatches)).toEqual([0, 1]);
-  expect(after.coverage.pep).toMatchObject({ status: 'COMPLETE', asOf: '2026-11-20T06:00:00' });
+  expect(after.coverage.pep).toMatchObject({ status: 'COMPLETE', asOf: '2026-11-20T06:00:00.000Z' });
 });
 
 it('reports missing lists, and never reports them as clean', async () => {

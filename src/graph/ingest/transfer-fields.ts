@@ -1,6 +1,7 @@
 /** Reads single fields of a transfer from a row of any layout. Values may be text or numbers. They are exact, or rejected. */
 import { systemClock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
+import { utcTimeOf } from '../../base/iso-times.ts';
 import { parseAddress } from '../../chains/address/parse.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { RowFields } from './rows.ts';
@@ -90,7 +91,7 @@ export function timeOf(fields: RowFields, name: string, unit: 'seconds' | 'milli
 
 function textTime(text: string): number {
   const spaced = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}(?:\.\d+)?) ?(?:UTC|Z|\+00:00)?$/.exec(text);
-  return Math.floor(Date.parse(spaced ? `${spaced[1]}T${spaced[2]}Z` : text));
+  return Math.floor(spaced ? Date.parse(`${spaced[1]}T${spaced[2]}Z`) : utcTimeOf(text));
 }
 
 /** A cache of canonical address texts: an export repeats its hubs, and a checksum costs two microseconds. */

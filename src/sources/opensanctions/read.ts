@@ -3,6 +3,8 @@
  * `targets.nested.json`), and the flat table `targets.simple.csv`. https://www.opensanctions.org/docs/bulk/
  */
 import { basename } from 'node:path';
+import { isoTime } from '../../base/clock.ts';
+import { utcTimeOf } from '../../base/iso-times.ts';
 import { readCsv, rejectRow } from '../csv.ts';
 import { readDate as readAnyDate } from '../dates.ts';
 import { IdentifierList } from '../identifiers.ts';
@@ -57,10 +59,16 @@ interface Tally {
   passedOver: number;
 }
 
-/** Records when an entity was last seen: the newest such time is the publication time of the file. */
+/**
+ * Records when an entity was last seen: the newest such time is the publication time of the file. OpenSanctions writes times in UTC, without
+ * a zone.
+ */
 function see(tally: Tally, lastSeen: string | undefined): void {
-  if (lastSeen === undefined || Number.isNaN(Date.parse(lastSeen))) return;
-  if (tally.publishedAt === null || lastSeen > tally.publishedAt) tally.publishedAt = lastSeen;
+  if (lastSeen === undefined) return;
+  const ms = utcTimeOf(lastSeen);
+  if (Number.isNaN(ms)) return;
+  const seen = lastSeen.length > 10 ? isoTime(ms) : lastSeen;
+  if (tally.publishedAt === null || seen > tally.publishedAt) tally.publishedAt = seen;
 }
 
 // --- entities of the FollowTheMoney model -------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ it('reads persons by their topics, and ignores other topics', async () => {
     ['NK-rca', 'pep'],
   ]);
   expect(headers).toEqual([
-    { type: 'header', publishedAt: '2026-11-20T06:00:00', layout: 'FTM_JSON', passedOver: 3 },
+    { type: 'header', publishedAt: '2026-11-20T06:00:00.000Z', layout: 'FTM_JSON', passedOver: 3 },
   ]);
   expect(parties[0]).toMatchObject({
     schema: 'Person',
@@ -63,7 +63,7 @@ it('reads the flat table by the dataset of each row', async () => {
     countries: ['DE', 'EU'],
   });
   expect(rejects.map((reject) => reject.provenance.line)).toEqual([4]);
-  expect(headers[0]).toMatchObject({ publishedAt: '2026-11-20T06:00:00', passedOver: 1 });
+  expect(headers[0]).toMatchObject({ publishedAt: '2026-11-20T06:00:00.000Z', passedOver: 1 });
 });
 
 it('rejects rows whose dataset is unknown', async () => {
