@@ -12,6 +12,7 @@ import type { Monitoring } from '../monitoring/open.ts';
 import type { ChainFollowing } from '../monitoring/records.ts';
 import type { Role } from '../nodes/roles.ts';
 import type { WorkerPool } from '../pool/pool.ts';
+import { presentVerdictKey, type VerdictKeyFacts, verdictKeyPath } from '../receipts/verdict-key.ts';
 import { behindSeconds, type Replication, tooFarBehind } from '../replication/replication.ts';
 import type { LeaseState } from '../state/leases.ts';
 import { refusedNow } from '../state/storage.ts';
@@ -265,6 +266,27 @@ function gasGauges({ gasAccounts }: ServerStatus): readonly Gauge[] {
   ];
 }
 
+/** The time left of the key that signs verdicts for contracts; empty if this node has none. */
+function signerGauges({ config, clock }: ServerStatus): readonly Gauge[] {
+  function left(): ReadonlyMap<string, number> {
+    let key: VerdictKeyFacts | null = null;
+    try {
+      key = presentVerdictKey(verdictKeyPath(config.dataDir));
+    } catch {
+      // A damaged file is reported by `assay doctor`, and must not take the other metrics away.
+    }
+    return new Map(key === null ? [] : [[key.address, Math.max(0, key.endsAt - clock.now() / 1_000)]]);
+  }
+  return [
+    {
+      name: 'assay_verdict_key_seconds_left',
+      help: 'Time until the end of the key that signs verdicts for contracts; 0 if it has ended.',
+      label: 'signer',
+      value: left,
+    },
+  ];
+}
+
 /** Metrics of the stores that nodes share; empty on a standalone machine. */
 function storeGauges(stores: ServerStatus['stores']): readonly Gauge[] {
   type Store = ReturnType<ServerStatus['stores']>[number];
@@ -374,5 +396,6 @@ export function metricsOf(status: ServerStatus): readonly Gauge[] {
     ...leaseGauges(status),
     ...jobGauges(status.jobs),
     ...gasGauges(status),
+    ...signerGauges(status),
   ];
 }

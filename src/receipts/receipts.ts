@@ -285,7 +285,7 @@ class SignedReceipts implements Receipts {
       if (!(error instanceof AssayError) || error.code !== 'NOT_READY') throw error;
       // The operator must act: a client that tries again gets the same.
       throw refuseForm(
-        'is not available on this installation, which has no key for it (assay oracle signer)',
+        'is not available on this installation, which has no valid key for it (assay oracle signer)',
       );
     }
   }

@@ -97,6 +97,17 @@ function read(path: string): StoredKey | null {
   );
 }
 
+/**
+ * Returns the present key; null if there is none.
+ *
+ * @param path - file of the key
+ * @throws STORE_CORRUPT, STORE_VERSION
+ */
+export function presentVerdictKey(path: string): VerdictKeyFacts | null {
+  const stored = read(path);
+  return stored === null ? null : factsOf(stored);
+}
+
 const factsOf = ({ address, createdAt, endsAt }: VerdictKeyFacts): VerdictKeyFacts => ({
   address,
   createdAt,

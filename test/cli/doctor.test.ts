@@ -9,6 +9,7 @@ import {
   clockFindings,
   fileLimitFinding,
   lmdbFinding,
+  signerFinding,
   spaceFinding,
   tlsFinding,
 } from '../../src/app/doctor/machine.ts';
@@ -193,6 +194,24 @@ describe('assay doctor in a folder in use', () => {
     expect(await server.stop()).toBe(0);
   });
 
+  it('warns of the end of the key that signs verdicts, as the metrics of a server do', async () => {
+    await runCommand(dataDir, ['oracle', 'signer', '--new', '--days', '13']);
+    const { of } = await examined(dataDir);
+    expect(of('signer')).toEqual([
+      {
+        check: 'signer',
+        state: 'warning',
+        text: expect.stringMatching(/^The key 0x[0-9a-fA-F]{40} signs verdicts for contracts until /),
+        advice: expect.stringContaining('assay oracle signer --new'),
+      },
+    ]);
+    const server = await world.serve();
+    const metrics = await (await fetch(`${server.url}/metrics`)).text();
+    const left = /^assay_verdict_key_seconds_left\{signer="0x[0-9a-fA-F]{40}"\} (\d+)/m.exec(metrics)?.[1];
+    expect(Number(left) / 86_400).toBeCloseTo(13, 1);
+    expect(await server.stop()).toBe(0);
+  });
+
   it('names a damaged and a missing store, and what to do', async () => {
     truncateSync(join(dataDir, 'accounts', 'keys.mdb'), 5_000);
     rmSync(join(dataDir, 'accounts', 'audit.mdb'), { force: true });
@@ -222,6 +241,18 @@ describe('findings', () => {
     [{ freeFiles: 0, totalFiles: 0 }, 'ok'],
   ])('judge a disk with %j: %s', (change, state) => {
     expect(spaceFinding('/data', { ...space, ...change }).state).toBe(state);
+  });
+
+  it.each([
+    [15, 'ok', 'signs verdicts for contracts until 2026-12-16'],
+    [13, 'warning', 'signs verdicts for contracts until 2026-12-14'],
+    [0, 'problem', 'ended on 2026-12-01'],
+  ])('judge a key of verdicts with %i days left: %s', (days, state, text) => {
+    const now = Date.UTC(2026, 11, 1);
+    const endsAt = now / 1_000 + days * 86_400;
+    const finding = signerFinding({ address: '0xabc', createdAt: 0, endsAt }, now);
+    expect(finding).toMatchObject({ check: 'signer', state, text: expect.stringContaining(text) });
+    expect(finding.advice === null).toBe(state === 'ok');
   });
 
   it.each([

@@ -39,6 +39,18 @@ describe.skipIf(promtool === null)('the alert rules', () => {
     ['AssayListMissing', 'no list was ever loaded', READY, true],
     ['AssayListMissing', 'one list was never loaded', { ...READY, ...ages(LISTS.slice(1)) }, true],
     ['AssayListMissing', 'all lists are loaded', { ...READY, ...ages(LISTS) }, false],
+    [
+      'AssayVerdictKeyEnds',
+      'it ends in a week',
+      { 'assay_verdict_key_seconds_left{instance="a",signer="0x1"}': '604800x120' },
+      true,
+    ],
+    [
+      'AssayVerdictKeyEnds',
+      'it is new',
+      { 'assay_verdict_key_seconds_left{instance="a",signer="0x1"}': '7776000x120' },
+      false,
+    ],
     ['AssayDown', 'a node does not answer', { 'up{job="assay",instance="a"}': '0x120' }, true],
     ['AssayDown', 'a node answers', { 'up{job="assay",instance="a"}': '1x120' }, false],
     [

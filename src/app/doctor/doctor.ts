@@ -12,6 +12,7 @@ import { SETTINGS } from '../../config/settings.ts';
 import { labelsFolderOf, snapshotsFolderOf } from '../../labels/folders.ts';
 import { freshnessOf, readListChecks, staleListAdvice } from '../../labels/freshness.ts';
 import { currentSnapshot } from '../../labels/index/folder.ts';
+import { presentVerdictKey, verdictKeyPath } from '../../receipts/verdict-key.ts';
 import { type LockHolder, serverIn } from '../../state/folder-lock.ts';
 import { isEnvironment, missingStores, readInstallation } from '../../state/installation-record.ts';
 import { lmdbFault } from '../../state/lmdb-binary.ts';
@@ -23,6 +24,7 @@ import {
   fileLimitFinding,
   lmdbFinding,
   type OtherClock,
+  signerFinding,
   tlsFinding,
 } from './machine.ts';
 import { examineNodes, examineRedis } from './servers.ts';
@@ -67,6 +69,10 @@ export async function examine(
       clockFindings(clock.now(), [...nodes.clocks, ...redis.clocks, ...recordedTimes(config, clock)]),
     ),
     ...(tls === null ? [] : findingsOf('tls', () => [tlsFinding(tls, publicHost, clock.now())])),
+    ...findingsOf('signer', () => {
+      const key = presentVerdictKey(verdictKeyPath(dataDir));
+      return key === null ? [] : [signerFinding(key, clock.now())];
+    }),
     fileLimits(server),
     ...findingsOf('lmdb', () => [lmdbFinding(lmdbFault())]),
   ];

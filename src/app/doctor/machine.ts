@@ -6,6 +6,7 @@ import { dirname } from 'node:path';
 import { isoTime } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Finding } from '../../cli/doctor.ts';
+import type { VerdictKeyFacts } from '../../receipts/verdict-key.ts';
 
 const GIB = 2 ** 30;
 /** A build of labels or an ingest writes about this much before it removes anything: below it, writes are about to fail. */
@@ -161,6 +162,29 @@ export function tlsFinding(
   return end - nowMs < CERTIFICATE_DAYS_WANTED * DAY_MS
     ? finding('warning', text, renew)
     : finding('ok', text, null);
+}
+
+/** Days before the end of a key of verdicts at which the next one should be in the contracts: their owners may need some to add it. */
+const SIGNER_DAYS_WANTED = 14;
+
+/**
+ * Checks the end of the key that signs verdicts for contracts.
+ *
+ * @param nowMs - milliseconds since the epoch
+ */
+export function signerFinding({ address, endsAt }: VerdictKeyFacts, nowMs: number): Finding {
+  const check = 'signer';
+  const endMs = endsAt * 1_000;
+  const advice =
+    'Run `assay oracle signer --new`, and add the new signer to the contracts (docs/guides/on-chain.md).';
+  if (endMs <= nowMs) {
+    const text = `The key ${address} ended on ${isoTime(endMs)}: verdicts for contracts are not signed.`;
+    return { check, state: 'problem', text, advice };
+  }
+  const text = `The key ${address} signs verdicts for contracts until ${isoTime(endMs)}.`;
+  return endMs - nowMs < SIGNER_DAYS_WANTED * DAY_MS
+    ? { check, state: 'warning', text, advice }
+    : { check, state: 'ok', text, advice: null };
 }
 
 /**
