@@ -36,7 +36,8 @@ export const EMPTY_HEAD: Head = {
 };
 
 const DAY_MS = 86_400_000;
-const dayOf = (epochMs: number): number => Math.floor(epochMs / DAY_MS);
+/** Returns the day (UTC) of a time, counted from 1970. */
+export const dayOf = (epochMs: number): number => Math.floor(epochMs / DAY_MS);
 
 /** Offsets of the fixed part; all numbers are little-endian, and doubles unless noted. */
 const AT = 0;

@@ -183,7 +183,8 @@ class LmdbLedger implements EmbeddedLedger {
     return this.#balanceOf(accountId, this.#changes.due(accountId, this.#store.headOf(accountId)));
   }
 
-  async usage(accountId: string, { limit, cursor, isReadOnly = false }: UsageOptions): Promise<UsagePage> {
+  async usage(accountId: string, options: UsageOptions): Promise<UsagePage> {
+    const { isReadOnly = false } = options;
     this.#store.refresh();
     if (!isReadOnly && this.#changes.isMonthDue(accountId)) {
       // Without the booking, the page lacks the entry of this month's grant, but its balance includes it.
@@ -192,7 +193,7 @@ class LmdbLedger implements EmbeddedLedger {
       );
       this.#store.refresh();
     }
-    return this.#page(accountId, limit, cursor);
+    return this.#page(accountId, options);
   }
 
   storedAnswer(_accountId: string, slot: AnswerSlot): StoredAnswer | null {
@@ -310,16 +311,19 @@ class LmdbLedger implements EmbeddedLedger {
     };
   }
 
-  #page(accountId: string, limit: number, cursor: string | undefined): UsagePage {
+  #page(accountId: string, { limit, cursor, untilMs }: UsageOptions): UsagePage {
     const head = this.#store.headOf(accountId);
     const state = this.#changes.due(accountId, head);
+    const from = (sequence: number) => ({
+      ...this.#pages.from(sequence, limit),
+      totals: this.#pages.totals(accountId, head),
+    });
     const page =
-      cursor === undefined
-        ? this.#pages.first(accountId, head, limit)
-        : {
-            ...this.#pages.from(this.#sequenceOfCursor(accountId, cursor), limit),
-            totals: this.#pages.totals(accountId, head),
-          };
+      cursor !== undefined
+        ? from(this.#sequenceOfCursor(accountId, cursor))
+        : untilMs !== undefined
+          ? from(this.#pages.lastUntil(head, untilMs))
+          : this.#pages.first(accountId, head, limit);
     const { history, nextCursor, totals } = page;
     return { ...this.#balanceOf(accountId, state), history, nextCursor, totals };
   }

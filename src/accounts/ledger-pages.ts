@@ -5,7 +5,15 @@
 import { isoTime } from '../base/clock.ts';
 import { keepJson } from '../base/kept-json.ts';
 import type { LedgerEntry, UsagePage } from './ledger.ts';
-import { daysOfRuns, EMPTY_HEAD, entryId, type Head, shownEntry, totalsSince } from './ledger-entry.ts';
+import {
+  dayOf,
+  daysOfRuns,
+  EMPTY_HEAD,
+  entryId,
+  type Head,
+  shownEntry,
+  totalsSince,
+} from './ledger-entry.ts';
 import type { LedgerStore } from './ledger-store.ts';
 import { ACCOUNT_LIMITS } from './limits.ts';
 
@@ -25,7 +33,7 @@ interface Kept extends History {
   readonly dayBefore: number;
 }
 
-const dayOf = (last: Head, before: Head): Day =>
+const dayTotalsOf = (last: Head, before: Head): Day =>
   keepJson({ day: isoTime(last.at).slice(0, 10), byType: totalsSince(last.sums, before.sums) });
 
 /** Reads and keeps pages. */
@@ -66,6 +74,18 @@ export class LedgerPages {
   /** Returns a later page: `limit` entries from one entry on, newest first. */
   from(sequence: number, limit: number): History {
     return this.#history(sequence, limit, null);
+  }
+
+  /**
+   * Returns the sequence of the last entry that is not of a day after a time; 0 if there is none. It reads one entry of each day.
+   *
+   * @param untilMs - milliseconds since the epoch
+   */
+  lastUntil(head: Head, untilMs: number): number {
+    let last = head;
+    while (last.sequence > 0 && dayOf(last.at) > dayOf(untilMs))
+      last = last.dayBefore === 0 ? EMPTY_HEAD : this.#store.readEntry(last.dayBefore);
+    return last.sequence;
   }
 
   /** Returns the totals of an account without its page. */
@@ -115,7 +135,7 @@ export class LedgerPages {
     const runs: Day[] = [];
     for (let last = head; last.sequence > 0 && runs.length < ACCOUNT_LIMITS.usageDaysMax; ) {
       const before: Head = last.dayBefore === 0 ? EMPTY_HEAD : this.#store.readEntry(last.dayBefore);
-      runs.push(dayOf(last, before));
+      runs.push(dayTotalsOf(last, before));
       if (last === head && kept !== null && kept.sequence > 0 && kept.dayBefore === head.dayBefore) {
         runs.push(...kept.runs.slice(1));
         break;

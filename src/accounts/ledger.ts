@@ -128,6 +128,11 @@ export interface LedgerReport {
 export interface UsageOptions {
   readonly limit: number;
   readonly cursor?: string;
+  /**
+   * Without a cursor: the page begins with the last entry that is not of a day (UTC) after this time, in milliseconds since the epoch. The days
+   * after it are not read. Default: the page begins with the last entry.
+   */
+  readonly untilMs?: number;
   /** Whether nothing may be booked: the page then lacks a grant of this month that no request has booked yet. Default: false. */
   readonly isReadOnly?: boolean;
 }

@@ -2,7 +2,7 @@
  * Monthly statements of a balance: opening balance, every purchase, grant, refund and adjustment, the charges of each day, and the closing
  * balance. The rows add up to the difference of the balances.
  */
-import type { Ledger, LedgerEntry } from '../accounts/ledger.ts';
+import type { Ledger, LedgerEntry, UsageOptions, UsagePage } from '../accounts/ledger.ts';
 import { balanceId, type Pool } from '../accounts/pools.ts';
 import { isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
@@ -51,6 +51,8 @@ function bounds(month: string): { readonly from: string; readonly to: string } {
   return { from: `${month}-01T00:00:00.000Z`, to: `${next}-01T00:00:00.000Z` };
 }
 
+const isAfter = ({ createdAt }: LedgerEntry, timeMs: number): boolean => Date.parse(createdAt) > timeMs;
+
 /**
  * Reads the entries of a month, newest first, and the balance at its end. Entries are in the order in which they were booked: if the clock was
  * set back, an entry of a month can follow one of a later month.
@@ -62,18 +64,25 @@ async function entriesOf(
 ): Promise<{ readonly entries: readonly LedgerEntry[]; readonly closing: number }> {
   const entries: LedgerEntry[] = [];
   const stopBefore = isoTime(Date.parse(from) - BILLING_LIMITS.clockBackMs);
+  const untilMs = Date.parse(to) + BILLING_LIMITS.clockBackMs;
+  const pageOf = (from: Pick<UsageOptions, 'cursor' | 'untilMs'>): Promise<UsagePage> =>
+    ledger.usage(balance, {
+      limit: BILLING_LIMITS.verifyEntriesPage,
+      // A statement lists what is booked. Reading it must not need room on the disk.
+      isReadOnly: true,
+      ...from,
+    });
+  /** The balance after the first entry that is read. */
   let balanceNow: number | null = null;
   /** Credits of entries after the month. */
   let later = 0;
   let cursor: string | null = null;
   let read = 0;
   do {
-    const page: Awaited<ReturnType<Ledger['usage']>> = await ledger.usage(balance, {
-      limit: BILLING_LIMITS.verifyEntriesPage,
-      // A statement lists what is booked. Reading it must not need room on the disk.
-      isReadOnly: true,
-      ...(cursor === null ? {} : { cursor }),
-    });
+    let page: UsagePage = await pageOf(cursor === null ? {} : { cursor });
+    // The entries of an old month follow all later ones, which would take ever longer to read.
+    if (cursor === null && page.nextCursor !== null && page.history.every((entry) => isAfter(entry, untilMs)))
+      page = await pageOf({ untilMs });
     for (const entry of page.history) {
       balanceNow ??= entry.balance;
       if (entry.createdAt >= to) later += entry.amount;
@@ -85,7 +94,7 @@ async function entriesOf(
       if (page.history.every(({ createdAt }) => createdAt < from)) break;
       throw new AssayError(
         'INVALID_REQUEST',
-        `month: the balance has more than ${BILLING_LIMITS.statementEntriesMax} entries since then; read GET /usage instead.`,
+        `month: the balance has more than ${BILLING_LIMITS.statementEntriesMax} entries of this time; read GET /usage instead.`,
         { field: 'month' },
       );
     }

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Ledger, LedgerEntry } from '../../src/accounts/ledger.ts';
 import { balanceId } from '../../src/accounts/pools.ts';
+import { isoTime } from '../../src/base/clock.ts';
 import { BILLING_LIMITS } from '../../src/billing/limits.ts';
 import type { Invoice } from '../../src/billing/records.ts';
 import { monthlyStatement, statementCsv } from '../../src/billing/statement.ts';
@@ -26,10 +27,14 @@ function ledgerOf(rows: readonly Row[]) {
   const asked: unknown[] = [];
   const usage = async (
     account: string,
-    { cursor, isReadOnly }: { cursor?: string; isReadOnly?: boolean },
+    { cursor, isReadOnly, untilMs }: { cursor?: string; isReadOnly?: boolean; untilMs?: number },
   ) => {
     asked.push([account, isReadOnly]);
-    const from = Number(cursor ?? 0);
+    const dayOf = (ms: number): number => Math.floor(ms / 86_400_000);
+    const isLate = ({ createdAt }: LedgerEntry): boolean =>
+      untilMs !== undefined && dayOf(Date.parse(createdAt)) > dayOf(untilMs);
+    const first = history.findIndex((entry) => !isLate(entry));
+    const from = Number(cursor ?? (first < 0 ? history.length : first));
     const to = from + 2;
     return { history: history.slice(from, to), nextCursor: to < history.length ? String(to) : null };
   };
@@ -124,14 +129,29 @@ describe('the statement of a month', () => {
     await monthlyStatement(options, { ledger, invoices: { ofAccount: () => [] } });
     // All entries of the second page are more than a week older than the month.
     expect(asked).toEqual(Array.from({ length: 2 }, () => [balanceId('a', 'dashboard'), true]));
+    limits.statementEntriesMax = 3;
+    // The second page has the fourth entry of November and the week after it.
+    await expect(statementOf(NOVEMBER)).rejects.toThrow(/more than 3 entries/);
     limits.statementEntriesMax = 6;
-    // The fourth page has the seventh entry.
-    await expect(statementOf(NOVEMBER, '2026-09')).rejects.toThrow(/more than 6 entries/);
-    limits.statementEntriesMax = 7;
-    expect((await statementOf(NOVEMBER, '2026-09')).rows).toEqual([]);
+    expect((await statementOf(NOVEMBER)).rows).toHaveLength(4);
     // It ends with an entry before the month.
     limits.statementEntriesMax = 2;
     expect((await statementOf(NOVEMBER, '2026-12')).rows).toHaveLength(1);
+  });
+
+  it('does not read the entries of later months, however many', async () => {
+    const later = Array.from(
+      { length: 400 },
+      (_, day): Row => [isoTime(Date.UTC(2026, 11, 2 + day)), 'SCREENING', -1],
+    );
+    const { ledger, asked } = ledgerOf([...NOVEMBER, ...later]);
+    limits.statementEntriesMax = 20;
+    const { opening, closing, rows } = await monthlyStatement(
+      { accountId: 'a', pool: 'api', month: '2026-11' },
+      { ledger, invoices: { ofAccount: () => [] } },
+    );
+    expect([opening, closing, rows.length]).toEqual([100, 135, 4]);
+    expect(asked.length).toBeLessThan(15);
   });
 
   it.each(['2026-13', '2026-00', '26-11', '2026-1', '2026-11-01', '1999-12', 'x2026-11'])(

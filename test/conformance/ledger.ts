@@ -337,6 +337,28 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       expect(new Set(seen).size).toBe(22);
     });
 
+    it('page through the history from a day on, without the days after it', async () => {
+      world.freeCredits = 0;
+      for (const account of ['a', 'b']) await grant(ledger, account, 10);
+      for (const days of [0, 0, 1, 3, 3, 400]) {
+        world.now = NOVEMBER + days * 86_400_000;
+        for (const account of ['a', 'b']) await charge(ledger, account);
+      }
+      const balancesUntil = async (days: number): Promise<readonly number[]> => {
+        const untilMs = NOVEMBER + days * 86_400_000;
+        const { history, nextCursor, balance } = await ledger.usage('a', { limit: 2, untilMs });
+        expect(balance).toBe(4);
+        if (nextCursor === null) return history.map((entry) => entry.balance);
+        const rest = await ledger.usage('a', { limit: 100, cursor: nextCursor });
+        return [...history, ...rest.history].map((entry) => entry.balance);
+      };
+      expect(await balancesUntil(-1)).toEqual([]);
+      expect(await balancesUntil(0)).toEqual([8, 9, 10]);
+      expect(await balancesUntil(2)).toEqual([7, 8, 9, 10]);
+      expect(await balancesUntil(399)).toEqual([5, 6, 7, 8, 9, 10]);
+      expect(await balancesUntil(400)).toEqual([4, 5, 6, 7, 8, 9, 10]);
+    });
+
     it('accept only cursors of the account', async () => {
       await charge(ledger, 'a');
       await charge(ledger, 'b');

@@ -23,10 +23,11 @@ import type {
   Reservation,
   Settlement,
   StoredAnswer,
+  UsageOptions,
   UsagePage,
 } from '../ledger.ts';
 import { belowZero, checkBooking, checkSettlement } from '../ledger-checks.ts';
-import { daysOfRuns, EMPTY_HEAD, totalsSince } from '../ledger-entry.ts';
+import { dayOf, daysOfRuns, EMPTY_HEAD, totalsSince } from '../ledger-entry.ts';
 import { ACCOUNT_LIMITS } from '../limits.ts';
 import { OUTCOME } from './account-lua.ts';
 import {
@@ -279,12 +280,13 @@ class LedgerOnRedis implements RedisLedger {
     return this.#balanceOf(await this.#steps.run('balance', accountId, [this.#freeCredits(accountId)]));
   }
 
-  async usage(accountId: string, { limit, cursor }: { limit: number; cursor?: string }): Promise<UsagePage> {
+  async usage(accountId: string, { limit, cursor, untilMs }: UsageOptions): Promise<UsagePage> {
     const from = cursor === undefined ? null : entryNamed(cursor);
     if (cursor !== undefined && from === null) throw invalidCursor();
     const reply = await this.#steps.run('usage', accountId, [
       ...[this.#steps.nonce(), this.#freeCredits(accountId), limit],
       ...[from?.sequence ?? null, from?.nonce ?? null, ACCOUNT_LIMITS.usageDaysMax],
+      untilMs === undefined ? null : dayOf(untilMs),
     ]);
     if (numberAt(reply, 0) === OUTCOME.unknown) throw invalidCursor();
     const history = listAt(reply, 2).map((row) => readEntry(row as Reply));

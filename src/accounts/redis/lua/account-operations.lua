@@ -234,7 +234,7 @@ function operations.balance()
   return standing(head(), ARGV[4])
 end
 
--- nonce, freeCredits, limit, sequence of the cursor, nonce of the cursor, maximum number of days
+-- nonce, freeCredits, limit, sequence of the cursor, nonce of the cursor, maximum number of days, last day without a cursor
 function operations.usage()
   local last = settleMonth(head(), ARGV[5], ARGV[4])
   local to = '+'
@@ -242,6 +242,12 @@ function operations.usage()
     local cursor = entryAt(ARGV[7])
     if not cursor or cursor.nonce ~= ARGV[8] then return {OUTCOME.unknown} end
     to = whole(ARGV[7]) .. '-0'
+  elseif ARGV[10] ~= '' then
+    local entry = last
+    while entry.sequence > 0 and math.floor(entry.at / 86400000) > ARGV[10] do
+      entry = entry.dayBefore > 0 and entryAt(entry.dayBefore) or NOTHING
+    end
+    to = whole(entry.sequence) .. '-0'
   end
   local history = {}
   for _, row in ipairs(redis.call('XREVRANGE', LOG, to, '-', 'COUNT', ARGV[6] + 1)) do history[#history + 1] = shown(decodeRow(row)) end
