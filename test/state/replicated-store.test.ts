@@ -320,6 +320,52 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await expect.poll(() => [a, early, late].map((one) => one.all().x)).toEqual([4, 4, 4]);
   });
 
+  describe('with old write sets', () => {
+    const limits = REPLICA_LIMITS as { -readonly [name in keyof typeof REPLICA_LIMITS]: number };
+    const before = { ...REPLICA_LIMITS };
+    afterEach(() => {
+      Object.assign(limits, before);
+    });
+
+    it('keeps no deleted data in the stream, and goes on', async () => {
+      Object.assign(limits, { replicaTrimMs: 50, replicaStreamAgeMs: 300, replicaTrimMax: 2 });
+      const away = newFolder();
+      const former = node(away);
+      const a = node();
+      for (const key of ['secret', 'x', 'x', 'x', 'x']) await a.add(key);
+      await expect.poll(() => former.all().x).toBe(4);
+      await former.close();
+      nodes.splice(nodes.indexOf(former), 1);
+      await a.counts.remove('secret');
+      expect(server.run('xrange', keyOf('stream'), '-', '+')).toContain('secret');
+      await expect.poll(() => server.run('xlen', keyOf('stream')).trim(), { timeout: 5_000 }).toBe('0');
+      expect(server.run('hget', keyOf('head'), 'bytes').trim()).toBe('0');
+      // A node that was away, and a new one.
+      const late = [node(away), node()];
+      await Promise.all(late.map(({ store }) => store.ready()));
+      for (const one of late) expect(one.all()).toEqual({ x: 4 });
+      await a.add('x');
+      await late[0]?.add('x');
+      await expect.poll(() => [a, ...late].map((one) => one.all().x)).toEqual([6, 6, 6]);
+    });
+
+    it('keeps the write sets of a day', async () => {
+      limits.replicaTrimMs = 50;
+      const a = node();
+      await a.add('x');
+      await sleep(300);
+      await a.add('x');
+      await sleep(300);
+      expect(server.run('xlen', keyOf('stream')).trim()).toBe('2');
+      // A mark of the future, because the clock was set back, removes nothing and is replaced.
+      server.run('hset', keyOf('head'), 'markAt', '99999999999999');
+      await expect.poll(() => server.run('hget', keyOf('head'), 'markAt').trim()).not.toBe('99999999999999');
+      // After a day, the write sets up to the mark are removed.
+      server.run('hset', keyOf('head'), 'markVersion', '1', 'markAt', String(Date.now() - 25 * 3_600_000));
+      await expect.poll(() => server.run('xlen', keyOf('stream')).trim()).toBe('1');
+    });
+  });
+
   it('holds the same bytes on all nodes, by the stream, by a copy, and by a copy over old data', async () => {
     const next = seededUint32(8);
     const below = (count: number): number => next() % count;

@@ -48,6 +48,8 @@ export class Follower {
   #failures = 0;
   /** True once an interruption was logged. */
   #isAway = false;
+  /** Time of the last removal of old write sets, by the monotonic clock. */
+  #trimmedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: FollowerOptions, deps: FollowerDeps) {
     this.#options = options;
@@ -63,6 +65,7 @@ export class Follower {
         if (health.isUnread) await catchUp.run();
         await this.#waitOnce();
         this.#succeeded();
+        this.#trim();
       } catch (error) {
         if (lifecycle.isClosed) break;
         this.#failed(error);
@@ -89,6 +92,19 @@ export class Follower {
     if (!isApplied || health.hasFault || !this.#continues(tail, from)) return catchUp.run();
     // An empty reply means that nothing was written until the end of the wait.
     if (!tail.isFull) health.heard(askedMs + (tail.isTimeout ? REPLICA_LIMITS.replicaListenMs : 0));
+  }
+
+  /** Removes old write sets if it is time for that. If it fails, the next time is soon enough. */
+  #trim(): void {
+    const { clock, writeLog, log } = this.#deps;
+    const now = clock.monotonic();
+    if (now - this.#trimmedMs < REPLICA_LIMITS.replicaTrimMs) return;
+    this.#trimmedMs = now;
+    writeLog
+      .trim()
+      .catch((error: unknown) =>
+        log.debug({ store: this.#options.name, reason: messageOf(error) }, 'old write sets not removed'),
+      );
   }
 
   /** Returns true if the store in Redis continues the history up to `from`. */

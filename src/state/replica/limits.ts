@@ -11,6 +11,14 @@ export const REPLICA_LIMITS = {
   /** Write sets that a stream holds, and their bytes: a node that missed more copies the whole store, in seconds. */
   replicaStreamMax: 10_000,
   replicaStreamBytesMax: 64 * 1024 * 1024,
+  /**
+   * A write set leaves its stream when it is this old, at most twice as old: data that was deleted must not stay in it. A node that was away for
+   * longer copies the whole store.
+   */
+  replicaStreamAgeMs: 24 * 3_600_000,
+  /** Interval at which each node removes old write sets, and the number that one call removes: Redis processes nothing else for some 10 ms. */
+  replicaTrimMs: 3_600_000,
+  replicaTrimMax: 1_000,
   /** Bytes of one write set: Redis processes nothing else while it applies it, about 50 ms. */
   replicaWriteBytesMax: 32 * 1024 * 1024,
   /**

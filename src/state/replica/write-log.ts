@@ -77,6 +77,7 @@ export class WriteLog {
   readonly #append: Script;
   readonly #look: Script;
   readonly #copyPage: Script;
+  readonly #trim: Script;
 
   constructor(options: WriteLogOptions, redis: RedisStore) {
     const { name, writer } = options;
@@ -89,6 +90,7 @@ export class WriteLog {
     const append = luaScript('state', 'lua', 'replica-append');
     this.#append = redis.script('replica_append', append, { binary: true, safe: true });
     this.#look = redis.script('replica_look', append, { binary: true });
+    this.#trim = redis.script('replica_trim', luaScript('state', 'lua', 'replica-trim'));
     this.#copyPage = redis.script('replica_copy', luaScript('state', 'lua', 'replica-copy'), {
       binary: true,
     });
@@ -110,6 +112,14 @@ export class WriteLog {
       this.#redis.connection.hmget(this.#headKey, 'version', 'last'),
     );
     return version == null ? null : { version: Number(version), last: last ?? '' };
+  }
+
+  /** Removes the write sets that are older than `replicaStreamAgeMs`. */
+  async trim(): Promise<void> {
+    const { formatVersion, installationId } = this.#options;
+    const { replicaStreamAgeMs, replicaTrimMax } = REPLICA_LIMITS;
+    const args = [String(formatVersion), installationId, replicaStreamAgeMs, replicaTrimMax];
+    while (Number(await this.#trim([this.#headKey, this.#streamKey], args)) >= replicaTrimMax);
   }
 
   /** Reads one page of the data. */
