@@ -37,7 +37,7 @@ export function addDoctorCommand(program: Command, terminal: Terminal, examine: 
   program
     .command('doctor')
     .description(
-      'check settings, disk, stores, lists, nodes, Redis, clock and file limits, and say what to do; exit code 1 if something must be done',
+      'check settings, disk, stores, lists, prices, nodes, Redis, clock and file limits, and say what to do; exit code 1 if something must be done',
     )
     .option('--json', 'answer as JSON')
     .action(async (options: { json?: boolean }) => {

@@ -13,9 +13,11 @@ import {
   spaceFinding,
   tlsFinding,
 } from '../../src/app/doctor/machine.ts';
+import { priceFindings, pricesOfCoins } from '../../src/app/doctor/prices.ts';
 import { openFilesLimit } from '../../src/base/open-files.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import type { Finding } from '../../src/cli/doctor.ts';
+import type { Config } from '../../src/config/config.ts';
 import { labelsFolderOf } from '../../src/labels/folders.ts';
 import { writeListChecks } from '../../src/labels/freshness.ts';
 import { LISTS } from '../../src/sources/lists.ts';
@@ -241,6 +243,48 @@ describe('findings', () => {
     [{ freeFiles: 0, totalFiles: 0 }, 'ok'],
   ])('judge a disk with %j: %s', (change, state) => {
     expect(spaceFinding('/data', { ...space, ...change }).state).toBe(state);
+  });
+
+  it('judge the age of the newest prices', () => {
+    const now = Date.UTC(2027, 0, 10);
+    const priceOf = (symbol: string, days: number) => ({
+      symbol,
+      price: { usd: 1, atMs: now - days * 86_400_000, status: 'LAST_KNOWN', source: 'shipped' } as const,
+    });
+    expect(priceFindings([], now)).toEqual([]);
+    expect(priceFindings([priceOf('ETH', 31)], now)).toMatchObject([{ check: 'prices', state: 'ok' }]);
+    const coins = [
+      priceOf('ETH', 31),
+      priceOf('BTC', 40),
+      priceOf('LTC', 390),
+      { symbol: 'FTM', price: null },
+    ];
+    expect(priceFindings(coins, now)).toMatchObject([
+      {
+        state: 'problem',
+        text: 'No price of FTM is known: new transfers of it have no value.',
+        advice: expect.stringContaining('assay sync prices'),
+      },
+      {
+        state: 'warning',
+        text: 'The newest prices are old: BTC (2026-12-01), LTC (2025-12-16). New transfers have no value from 2027-01-20 on.',
+      },
+    ]);
+  });
+
+  it('look for the prices of coins whose chains are configured or stored, also after years', () => {
+    const config = (rpc: Record<string, string>) =>
+      ({
+        dataDir: join(folder, 'no-installation'),
+        chains: { endpoints: { rpc, history: {} }, graphStores: {} },
+      }) as unknown as Config;
+    const at = (year: number) => ({ now: () => Date.UTC(year, 0, 1) });
+    expect(pricesOfCoins(config({}), at(2027))).toEqual([]);
+    const configured = config({ ETH: 'http://127.0.0.1:1', ARBITRUM: 'http://127.0.0.1:1' });
+    expect(pricesOfCoins(configured, at(2027))).toMatchObject([
+      { symbol: 'ETH', price: { source: 'shipped' } },
+    ]);
+    expect(pricesOfCoins(configured, at(2030))).toEqual([{ symbol: 'ETH', price: null }]);
   });
 
   it.each([

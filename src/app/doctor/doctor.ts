@@ -27,6 +27,7 @@ import {
   signerFinding,
   tlsFinding,
 } from './machine.ts';
+import { priceFindings, pricesOfCoins } from './prices.ts';
 import { examineNodes, examineRedis } from './servers.ts';
 
 /** Larger stores are only measured: reading their pages takes minutes, which `assay verify` is for. */
@@ -63,6 +64,7 @@ export async function examine(
     ...(jobsDir === null ? [] : diskFindings(jobsDir, SETTINGS.jobsDir.variable)),
     ...findingsOf('stores', () => storeFindings(config)),
     ...findingsOf('lists', () => listFindings(config, clock)),
+    ...findingsOf('prices', () => priceFindings(pricesOfCoins(config, clock), clock.now())),
     ...nodes.findings,
     ...redis.findings,
     ...findingsOf('clock', () =>
