@@ -471,9 +471,16 @@ class LmdbPeopleStore implements PeopleStore {
     for (const key of [...this.#ends.getKeys({ end, limit: PURGE_MAX })]) {
       const [, kind, hash] = key;
       if (kind === 'session') this.#removeSession(hash, this.#sessions.get(hash)?.accountId ?? '');
-      else this.#tokens.removeSync(hash);
+      else this.#removeToken(hash);
       this.#ends.removeSync(key);
     }
+  }
+
+  /** Removes a token that has expired, and with it the invitation, which names an address of somebody who never joined. */
+  #removeToken(hash: string): void {
+    const row = this.#tokens.get(hash);
+    if (row?.invitation !== undefined) this.#invitations.removeSync([row.accountId, row.invitation]);
+    this.#tokens.removeSync(hash);
   }
 
   /** Ends the oldest sessions of a person who has too many. */

@@ -111,6 +111,19 @@ overLiveStates((makeState) => {
       await people.acceptInvitation(fourth.token, PASSWORD, CLIENT);
     });
 
+    it('are not stored any more if their invitation expired', async () => {
+      const { accountId, people, invite } = await openAccount();
+      await invite(BOB);
+      world.time.ms += 6 * DAY_MS;
+      await people.login(ANN, PASSWORD, FROM);
+      expect(world.store.invitations(accountId)).toHaveLength(1);
+      world.time.ms += DAY_MS + 1;
+      await people.login(ANN, PASSWORD, FROM);
+      // At an earlier time it would be valid, if it were there.
+      world.time.ms -= DAY_MS;
+      expect(world.store.invitations(accountId)).toEqual([]);
+    });
+
     it('take the role that the invitation has when they accept it', async () => {
       const { accountId, people, members, invite } = await openAccount();
       const invited = await invite(BOB, 'owner');
