@@ -37,11 +37,27 @@ export function startRetention<Deleted>(
 ): Retention {
   let isStopped = false;
 
+  /** Deleted records whose deletion is not recorded yet: if that fails, the next look tries again. */
+  const unrecorded: Deleted[] = [];
+
+  async function record(): Promise<void> {
+    for (let next = unrecorded.shift(); next !== undefined; next = unrecorded.shift()) {
+      try {
+        await onDeleted(next);
+      } catch (error) {
+        unrecorded.unshift(next);
+        throw error;
+      }
+    }
+  }
+
   async function look(): Promise<number> {
     let count = 0;
+    if (unrecorded.length > 0) await record();
     for (let isMore = true; isMore && !isStopped; ) {
       const deleted = await deleteBefore(clock.now() - days * DAY_MS, atOnce);
-      for (const record of deleted) await onDeleted(record);
+      unrecorded.push(...deleted);
+      await record();
       count += deleted.length;
       isMore = deleted.length >= atOnce;
     }

@@ -63,6 +63,24 @@ describe('retention', () => {
     expect([count, deleted, rows]).toEqual([2, [1, 2, 3, 4, 5, 6, 7], []]);
   });
 
+  it('records a deletion later if that failed', async () => {
+    const recorded: number[] = [];
+    let isFull = true;
+    const { retention } = world([1, 2, 3], {
+      onDeleted: async (record) => {
+        if (isFull && record === 2) throw new Error('the disk is full');
+        recorded.push(record);
+      },
+    });
+    for (let turns = 0; turns < 10; turns++) await turn();
+    expect(recorded).toEqual([1]);
+    await expect(retention.look()).rejects.toThrow('the disk is full');
+    isFull = false;
+    expect(await retention.look()).toBe(1);
+    expect(recorded).toEqual([1, 2, 3]);
+    await retention.stop();
+  });
+
   it('has stopped only when the deletion that was begun has ended, also if that fails', async () => {
     for (const fails of [false, true]) {
       let end = (): void => {};
