@@ -15,6 +15,7 @@ import {
   hasProofOfWork,
   readBlock,
   readHeader,
+  targetOf,
   workOf,
 } from './bitcoin-block.ts';
 import { INGEST_LIMITS } from './limits.ts';
@@ -28,6 +29,19 @@ const NETWORKS: Readonly<Record<string, string>> = {
   '0a03cf40': 'signet',
   fabfb5da: 'regtest',
 };
+
+/** The easiest targets that networks of test allow: of signet, and the only one of regtest. The other networks allow 0x1d00ffff. */
+const SIGNET_TARGET = targetOf(0x1e0377ae);
+const REGTEST_TARGET = targetOf(0x207fffff);
+const MAIN_TARGET = targetOf(0x1d00ffff);
+
+/** Returns the networks that a block can be of: its header shows its target, but not its network. */
+function networksOf({ bits }: BlockHeader): readonly string[] {
+  const target = targetOf(bits);
+  if (target > SIGNET_TARGET) return target === REGTEST_TARGET ? ['regtest'] : [];
+  if (target > MAIN_TARGET) return ['signet'];
+  return Object.values(NETWORKS).filter((network) => network !== 'regtest');
+}
 
 const CHAINS: readonly ChainId[] = ['BTC', 'BCH', 'BSV'];
 
@@ -49,8 +63,8 @@ export interface BitcoinBlkDeps {
 }
 
 export interface BitcoinBlkReport {
-  /** Null if no file contains a network magic: single blocks. */
-  readonly network: string | null;
+  /** The networks that the blocks can be of: one, unless all files are single blocks, which have no network magic. */
+  readonly networks: readonly string[];
   /** Blocks of the best chain. `orphans` counts the others. */
   readonly blocks: number;
   readonly orphans: number;
@@ -132,7 +146,7 @@ class BlockFile {
 
 interface Scan {
   readonly found: Map<string, Found>;
-  network: string | null;
+  networks: readonly string[];
   readonly cutShort: string[];
 }
 
@@ -142,6 +156,19 @@ function note(scan: Scan, place: Place, header: BlockHeader): void {
   if (scan.found.size >= INGEST_LIMITS.bitcoinBlocksMax)
     throw invalid(place, `there are more than ${INGEST_LIMITS.bitcoinBlocksMax} blocks.`);
   scan.found.set(header.hash, { ...place, header });
+}
+
+/** Notes which networks a block can be of, and thus all blocks. */
+function narrow(scan: Scan, place: { file: string; offset: number }, networks: readonly string[]): void {
+  const common = scan.networks.filter((network) => networks.includes(network));
+  if (common.length === 0)
+    throw invalid(
+      place,
+      networks.length === 0
+        ? 'the block has a target that no network allows.'
+        : `a block of ${networks.join(' or ')} is mixed with blocks of ${scan.networks.join(' or ')}.`,
+    );
+  scan.networks = common;
 }
 
 /** Finds the blocks of a file by their record headers. Only 88 bytes of each are read. */
@@ -162,14 +189,14 @@ async function scanFile(file: BlockFile, scan: Scan, signal: AbortSignal | undef
             place,
             `a block of ${file.size} bytes is out of range (${INGEST_LIMITS.bitcoinBlockBytesMax}).`,
           );
-        note(scan, { ...place, length: file.size }, readHeader(head));
+        const header = readHeader(head);
+        narrow(scan, place, networksOf(header));
+        note(scan, { ...place, length: file.size }, header);
         return;
       }
       throw invalid(place, 'no block begins here.');
     }
-    if (scan.network !== null && scan.network !== network)
-      throw invalid(place, `a block of ${network} is mixed with blocks of ${scan.network}.`);
-    scan.network = network;
+    narrow(scan, place, [network]);
     const length = head.readUInt32LE(4);
     if (length <= HEADER_BYTES || length > INGEST_LIMITS.bitcoinBlockBytesMax)
       throw invalid(
@@ -243,7 +270,7 @@ export async function openBitcoinBlk(
       'INVALID_REQUEST',
       `chain: block files can be read for ${CHAINS.join(', ')}, not for ${chain}.`,
     );
-  const scan: Scan = { found: new Map(), network: null, cutShort: [] };
+  const scan: Scan = { found: new Map(), networks: Object.values(NETWORKS), cutShort: [] };
   for (const path of options.files) {
     const file = await BlockFile.open(path);
     try {
@@ -295,7 +322,7 @@ export async function openBitcoinBlk(
   segments.sort((a, b) => a.height - b.height);
   return {
     report: {
-      network: scan.network,
+      networks: scan.networks,
       blocks,
       orphans: scan.found.size - blocks,
       cutShort: scan.cutShort,

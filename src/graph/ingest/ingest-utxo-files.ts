@@ -35,7 +35,7 @@ export interface UtxoIngestOptions {
 }
 
 export interface UtxoFilesDeps extends UtxoIngestDeps {
-  readonly outputs: Pick<OutputsStore, 'put' | 'flushed' | 'setNetwork' | 'blockOf'>;
+  readonly outputs: Pick<OutputsStore, 'put' | 'flushed' | 'setNetworks' | 'blockOf'>;
   /** Called for every rejected row, including those that the report does not list. */
   readonly onReject?: (reject: Reject) => void;
 }
@@ -212,9 +212,9 @@ async function ingestBlockFiles(options: UtxoIngestOptions, deps: UtxoFilesDeps)
     { files: options.files, chain, ...(signal ? { signal } : {}) },
     { stored: (hash) => deps.outputs.blockOf(chain, hash) },
   );
-  const { network, blocks, orphans, cutShort } = files.report;
+  const { networks, blocks, orphans, cutShort } = files.report;
   if (blocks + orphans === 0 && cutShort.length === 0) throw noBlock(options.files);
-  if (network !== null) deps.outputs.setNetwork(chain, network);
+  deps.outputs.setNetworks(chain, networks);
   async function* counted(): AsyncGenerator<UtxoBlock> {
     let rows = 0;
     for await (const block of files.read()) {

@@ -88,11 +88,11 @@ export interface OutputsStore extends OutputsReader {
    */
   revert(chain: ChainId, height: number): readonly UtxoTransaction[];
   /**
-   * Stores the network that the files belong to.
+   * Stores the networks that the files can belong to: several if all of them are single blocks.
    *
-   * @throws INVALID_FILE if it differs from the stored network
+   * @throws INVALID_FILE if the stored blocks are of none of them
    */
-  setNetwork(chain: ChainId, network: string): void;
+  setNetworks(chain: ChainId, networks: readonly string[]): void;
   /** Resolves when all writes are on disk. */
   flushed(): Promise<void>;
 }
@@ -241,15 +241,19 @@ export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
 
     revert: (chain, height) => write(chain, (change) => change.revert(height)),
 
-    setNetwork(chain, network) {
+    setNetworks(chain, networks) {
       const { meta } = writable(chain);
-      const known = meta.get('network');
-      if (known === undefined) meta.putSync('network', network);
-      else if (known !== network)
+      // An earlier release stored nothing for single blocks.
+      const one = meta.get('network');
+      const known = one === undefined ? meta.get('networks') : [one];
+      const common = Array.isArray(known) ? networks.filter((network) => known.includes(network)) : networks;
+      if (common.length === 0)
         throw contradiction(
-          `The file is of the network '${network}', but the store of ${chain} is of '${String(known)}': ` +
-            'networks cannot be mixed.',
+          `The file is of the network '${networks.join("' or '")}', but the store of ${chain} is of ` +
+            `'${(known as string[]).join("' or '")}': networks cannot be mixed.`,
         );
+      if (common.length > 1) meta.putSync('networks', common);
+      else if (one === undefined) meta.putSync('network', common[0]);
     },
 
     async flushed() {

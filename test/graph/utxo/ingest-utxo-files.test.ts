@@ -368,8 +368,26 @@ describeWithSharedData('a raw chain of a regtest node', () => {
     await expect(
       ingestUtxoFiles({ format: 'bitcoin-blk', files: [blk], chain: 'DOGE' }, { outputs, transfers }),
     ).rejects.toThrow(/not for DOGE/);
-    outputs.setNetwork('BTC', 'main');
+    outputs.setNetworks('BTC', ['main']);
     await expect(ingest('bitcoin-blk', blk)).rejects.toThrow(/networks cannot be mixed/);
+  });
+
+  it('rejects a single block of another network, which has no network magic, by its target', async () => {
+    const main = sharedData('transactions', 'bitcoin', 'block300025.raw');
+    const single = file('block1.raw', (records[1] as Buffer).subarray(8));
+    await expect(ingest('bitcoin-blk', blk, main)).rejects.toThrow(/is mixed with blocks of regtest/);
+    await ingest('bitcoin-blk', blk);
+    await expect(ingest('bitcoin-blk', main)).rejects.toThrow(
+      "The file is of the network 'main' or 'testnet3' or 'testnet4' or 'signet', but the store of BTC is of 'regtest'",
+    );
+    expect(await ingest('bitcoin-blk', single)).toMatchObject({ blocks: 1, transactions: 0, known: 1 });
+  });
+
+  it('rejects blocks of regtest after single blocks of another network', async () => {
+    await ingest('bitcoin-blk', sharedData('transactions', 'bitcoin', 'block300025.raw'));
+    await expect(ingest('bitcoin-blk', blk)).rejects.toThrow(/networks cannot be mixed/);
+    outputs.setNetworks('BTC', ['main']);
+    expect(() => outputs.setNetworks('BTC', ['testnet3'])).toThrow(/networks cannot be mixed/);
   });
 });
 

@@ -303,8 +303,8 @@ describe('the outputs store', () => {
     expect(reader.graph('ETH')).toBeNull();
     expect(reader.outputsOf('LTC', keyOf(A), 5)).toEqual([]);
     await reader.close();
-    outputs.setNetwork('BTC', 'main');
-    outputs.setNetwork('BTC', 'main');
-    expect(() => outputs.setNetwork('BTC', 'regtest')).toThrow(/networks cannot be mixed/);
+    outputs.setNetworks('BTC', ['main']);
+    outputs.setNetworks('BTC', ['main', 'testnet3']);
+    expect(() => outputs.setNetworks('BTC', ['regtest'])).toThrow(/networks cannot be mixed/);
   });
 });
