@@ -20,6 +20,7 @@ import binascii
 import collections
 import contextlib
 import email.utils
+import functools
 import hashlib
 import hmac
 import http.client
@@ -90,6 +91,10 @@ BATCH_LINES = 50_000
 BATCH_BYTES_MAX = 16 * 1024 * 1024
 POLL_SECONDS_MIN = 0.05
 POLL_SECONDS_MAX = 2.0
+#: Time that a job which is being sent gets to return its id when the caller is interrupted.
+STOP_SECONDS = 5.0
+#: Time after which an interrupt is noticed at the latest.
+SIGNAL_SECONDS = 0.5
 #: Standard Webhooks: a delivery that is older or newer than this is refused, so that it cannot be replayed later.
 WEBHOOK_TOLERANCE_SECONDS = 300
 
@@ -8267,7 +8272,8 @@ class Bulk(_Resource):
 
         The lines are sent as jobs of `batch_lines` lines. If a connection breaks, the same job is continued: nothing is
         charged twice, and no result is repeated. A line that fails yields `{"address", "error", "line"}` in its place.
-        Jobs are deleted after their results were read, and cancelled if the generator is closed before its end.
+        Jobs are deleted after their results were read, and cancelled if the generator is closed before its end or the
+        caller is interrupted (Ctrl-C). If a job is being sent at this time, its response is awaited for up to 5 seconds.
 
         :param lines: addresses, or objects with the fields of the single operation
         :param kind: the question that is asked about every line
@@ -8297,10 +8303,16 @@ class Bulk(_Resource):
         first_line = 0
         try:
             for body, count in _batches(lines, batch_lines):
-                job = jobs.create(
-                    body, kind=kind, chain=chain, verdict=verdict, timeout=timeout, max_retries=PATIENT_RETRIES
-                ).job
-                pending.append((job.id, first_line))
+                send = functools.partial(
+                    jobs.create,
+                    body,
+                    kind=kind,
+                    chain=chain,
+                    verdict=verdict,
+                    timeout=timeout,
+                    max_retries=PATIENT_RETRIES,
+                )
+                pending.append((self._sent(send, keep_jobs).id, first_line))
                 first_line += count
                 if len(pending) >= jobs_in_flight:
                     yield from self._results(*pending[0], timeout)
@@ -8311,6 +8323,41 @@ class Bulk(_Resource):
         finally:
             for job_id, _ in pending:
                 self._done(job_id, keep_jobs)
+
+    def _sent(self, send: Callable[[], OneJob], keep_jobs: bool) -> Job:
+        """Sends a job in a thread, and returns it.
+
+        If the caller is interrupted meanwhile (Ctrl-C), the response is awaited for a few seconds, because a job can only be
+        deleted by its id: otherwise it would run, and be charged.
+        """
+        sent: List[OneJob] = []
+        errors: List[BaseException] = []
+        is_done = threading.Event()
+        is_left = threading.Event()
+
+        def run() -> None:
+            try:
+                sent.append(send())
+            except BaseException as error:
+                errors.append(error)
+            is_done.set()
+            if sent and is_left.is_set():
+                self._done(sent[0].job.id, keep_jobs)
+
+        threading.Thread(target=run, daemon=True).start()
+        try:
+            # On Windows, Ctrl-C does not end a wait without a limit.
+            while not is_done.wait(SIGNAL_SECONDS):
+                pass
+        except BaseException:
+            is_done.wait(STOP_SECONDS)
+            is_left.set()
+            if sent:
+                self._done(sent[0].job.id, keep_jobs)
+            raise
+        if errors:
+            raise errors[0]
+        return sent[0].job
 
     def _results(self, job_id: str, first_line: int, timeout: Optional[float]) -> Iterator[Dict[str, Any]]:
         job = self.wait(job_id, timeout=timeout)

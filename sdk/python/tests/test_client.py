@@ -8,8 +8,10 @@ import io
 import json
 import os
 import pathlib
+import signal
 import sys
 import threading
+import time
 import unittest
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
@@ -433,6 +435,25 @@ class Streams(unittest.TestCase):
         self.assertEqual([count for _, count in assay._batches(iter("abcde"), 2)], [2, 2, 1])
         big = ["x" * (assay.BATCH_BYTES_MAX // 2)] * 5
         self.assertEqual([count for _, count in assay._batches(big, 100)], [2, 2, 1])
+
+    def test_a_job_that_is_being_sent_at_ctrl_c_is_deleted(self):
+        job = {"id": "j1", "kind": "labels", "state": "RUNNING"}
+
+        class Slow(list):
+            def pop(self, at):
+                if len(self) == 2:
+                    os.kill(os.getpid(), signal.SIGINT)
+                    time.sleep(0.3)
+                return super().pop(at)
+
+        with Server(ok({"job": job}), ok({"job": job})) as server:
+            server.responses = Slow(server.responses)
+            with self.assertRaises(KeyboardInterrupt):
+                next(server.client().bulk.screen(["0x1"]))
+            self.assertEqual(
+                [(method, path.split("?")[0]) for method, path, _, _ in server.requests],
+                [("POST", "/api/v1/jobs"), ("DELETE", "/api/v1/jobs/j1")],
+            )
 
     def test_an_upload_from_a_file_is_sent_again_from_its_start(self):
         file = io.BytesIO(b"header\na\nb\n")
