@@ -7,6 +7,7 @@ import { whenSessionEnds } from './api/client.ts';
 import { forgetSession, queries, whenPersonChanges } from './api/session.ts';
 import { firstMessages, I18nProvider } from './i18n/index.tsx';
 import { router } from './router.tsx';
+import { keepScroll } from './shell/scroll.ts';
 import { handleKey } from './shell/shortcuts.ts';
 import { applyTheme, chosenTheme } from './shell/theme.ts';
 import { keepFocusInPart } from './ui/focus.ts';
@@ -20,6 +21,7 @@ import './styles/print.css';
 applyTheme(chosenTheme());
 document.addEventListener('keydown', handleKey);
 keepFocusInPart();
+keepScroll(router);
 
 whenSessionEnds(() => {
   forgetSession();

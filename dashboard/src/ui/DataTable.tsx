@@ -198,6 +198,7 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
         ref={frame}
         role="group"
         className={isVirtual ? 'table-frame is-long' : 'table-frame'}
+        data-scroll-restoration-id={`table ${id}`}
         aria-label={caption}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
         tabIndex={0}

@@ -81,6 +81,7 @@ export function AlertTable({ inbox, count, active, checked, ...handlers }: Alert
       ref={frame}
       role="group"
       className="table-frame alert-frame"
+      data-scroll-restoration-id="alerts"
       aria-label={t('alerts.title')}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
       tabIndex={0}

@@ -103,6 +103,12 @@ export function AlertsPage(): ReactNode {
   useShortcut('o', 'alerts.keyOpen', () => open(active), hasActive);
   useShortcut('Escape', 'alerts.keyClose', close, opened !== undefined);
 
+  // On the way back to the open alert, the keyboard continues at its row.
+  const openedRow = opened === undefined ? -1 : inbox.rowOf(opened.id);
+  useEffect(() => {
+    if (active < 0 && openedRow >= 0) setActive(openedRow);
+  }, [active, openedRow, setActive]);
+
   // Another list has other alerts.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the inbox is what changes
   useEffect(() => setChecked(new Set()), [inbox]);
