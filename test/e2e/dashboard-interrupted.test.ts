@@ -7,6 +7,7 @@ import { tempFolder } from '../accounts/temp-folder.ts';
 import { chromiumProgram } from '../setup/chromium.ts';
 import { type DashboardBrowser, openDashboardBrowser } from './dashboard-browser.ts';
 import { type InboxWorld, openInboxWorld } from './dashboard-inbox-world.ts';
+import { PASSWORD } from './dashboard-world.ts';
 
 describe.runIf(chromiumProgram !== null)('interrupted actions in a browser', () => {
   const folder = tempFolder();
@@ -159,6 +160,41 @@ describe.runIf(chromiumProgram !== null)('interrupted actions in a browser', () 
     await expect.poll(async () => (await api('GET', `/cases/${id}`)).case.title).toBe('Mine');
   });
 
+  it('keeps what was entered in a case when the session ends', async () => {
+    const id = await newCase('Before the end');
+    await page.goto(`${url}/cases/${id}`);
+    await page.getByLabel('Title').fill('Half a tit');
+    await page.getByLabel('Priority').selectOption('HIGH');
+    await page.getByLabel('Reason code').fill('MIXER');
+    await page.locator('summary', { hasText: 'Add a link' }).click();
+    await page.getByLabel('Remark', { exact: true }).fill('Their exchange');
+    await browser.context.clearCookies({ name: 'assay_session' });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/\/login/);
+    await page.getByLabel('Email address').fill('ann@example.org');
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Before the end' }).waitFor();
+    expect(await page.getByLabel('Title').inputValue()).toBe('Half a tit');
+    expect(await page.getByLabel('Priority').inputValue()).toBe('HIGH');
+    expect(await page.getByLabel('Reason code').inputValue()).toBe('MIXER');
+    expect(await page.getByLabel('Remark', { exact: true }).inputValue()).toBe('Their exchange');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Half a tit' }).waitFor();
+    // What is stored is no draft any more: the form shows what others change.
+    await api('PATCH', `/cases/${id}`, {
+      title: 'Whole title',
+      version: (await api('GET', `/cases/${id}`)).case.version,
+    });
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Whole title' }).waitFor();
+    expect(await page.getByLabel('Title').inputValue()).toBe('Whole title');
+    // Edits can be given up.
+    await page.getByLabel('Title').fill('No');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    expect(await page.getByLabel('Title').inputValue()).toBe('Whole title');
+  });
+
   it('keeps the alerts selected that could not be changed, and the note for them', async () => {
     await page.goto(`${url}/alerts`);
     const boxes = page.locator('.alert-row input[type=checkbox]');
@@ -179,6 +215,33 @@ describe.runIf(chromiumProgram !== null)('interrupted actions in a browser', () 
     expect(
       alerts.map(({ history }) => history.filter((event) => event.note === 'Same customer').length),
     ).toEqual([1, 1, 1]);
+  });
+
+  it('returns to the same rows of a long list, and to the open alert, also if the answer is slow', async () => {
+    await world.raise(await world.watch(3, 'Many'), 300);
+    await page.goto(`${url}/alerts`);
+    const scrollTop = () => page.evaluate(`document.querySelector('.alert-frame')?.scrollTop`);
+    await page.locator('.alert-row').first().waitFor();
+    await page.evaluate(`document.querySelector('.alert-frame').scrollTop = 8000`);
+    await page.locator('tr[aria-rowindex="204"] .alert-title').click();
+    const title = (await page.locator('#alert-heading').textContent()) as string;
+    await page.getByRole('link', { name: 'Watched wallet' }).click();
+    await page.waitForURL(/\/wallets\//);
+    await intercept('**/monitoring/alerts?*', 'GET', async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      await route.continue();
+    });
+    await page.goBack();
+    await expect.poll(scrollTop).toBe(8000);
+    await page.locator('#alert-heading', { hasText: title }).waitFor();
+    await page.keyboard.press('j');
+    await expect.poll(() => page.locator('#alert-heading').textContent()).not.toBe(title);
+    expect(await scrollTop()).toBe(8000);
+    // A new visit begins at the top.
+    await page.getByRole('navigation').getByRole('link', { name: 'Cases' }).click();
+    await page.getByRole('navigation').getByRole('link', { name: 'Alerts' }).click();
+    await page.locator('.alert-row').first().waitFor();
+    expect(await scrollTop()).toBe(0);
   });
 
   it('asks again before another test message, instead of showing the result of the last one', async () => {

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useId, useMemo, useState } from 'react';
 import { call } from '../api/client.ts';
+import { useDraft } from '../api/drafts.ts';
 import { useI18n } from '../i18n/index.tsx';
 import { PATHS } from '../paths.ts';
 import { keepList, keptList, LIST_MAX } from '../search/list.ts';
@@ -127,7 +128,7 @@ interface ListFormProps {
 function ListForm({ onList, isOpen }: ListFormProps): ReactNode {
   const { t } = useI18n();
   const id = useId();
-  const [text, setText] = useState('');
+  const [text, setText] = useDraft('addresses');
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     const { detectChains } = await import('assay:addresses');
@@ -135,8 +136,10 @@ function ListForm({ onList, isOpen }: ListFormProps): ReactNode {
     onList(found.kind === 'list' ? found.texts : text.split(/\s+/).filter((part) => part !== ''));
     setText('');
   };
+  // A text that was kept is shown.
+  const [isKept] = useState(text !== '');
   return (
-    <details className="section" open={isOpen}>
+    <details className="section" open={isOpen || isKept}>
       <summary>{t('addresses.paste')}</summary>
       <form className="form" onSubmit={(event) => void submit(event)}>
         <div className="field">

@@ -105,7 +105,8 @@ function Proposal({ proposal, event }: ProposalProps): ReactNode {
 function ProposeForm({ one, event }: Pick<ProposalProps, 'one' | 'event'>): ReactNode {
   const { t, word } = useI18n();
   const [disposition, setDisposition] = useState<Disposition>('NO_ACTION');
-  const [reasonCode, setReasonCode] = useState('');
+  const codePlace = `reason code ${one.id}`;
+  const [reasonCode, setReasonCode] = useDraft(codePlace);
   const place = `decision ${one.id}`;
   const [note, setNote] = useDraft(place);
   const submit = (submitted: FormEvent): void => {
@@ -116,7 +117,10 @@ function ProposeForm({ one, event }: Pick<ProposalProps, 'one' | 'event'>): Reac
       ...(note.trim() === '' ? {} : { note }),
     });
     void decided.then(
-      () => endDraft(place, note),
+      () => {
+        endDraft(place, note);
+        endDraft(codePlace, reasonCode);
+      },
       () => {},
     );
   };

@@ -2,6 +2,7 @@
 import { CHAINS } from 'assay:chains';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { endDraft, useDraft } from '../../api/drafts.ts';
 import { type I18n, useI18n } from '../../i18n/index.tsx';
 import { PATHS } from '../../paths.ts';
 import { Address, shorten } from '../../ui/Address.tsx';
@@ -143,8 +144,11 @@ function LinkForm({ one }: { readonly one: Case }): ReactNode {
   const event = useEvent(one);
   const [kind, setKind] = useState<Kind>('ADDRESS');
   const [chain, setChain] = useState('ETH');
-  const [text, setText] = useState('');
-  const [label, setLabel] = useState('');
+  const places = { text: `link ${one.id}`, label: `label ${one.id}` };
+  const [text, setText] = useDraft(places.text);
+  const [label, setLabel] = useDraft(places.label);
+  // A text that was kept is shown.
+  const [isOpen] = useState(text + label !== '');
   const submit = (submitted: FormEvent): void => {
     submitted.preventDefault();
     const value = text.trim();
@@ -158,15 +162,16 @@ function LinkForm({ one }: { readonly one: Case }): ReactNode {
       NAME: { name: value },
     }[kind];
     const link = { type: kind, ...reference, ...(label.trim() === '' ? {} : { label: label.trim() }) };
-    event.mutate({ type: 'LINK', link } as never, {
-      onSuccess: () => {
-        setText('');
-        setLabel('');
+    void event.mutateAsync({ type: 'LINK', link } as never).then(
+      () => {
+        endDraft(places.text, text);
+        endDraft(places.label, label);
       },
-    });
+      () => {},
+    );
   };
   return (
-    <details className="only-screen">
+    <details className="only-screen" open={isOpen}>
       <summary>{t('cases.addLink')}</summary>
       <form className="inline-form" onSubmit={submit}>
         <Choice

@@ -1,5 +1,6 @@
 /** The state of a case: status, priority, assignee, due date, and the rule of four eyes. */
-import { type FormEvent, type ReactNode, useState } from 'react';
+import type { FormEvent, ReactNode } from 'react';
+import { draftOf, endDraft, keepDraft, useDraft } from '../../api/drafts.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { Confirm } from '../../ui/Confirm.tsx';
@@ -14,9 +15,10 @@ import {
   changesOf,
   type Edits,
   edited,
+  editsIn,
+  editsText,
   type Fields,
   fieldsOf,
-  NO_EDITS,
   overtaken,
   withoutEdits,
 } from './edits.ts';
@@ -76,7 +78,7 @@ export function State({ one }: { readonly one: Case }): ReactNode {
           </div>
         </>
       ) : (
-        <ChangeForm one={one} isBusy={patch.isPending} onChange={patch.mutate} />
+        <ChangeForm one={one} isBusy={patch.isPending} onChange={patch.mutateAsync} />
       )}
       <Stored isStored={patch.isSuccess} />
       {patch.error === null ? null : <Failure error={patch.error} />}
@@ -87,23 +89,32 @@ export function State({ one }: { readonly one: Case }): ReactNode {
 interface ChangeFormProps {
   readonly one: Case;
   readonly isBusy: boolean;
-  readonly onChange: ReturnType<typeof usePatch>['mutate'];
+  readonly onChange: ReturnType<typeof usePatch>['mutateAsync'];
 }
 
 function ChangeForm({ one, isBusy, onChange }: ChangeFormProps): ReactNode {
   const { t, word } = useI18n();
   const ownName = useOwnName();
   // What others change meanwhile is shown, except in the fields that the person is changing.
-  const [edits, setEdits] = useState(NO_EDITS);
+  const place = `state ${one.id}`;
+  const [draft, setDraft] = useDraft(place);
+  const edits = editsIn(draft);
   const fields: Fields = { ...fieldsOf(one), ...edits.to };
-  const set = (change: Partial<Fields>): void => setEdits(edited(one, edits, change));
+  const set = (change: Partial<Fields>): void => setDraft(editsText(edited(one, edits, change)));
   const changes = changesOf(one, fields);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (Object.keys(changes).length > 0) onChange(changes, { onSuccess: () => setEdits(NO_EDITS) });
+    if (Object.keys(changes).length > 0)
+      void onChange(changes).then(
+        () => endDraft(place, draft),
+        () => {},
+      );
   };
   const assignMe = (assignee: string): void =>
-    onChange({ assignee }, { onSuccess: () => setEdits((before) => withoutEdits(before, ['assignee'])) });
+    void onChange({ assignee }).then(
+      () => keepDraft(place, editsText(withoutEdits(editsIn(draftOf(place)), ['assignee']))),
+      () => {},
+    );
   return (
     <form className="form only-screen" onSubmit={submit}>
       <div className="inline-form">
@@ -155,6 +166,11 @@ function ChangeForm({ one, isBusy, onChange }: ChangeFormProps): ReactNode {
         >
           {t('cases.save')}
         </Button>
+        {draft === '' ? null : (
+          <Button kind="quiet" onClick={() => setDraft('')}>
+            {t('ui.cancel')}
+          </Button>
+        )}
         {ownName === null || ownName === one.assignee ? null : (
           <Button isBusy={isBusy} onClick={() => assignMe(ownName)}>
             {t('alerts.assignMe')}
@@ -166,7 +182,7 @@ function ChangeForm({ one, isBusy, onChange }: ChangeFormProps): ReactNode {
             title={t('cases.fourEyesTitle')}
             text={t('cases.fourEyesHelp')}
             isBusy={isBusy}
-            onConfirm={() => onChange({ fourEyes: true })}
+            onConfirm={() => void onChange({ fourEyes: true }).catch(() => {})}
           />
         )}
       </div>

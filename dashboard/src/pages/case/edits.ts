@@ -40,6 +40,13 @@ export function edited(one: Case, { to, from }: Edits, change: Partial<Fields>):
   return { to: { ...to, ...change }, from: { ...before, ...from } };
 }
 
+/** Returns edits as the text of a draft; empty if there are none. */
+export const editsText = (edits: Edits): string =>
+  Object.keys(edits.to).length === 0 ? '' : JSON.stringify(edits);
+
+/** Returns the edits of a draft. */
+export const editsIn = (text: string): Edits => (text === '' ? NO_EDITS : (JSON.parse(text) as Edits));
+
 /** Returns the edits without those of some fields. */
 export function withoutEdits({ to, from }: Edits, fields: readonly Field[]): Edits {
   const without = (values: Partial<Fields>): Partial<Fields> =>

@@ -2,6 +2,7 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useEffect, useMemo, useState } from 'react';
 import { call, type Schemas } from '../../api/client.ts';
+import { endDraft, useDraft } from '../../api/drafts.ts';
 import { patiently } from '../../api/patience.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { PATHS } from '../../paths.ts';
@@ -134,18 +135,26 @@ function Filters({ search, onChange }: FiltersProps): ReactNode {
   );
 }
 
+/** Place of the draft of a title. */
+const NEW_CASE = 'new case';
+
 /** The form that opens a case without links; cases about alerts and addresses are opened there. */
 function NewCase(): ReactNode {
   const { t, word } = useI18n();
-  const [title, setTitle] = useState('');
+  const [title, setTitle] = useDraft(NEW_CASE);
+  // A text that was kept is shown.
+  const [isOpen] = useState(title !== '');
   const [priority, setPriority] = useState<(typeof PRIORITIES)[number]>('MEDIUM');
   const open = useOpenCase();
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    open.mutate({ title: title.trim(), priority });
+    void open.mutateAsync({ title: title.trim(), priority }).then(
+      () => endDraft(NEW_CASE, title),
+      () => {},
+    );
   };
   return (
-    <details className="section">
+    <details className="section" open={isOpen}>
       <summary>{t('cases.open')}</summary>
       <p className="muted">{t('cases.openNote')}</p>
       <form className="inline-form" onSubmit={submit}>

@@ -1,5 +1,6 @@
 /** The form: one name with what is known about it, or a list of names. */
 import { type FormEvent, type ReactNode, useId, useState } from 'react';
+import { draftOf, keepDraft } from '../../api/drafts.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { Choice, Field } from '../../ui/Field.tsx';
@@ -107,10 +108,15 @@ export function NameForm({ first: names, onScreen }: FormProps): ReactNode {
   );
 }
 
+/** Place of the draft of a list. */
+const LIST = 'names';
+
 function ListForm({ onScreen, first }: FormProps): ReactNode {
   const { t } = useI18n();
   const id = useId();
-  const [text, setText] = useState(() => first.map(({ name }) => name).join('\n'));
+  const [text, setText] = useState(() => draftOf(LIST) || first.map(({ name }) => name).join('\n'));
+  // A text that was kept is shown.
+  const [isOpen] = useState(draftOf(LIST) !== '');
   const names = namesIn(text);
   const tooLong = names.findIndex((name) => name.length > NAME_CHARS_MAX);
   const problem =
@@ -124,7 +130,7 @@ function ListForm({ onScreen, first }: FormProps): ReactNode {
     if (problem === null && names.length > 0) onScreen(names.map((name) => ({ name })));
   };
   return (
-    <details>
+    <details open={isOpen}>
       <summary>{t('names.list')}</summary>
       <form className="form" onSubmit={submit}>
         <div className="field">
@@ -136,7 +142,10 @@ function ListForm({ onScreen, first }: FormProps): ReactNode {
             spellCheck={false}
             dir="auto"
             value={text}
-            onChange={(event) => setText(event.target.value)}
+            onChange={(event) => {
+              setText(event.target.value);
+              keepDraft(LIST, event.target.value);
+            }}
           />
           {problem === null ? null : (
             <p className="field-error" role="alert">

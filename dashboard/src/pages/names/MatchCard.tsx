@@ -2,6 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useId, useState } from 'react';
 import { call } from '../../api/client.ts';
+import { endDraft, useDraft } from '../../api/drafts.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { Source } from '../../ui/Source.tsx';
@@ -138,7 +139,10 @@ function Clear({ query, match }: MatchProps): ReactNode {
   const { t } = useI18n();
   const id = useId();
   const queries = useQueryClient();
-  const [note, setNote] = useState('');
+  const place = `clear ${match.source} ${match.entityId} ${JSON.stringify(query)}`;
+  const [note, setNote] = useDraft(place);
+  // A text that was kept is shown.
+  const [isOpen] = useState(note !== '');
   const clear = useMutation({
     mutationFn: () =>
       call('post', '/namescreen/cleared', {
@@ -149,10 +153,13 @@ function Clear({ query, match }: MatchProps): ReactNode {
           ...(note.trim() === '' ? {} : { note: note.trim() }),
         },
       }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: clearedQuery.queryKey }),
+    onSuccess: () => {
+      endDraft(place, note);
+      return queries.invalidateQueries({ queryKey: clearedQuery.queryKey });
+    },
   });
   return (
-    <details className="only-screen">
+    <details className="only-screen" open={isOpen}>
       <summary>{t('names.clear')}</summary>
       <div className="form">
         <p className="muted">{t('names.clearHelp')}</p>

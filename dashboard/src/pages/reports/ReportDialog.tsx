@@ -3,6 +3,7 @@ import { THREAT_LEVELS } from 'assay:facts';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useId, useState } from 'react';
 import { call, type Schemas } from '../../api/client.ts';
+import { keepDraft, useDraft } from '../../api/drafts.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { Address } from '../../ui/Address.tsx';
 import { Button } from '../../ui/Button.tsx';
@@ -21,6 +22,9 @@ const CATEGORIES = Object.keys(THREAT_LEVELS);
 /** Longest name of a party that the API takes. */
 const PARTY_CHARS_MAX = 160;
 
+/** Places of the drafts of a decision. */
+const placesOf = ({ id }: Report) => ({ reason: `decide ${id}`, party: `party ${id}` });
+
 interface ReportDialogProps {
   readonly report: Report;
   readonly isOperator: boolean;
@@ -31,10 +35,15 @@ interface ReportDialogProps {
 export function ReportDialog({ report, isOperator, onClose }: ReportDialogProps): ReactNode {
   const { t } = useI18n();
   const client = useQueryClient();
+  const places = placesOf(report);
   const decide = useMutation({
     mutationFn: (body: Body) =>
       call('post', '/operator/label-reports/{id}/decision', { path: { id: report.id }, body }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['label reports'] }),
+    onSuccess: () => {
+      keepDraft(places.reason, '');
+      keepDraft(places.party, '');
+      return client.invalidateQueries({ queryKey: ['label reports'] });
+    },
   });
   const state = decide.data?.report.state;
   return (
@@ -147,9 +156,9 @@ function DecideForm({ report, error, isBusy, onDecide, onClose }: DecideFormProp
   const { t, word } = useI18n();
   const id = useId();
   const [state, setState] = useState<Body['state']>('ACCEPTED');
-  const [reason, setReason] = useState('');
+  const [reason, setReason] = useDraft(placesOf(report).reason);
   const [category, setCategory] = useState<Category>('OTHER');
-  const [name, setName] = useState('');
+  const [name, setName] = useDraft(placesOf(report).party);
   const [corrects, setCorrects] = useState<readonly Category[]>([]);
   const published = [...new Set(report.labels.map((label) => label.category))];
   const isAccepted = state === 'ACCEPTED';
