@@ -571,6 +571,10 @@ ExchangeRegistrationStatus = Literal[
     "REGISTERED", "AUTHORISED", "PENDING", "WITHDRAWN", "REVOKED", "WARNING",
 ]
 
+ExchangeStatusDataMatchedBy = Literal[
+    "NAME", "ALIAS", "LEGAL_NAME", "FORMER_NAME", "DOMAIN", "LEI",
+]
+
 ExposureCategory = Literal[
     "EXCHANGE", "HIGH_RISK_EXCHANGE", "P2P_EXCHANGE", "INSTANT_EXCHANGE", "DEX", "DEFI", "LENDING", "BRIDGE",
     "STAKING", "NFT_MARKETPLACE", "TOKEN", "SMART_CONTRACT", "DAO", "HOSTED_WALLET", "CUSTODIAN", "PAYMENT_PROCESSOR",
@@ -2583,6 +2587,8 @@ class ExchangeRegistration(Model):
     #: The legal category, in the register’s own words.
     registered_as: str
     legal_name: str
+    #: Legal names that the firm had before, in older files of the register.
+    former_names: List[str]
     lei: Optional[str]
     #: Id of the register.
     register: str
@@ -2613,6 +2619,7 @@ class ExchangeRegistration(Model):
         ("registrationId", "registration_id", None, True),
         ("registeredAs", "registered_as", None, True),
         ("legalName", "legal_name", None, True),
+        ("formerNames", "former_names", None, True),
         ("lei", "lei", None, True),
         ("register", "register", None, True),
         ("source", "source", None, True),
@@ -2724,7 +2731,7 @@ class ExchangeStatusDataLegalEntity(Model):
 class ExchangeStatusDataMatched(Model):
     """ExchangeStatusDataMatched of the API."""
 
-    by: Literal["NAME", "ALIAS", "LEGAL_NAME", "DOMAIN", "LEI"]
+    by: ExchangeStatusDataMatchedBy
     #: The name that matched.
     value: str
     #: False if the name was misspelt or had an additional word.

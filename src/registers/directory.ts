@@ -6,6 +6,7 @@ import type { ExchangeIdentity, RegisterFacts, ShippedRegistration } from './cat
 import {
   type FirmDetails,
   fileOrder,
+  formerNames,
   namesOf,
   type StatusSpan,
   spansOf,
@@ -32,6 +33,8 @@ export type SubjectRegistration =
       readonly asOf: string;
       readonly verified: boolean;
       readonly details: FirmDetails;
+      /** Legal names that the firm had before. */
+      readonly formerNames: readonly string[];
       /** Oldest first; the last one is the current one. */
       readonly spans: readonly StatusSpan[];
     }
@@ -158,7 +161,7 @@ export function* buildDirectory(
         const spans = spansOf(firm, order);
         const keys = keysOf(row.register, firm.details);
         const sameFirm = keys.map((key) => shippedRows.get(key)).find((found) => found !== undefined);
-        const registration = newestOf(
+        const newestRow = newestOf(
           {
             from: 'file',
             register: row.register,
@@ -166,11 +169,17 @@ export function* buildDirectory(
             asOf: newest.asOf,
             verified: true,
             details: firm.details,
+            formerNames: [],
             spans,
           },
           sameFirm,
           replaceable,
         );
+        const legalNames = [
+          ...(firm.names ?? [firm.details.legalName]),
+          ...(sameFirm === undefined ? [] : [sameFirm.details.legalName]),
+        ];
+        const registration = { ...newestRow, formerNames: formerNames(legalNames, newestRow.details) };
         // A file of the register replaces the shipped row of a firm; it stays with the exchange that the row was joined to.
         const subject = subjectOf(row.register, registration, sameFirm && namesOf(sameFirm.details));
         subjects[subject]?.registrations.push(registration);
@@ -206,6 +215,7 @@ export function* buildDirectory(
         asOf: row.asOf,
         verified: row.verified,
         details: row.details,
+        formerNames: [],
         spans: [row.span],
       };
       const subject = subjectOf(register.id, registration, namesOf(row.details));
@@ -254,7 +264,7 @@ export function* buildDirectory(
    */
   function subjectOf(
     register: string,
-    { details, spans }: FileRegistration,
+    { details, formerNames: former, spans }: FileRegistration,
     curated: readonly string[] = [],
   ): number {
     const { legalName, tradeNames } = details;
@@ -284,6 +294,7 @@ export function* buildDirectory(
       nameLei(lei, legalName);
     }
     names.push({ text: legalName, kind: 'LEGAL_NAME', subject });
+    for (const text of former) names.push({ text, kind: 'FORMER_NAME', subject });
     if (subject >= identities || !isWarning) {
       for (const text of tradeNames) names.push({ text, kind: 'ALIAS', subject });
     }

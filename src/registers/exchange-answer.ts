@@ -25,6 +25,8 @@ export interface RegistrationAnswer {
   readonly registrationId: string | null;
   readonly registeredAs: string;
   readonly legalName: string;
+  /** Legal names that the firm had before, from older files of the register. */
+  readonly formerNames: readonly string[];
   readonly lei: string | null;
   /** Id of a row in data/registers.json. */
   readonly register: string;
@@ -140,6 +142,7 @@ function registrationAnswer(
       registrationId: fact.registrationId,
       registeredAs: fact.registeredAs,
       legalName: fact.legalName,
+      formerNames: [],
       lei: null,
       register: fact.register,
       source: 'shipped',
@@ -155,7 +158,7 @@ function registrationAnswer(
       history: [],
     };
   }
-  const { details, spans, register, source, asOf, verified } = one;
+  const { details, formerNames, spans, register, source, asOf, verified } = one;
   const last = spans.at(-1);
   if (last === undefined) throw new Error(`${details.legalName} is on ${register} without a status.`);
   return {
@@ -165,6 +168,7 @@ function registrationAnswer(
     registrationId: details.registrationId,
     registeredAs: last.registeredAs,
     legalName: details.legalName,
+    formerNames,
     lei: details.lei,
     register,
     source,

@@ -33,6 +33,12 @@ const isNameOf = (identity: ExchangeIdentity, text: string): boolean => {
   return [identity.name, ...identity.aliases, ...legalNames].some((name) => foldWithoutForm(name) === folded);
 };
 
+/** Returns the names that a firm has now; if there are none, those that a firm had. */
+function currentOf(names: readonly IndexedName[]): readonly IndexedName[] {
+  const current = names.filter(({ kind }) => kind !== 'FORMER_NAME');
+  return current.length === 0 ? names : current;
+}
+
 /**
  * Returns the name that identifies best: that of an exchange itself, or else of a firm that is known by it, or else the first. A name that
  * only a register gives to an exchange may be that of its group (`Ripple`).
@@ -89,14 +95,14 @@ export function findExchange(directory: Directory, text: string): FoundExchange 
   const lei = readLei(name);
   const ofLei = lei === null ? undefined : directory.byLei(lei);
   if (lei !== null && ofLei !== undefined) return exactly('LEI', lei, ofLei);
-  const namesakes = directory.names.exact(name);
+  const namesakes = currentOf(directory.names.exact(name));
   const found = bestOf(directory, namesakes, name);
   if (found !== undefined) return { ...exactly(found.kind, found.text, found.subject), namesakes };
   const host = hostOf(name);
   const ofDomain = host === null ? undefined : directory.byDomain(host);
   if (ofDomain !== undefined) return exactly('DOMAIN', ofDomain.domain, ofDomain.subject);
   const bare = name.replace(/\s+(?:crypto\s+)?(?:exchange|wallet|global|group)$/i, '');
-  const withoutWord = bare === name ? [] : directory.names.exact(bare);
+  const withoutWord = bare === name ? [] : currentOf(directory.names.exact(bare));
   const bestWithoutWord = bestOf(directory, withoutWord, bare);
   if (bestWithoutWord !== undefined) {
     return {
@@ -117,7 +123,7 @@ export function findExchange(directory: Directory, text: string): FoundExchange 
     return {
       subject: best.name.subject,
       matched: { by: best.name.kind, value: best.name.text, exact: false, similarity },
-      namesakes: directory.names.exact(best.name.text),
+      namesakes: currentOf(directory.names.exact(best.name.text)),
     };
   }
   const nearest = near.map((hit) => `'${hit.name.text}'`).join(', ');

@@ -36,6 +36,8 @@ export type Run = readonly [from: string, to: string, state: number];
 export interface Firm {
   readonly id: string;
   readonly details: FirmDetails;
+  /** All legal names that files give it, sorted; absent if it has one. */
+  readonly names?: readonly string[];
   readonly states: readonly FirmState[];
   readonly runs: readonly Run[];
 }
@@ -152,6 +154,16 @@ export const namesOf = ({ legalName, tradeNames }: FirmDetails): readonly string
   legalName,
 ];
 
+/** Returns the legal names that a firm had before, without other spellings of its names. */
+export function formerNames(legalNames: Iterable<string>, details: FirmDetails): readonly string[] {
+  const known = new Set(namesOf(details).map(foldWithoutForm));
+  const isNew = (name: string): boolean => {
+    const folded = foldWithoutForm(name);
+    return !known.has(folded) && known.add(folded) !== undefined;
+  };
+  return [...legalNames].filter(isNew);
+}
+
 /**
  * Groups the rows of one file by firm. If a firm has several rows (two white papers, a later service), they are merged, and
  * its other legal names are names of the firm.
@@ -254,9 +266,14 @@ function withFile(
     if (position < 0) position = states.push(row.state) - 1;
   }
   seen[at] = position;
+  const names = new Set([
+    ...(firm.names ?? [firm.details.legalName]),
+    ...(row ? [row.details.legalName] : []),
+  ]);
   return {
     id: firm.id,
     details: row !== undefined && isNewest ? row.details : firm.details,
+    ...(names.size > 1 ? { names: [...names].sort() } : {}),
     ...inOrder(states, runsOf(seen, files, keys)),
   };
 }

@@ -5,7 +5,7 @@
 import { distance } from 'fastest-levenshtein';
 import { REGISTER_LIMITS } from './limits.ts';
 
-export type NameKind = 'NAME' | 'ALIAS' | 'LEGAL_NAME' | 'DOMAIN' | 'LEI';
+export type NameKind = 'NAME' | 'ALIAS' | 'LEGAL_NAME' | 'FORMER_NAME' | 'DOMAIN' | 'LEI';
 
 /** One name of one subject. The owner of the index assigns the `subject` position. */
 export interface IndexedName {
@@ -135,7 +135,7 @@ export function* buildNameIndex(names: Iterable<IndexedName>): Generator<void, N
     const folded = foldName(name.text);
     if (folded === '') continue;
     push(byFolded, folded, name);
-    const bare = name.kind === 'LEGAL_NAME' || name.kind === 'ALIAS' ? foldWithoutForm(name.text) : '';
+    const bare = name.kind === 'NAME' ? '' : foldWithoutForm(name.text);
     if (bare.length >= FUZZY_FROM && bare !== folded) push(byBare, bare, name);
     for (const form of new Set([folded, bare])) {
       if (form.length < FUZZY_FROM) continue;

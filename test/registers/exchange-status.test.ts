@@ -77,6 +77,40 @@ describe('what ships', () => {
   });
 });
 
+describe('a firm that was renamed between two files', () => {
+  const lei = '5299009N55YRQC69CN08';
+  let world: RegisterWorld;
+  beforeAll(async () => {
+    world = openRegisterWorld();
+    const file = (day: string, name: string): string =>
+      world.write(`CASP202603${day}.csv`, caspFile([{ name, lei }, { name: `Other ${day} AG` }]));
+    await world.load('esma', [file('02', 'Quokka Pay Limited')]);
+    await world.load('esma', [file('01', 'Old Quagga GmbH'), file('03', 'New Wombat AG')]);
+  });
+  afterAll(() => world.close());
+
+  it('is found by its former names, which are marked as such', () => {
+    for (const name of ['Quokka Pay Ltd', 'old quagga']) {
+      const { exchange, matched, registrations } = world.statuses.answer(name, undefined);
+      expect([exchange, matched.by, matched.exact]).toEqual(['New Wombat AG', 'FORMER_NAME', true]);
+      expect(registrations).toMatchObject([
+        { legalName: 'New Wombat AG', formerNames: ['Old Quagga GmbH', 'Quokka Pay Limited'] },
+      ]);
+    }
+    const { matched } = world.statuses.answer('New Wombat', undefined);
+    expect(matched.by).toBe('LEGAL_NAME');
+  });
+
+  it('does not hide a firm that has the name now', async () => {
+    const taken = caspFile([{ name: 'New Wombat AG', lei }, { name: 'Quokka Pay Limited' }]);
+    await world.load('esma', [world.write('CASP20260304.csv', taken)]);
+    await world.statuses.refresh();
+    const { exchange, matched, registrations } = world.statuses.answer('Quokka Pay', undefined);
+    expect([exchange, matched.by]).toEqual(['Quokka Pay Limited', 'LEGAL_NAME']);
+    expect(registrations).toHaveLength(1);
+  });
+});
+
 describeWithSharedData('what ships as verified', () => {
   it('agrees with the real files', async () => {
     const real = new Set<string>();

@@ -47,6 +47,10 @@ export const ExchangeRegistration = Type.Object(
     ),
     registeredAs: text('The legal category, in the register’s own words.'),
     legalName: text(),
+    formerNames: listOf(
+      Type.String(),
+      'Legal names that the firm had before, in older files of the register.',
+    ),
     lei: nullable(Type.String()),
     register: text('Id of the register.'),
     source: text('Importer that read it (esma, fincen, registers, …), or `shipped`.'),
@@ -98,7 +102,7 @@ export const ExchangeStatusData = Type.Object(
   {
     exchange: text(),
     matched: Type.Object({
-      by: oneOf(['NAME', 'ALIAS', 'LEGAL_NAME', 'DOMAIN', 'LEI']),
+      by: oneOf(['NAME', 'ALIAS', 'LEGAL_NAME', 'FORMER_NAME', 'DOMAIN', 'LEI']),
       value: text('The name that matched.'),
       exact: flag('False if the name was misspelt or had an additional word.'),
       similarity: Type.Number({ minimum: 0, maximum: 1 }),
