@@ -10,6 +10,7 @@ import { router } from './router.tsx';
 import { keepScroll } from './shell/scroll.ts';
 import { handleKey } from './shell/shortcuts.ts';
 import { applyTheme, chosenTheme } from './shell/theme.ts';
+import { copyWhole } from './ui/copy-whole.ts';
 import { keepFocusInPart } from './ui/focus.ts';
 import './styles/tokens.css';
 import './styles/base.css';
@@ -20,6 +21,7 @@ import './styles/print.css';
 
 applyTheme(chosenTheme());
 document.addEventListener('keydown', handleKey);
+document.addEventListener('copy', copyWhole);
 keepFocusInPart();
 keepScroll(router);
 

@@ -16,6 +16,7 @@ import {
   EMAIL,
   HOSTILE,
   HOSTILE_NAMES,
+  MIXER,
   NOBODY,
   openDashboardWorld,
   PASSWORD,
@@ -261,6 +262,31 @@ describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
     const lines = readFileSync(file, 'utf8').split('\r\n').slice(0, -1);
     expect(lines[0]).toMatch(/^\uFEFFAddress,Entity,/);
     expect(lines).toHaveLength(5);
+  });
+
+  it('copies whole addresses from a selection of a table, also into a spreadsheet', async () => {
+    await page.getByRole('tab', { name: 'Counterparties' }).click();
+    await page.getByRole('table', { name: 'Counterparties' }).getByText('Example Mixer').waitFor();
+    const copied = await page.evaluate<{
+      text: string;
+      html: string;
+      selected: string;
+      rest: boolean;
+    }>(`(() => {
+      const table = [...document.querySelectorAll('table')].find((one) => one.textContent.includes('Example Mixer') && one.querySelector('.short'));
+      getSelection().selectAllChildren(table.tBodies[0]);
+      const clipboardData = new DataTransfer();
+      document.dispatchEvent(new ClipboardEvent('copy', { clipboardData, bubbles: true, cancelable: true }));
+      const copied = { text: clipboardData.getData('text/plain'), html: clipboardData.getData('text/html') };
+      return { ...copied, selected: getSelection().toString(), rest: document.documentElement.className.includes('whole') };
+    })()`);
+    expect(copied.text).toContain(MIXER);
+    expect(copied.text).not.toContain('…');
+    expect(copied.html).toMatch(new RegExp(`^<table><tbody><tr.*${MIXER}`));
+    expect(copied.html).not.toContain('…');
+    // What is shown and selected stays.
+    expect([copied.selected.includes('…'), copied.rest]).toEqual([true, false]);
+    await page.evaluate('getSelection().removeAllRanges()');
   });
 
   it('never shows what is not known as clean', async () => {

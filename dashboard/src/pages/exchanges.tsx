@@ -1,4 +1,5 @@
 /** `/exchanges`: registrations of an exchange, designations of its operator, and which registers were read. */
+
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useMemo, useState } from 'react';
 import { call, type DataOf } from '../api/client.ts';
@@ -8,6 +9,7 @@ import { Button } from '../ui/Button.tsx';
 import { type Column, DataTable } from '../ui/DataTable.tsx';
 import { Field } from '../ui/Field.tsx';
 import { Page, Section } from '../ui/Page.tsx';
+import { plainText } from '../ui/plain-text.ts';
 import { Source } from '../ui/Source.tsx';
 import { Empty, Failure, Loading } from '../ui/states.tsx';
 import { useUrlState } from '../ui/url-state.ts';
@@ -120,11 +122,14 @@ function Identity({ data }: { readonly data: Status }): ReactNode {
   const { exchange, matched, sanctioned, closed, aliases, legalEntities, domains, homeJurisdiction } = data;
   const { restrictedJurisdictions, restrictions } = data;
   return (
-    <Section title={exchange.slice(0, NAME_MAX)}>
+    <Section title={plainText(exchange).slice(0, NAME_MAX)}>
       {sanctioned ? <p className="failure exchange-alert">{t('exchanges.sanctioned')}</p> : null}
       {matched.exact ? null : (
         <p className="warning-line">
-          {t('exchanges.notExact', { value: matched.value, share: percent(matched.similarity * 100) })}
+          {t('exchanges.notExact', {
+            value: plainText(matched.value),
+            share: percent(matched.similarity * 100),
+          })}
         </p>
       )}
       {closed === null ? null : (

@@ -106,6 +106,18 @@ export function Address({ address, chain, isFull = false, isLink = true }: Addre
   );
 }
 
+/** An address in a row that leads to its details: shortened, without a link and a button. */
+export function ShortAddress({ address }: { readonly address: string }): ReactNode {
+  return (
+    <span className="address">
+      <span className="address-text" title={address}>
+        <bdi className="mono short">{shorten(address)}</bdi>
+        <bdi className="mono full">{address}</bdi>
+      </span>
+    </span>
+  );
+}
+
 /** The hash of a transaction, shortened like an address. */
 export function TransactionHash({ hash }: { readonly hash: string }): ReactNode {
   return (

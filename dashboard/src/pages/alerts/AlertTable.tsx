@@ -2,8 +2,9 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
 import { useI18n } from '../../i18n/index.tsx';
-import { ChainMark, shorten } from '../../ui/Address.tsx';
+import { ChainMark, ShortAddress } from '../../ui/Address.tsx';
 import { amountText } from '../../ui/amount.ts';
+import { plainText } from '../../ui/plain-text.ts';
 import { RiskBadge } from '../../ui/RiskBadge.tsx';
 import { Name, Time } from '../../ui/values.tsx';
 import type { Alert, Inbox } from './inbox.ts';
@@ -182,7 +183,7 @@ function AlertRow({ row, alert, isActive, isFirst, isChecked, onActive, onOpen, 
       <td className="alert-check">
         <input
           type="checkbox"
-          aria-label={t('alerts.selectOne', { title: alert.title })}
+          aria-label={t('alerts.selectOne', { title: plainText(alert.title) })}
           checked={isChecked}
           tabIndex={isActive ? 0 : -1}
           onChange={() => onCheck(alert.id)}
@@ -200,7 +201,7 @@ function AlertRow({ row, alert, isActive, isFirst, isChecked, onActive, onOpen, 
       <td className="alert-wallet">
         <ChainMark chain={wallet.chain} />{' '}
         {wallet.label === null ? (
-          <bdi className="mono">{shorten(wallet.walletAddress)}</bdi>
+          <ShortAddress address={wallet.walletAddress} />
         ) : (
           <Name text={wallet.label} />
         )}

@@ -8,7 +8,7 @@ import { Address, TransactionHash } from '../../ui/Address.tsx';
 import { amountText } from '../../ui/amount.ts';
 import { Button, IconButton } from '../../ui/Button.tsx';
 import { Field } from '../../ui/Field.tsx';
-import { plainLines } from '../../ui/plain-text.ts';
+import { plainLines, plainText } from '../../ui/plain-text.ts';
 import { RiskBadge } from '../../ui/RiskBadge.tsx';
 import { Money, Name, NotKnown, ServerText, Time } from '../../ui/values.tsx';
 import { Who } from '../../ui/Who.tsx';
@@ -237,7 +237,9 @@ function History({ alert }: { readonly alert: Alert }): ReactNode {
               {kind === 'STATUS'
                 ? t('alerts.moved', { status: word('alertStatus', status) })
                 : kind === 'ASSIGNEE'
-                  ? t('alerts.assigned', { name: assignee ?? t('alerts.nobody') })
+                  ? t('alerts.assigned', {
+                      name: plainText(assignee ?? t('alerts.nobody')),
+                    })
                   : word('alertEvent', kind)}
             </p>
             {note === null ? null : (
