@@ -237,6 +237,18 @@ describe.runIf(chromiumProgram !== null)('interrupted actions in a browser', () 
     await page.keyboard.press('j');
     await expect.poll(() => page.locator('#alert-heading').textContent()).not.toBe(title);
     expect(await scrollTop()).toBe(8000);
+    // The active row is whole in the frame, below its header, and has the focus.
+    const isWhole = () =>
+      page.evaluate(`(() => {
+        const row = document.activeElement.closest('tr[aria-current=true]')?.getBoundingClientRect();
+        const frame = document.querySelector('.alert-frame').getBoundingClientRect();
+        const header = document.querySelector('.alert-frame thead th').getBoundingClientRect();
+        return row !== undefined && row.top >= header.bottom - 1 && row.bottom <= frame.bottom;
+      })()`);
+    for (const key of ['j', 'k']) {
+      for (let n = 0; n < 20; n++) await page.keyboard.press(key);
+      await expect.poll(isWhole).toBe(true);
+    }
     // A new visit begins at the top.
     await page.getByRole('navigation').getByRole('link', { name: 'Cases' }).click();
     await page.getByRole('navigation').getByRole('link', { name: 'Alerts' }).click();

@@ -41,6 +41,8 @@ export function AlertTable({ inbox, count, active, checked, ...handlers }: Alert
     getScrollElement: () => frame.current,
     estimateSize: () => ROW_PX,
     overscan: OVERSCAN,
+    // The header is above the rows, so the last visible one would end below the frame.
+    scrollPaddingEnd: ROW_PX,
   });
   const items = virtualizer.getVirtualItems();
   const first = items[0]?.index ?? 0;

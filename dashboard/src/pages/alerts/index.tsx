@@ -68,6 +68,10 @@ export function AlertsPage(): ReactNode {
   const goTo = (row: number): void => {
     if (count === null || row < 0 || row >= count) return;
     setActive(row);
+    // The keys work from anywhere. If nothing else has the focus, it follows the row, so that screen readers read it.
+    const { activeElement } = document;
+    if (activeElement === document.body || activeElement?.id === 'content')
+      document.querySelector<HTMLElement>('.alert-frame')?.focus({ preventScroll: true });
     const alert = inbox.at(row);
     if (opened !== undefined && alert !== undefined) changeSearch({ alert: alert.id });
   };
