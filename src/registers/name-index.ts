@@ -33,10 +33,24 @@ export function foldName(text: string): string {
 
 /** Company forms at the end of a legal name, without dots and spaces. */
 const COMPANY_FORMS =
-  'limited ltd llc llp lp inc incorporated corp corporation co company gmbh ag aktiengesellschaft kg kgaa se sa sas sasu sarl bv nv uab oy ab asa as aps plc pte pty sl spa srl doo dd sro sia ou ood fzco fze fzllc dmcc ltda kk jsc jsa kft'.split(
+  'limited ltd llc llp lp inc incorporated corp corporation co company gmbh ag aktiengesellschaft kg kgaa se sa sas sasu sau sca sarl bv nv uab oy ab asa as aps plc dac pte pty sl slu spa srl doo dd sro spzoo sia ou ood ead eood fzco fze fzllc dmcc ltda kk jsc jsa kft zrt nyrt'.split(
     ' ',
   );
 const FORMS: ReadonlySet<string> = new Set(COMPANY_FORMS);
+
+/** The most words of a written form, and their letters: `s. r. o.`, `Sp. z o.o.`, `S.à r.l.`, `A/S` are split into such words. */
+const FORM_WORDS_MAX = 3;
+const FORM_WORD_CHARS_MAX = 3;
+
+/** Returns the number of words at the end of a name that are its company form; 0 if there is none, or nothing else would be left. */
+function formLength(words: readonly string[]): number {
+  for (let length = 1; length <= FORM_WORDS_MAX && length < words.length; length++) {
+    const last = words.slice(-length);
+    const isShort = length === 1 || last.every((word) => word.length <= FORM_WORD_CHARS_MAX);
+    if (isShort && FORMS.has(last.join(''))) return length;
+  }
+  return 0;
+}
 
 /** Folds a name without its company form, at the start (`UAB Decentralized`) or at the end; empty if nothing else is left. */
 export function foldWithoutForm(text: string): string {
@@ -45,11 +59,7 @@ export function foldWithoutForm(text: string): string {
     .split(/[^\p{L}\p{N}]+/u)
     .map(foldName)
     .filter((word) => word !== '');
-  // `s. r. o.` is split into single letters.
-  while (words.length > 1 && (FORMS.has(words.at(-1) ?? '') || FORMS.has(words.slice(-3).join('')))) {
-    if (FORMS.has(words.at(-1) ?? '')) words.pop();
-    else words.splice(-3);
-  }
+  for (let length = formLength(words); length > 0; length = formLength(words)) words.splice(-length);
   if (words.length > 1 && FORMS.has(words[0] ?? '')) words.shift();
   return words.join('');
 }

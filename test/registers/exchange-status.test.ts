@@ -383,6 +383,14 @@ it('the company form is ignored at both ends of a name', () => {
     ['FUMBI, s. r. o.', 'Fumbi'],
     ['Bitvavo B.V.', 'bitvavo'],
     ['Coinbase, Inc.', 'Coinbase Incorporated'],
+    ['X Y, S.A.', 'X Y SA'],
+    ['X Y S. A.', 'X Y SA'],
+    ['Zebu S.à r.l.', 'Zebu SARL'],
+    ['Zebu Sp. z o.o.', 'Zebu sp. zoo'],
+    ['Zebu A/S', 'Zebu AS'],
+    ['Zebu, S.L.U.', 'Zebu SLU'],
   ] as const)
     expect(foldWithoutForm(one)).toBe(foldWithoutForm(other));
+  // A form is not all of a name.
+  expect(['S. A.', 'AS SA', 'Coin Bit AG'].map(foldWithoutForm)).toEqual(['sa', 'as', 'coinbit']);
 });
