@@ -145,6 +145,33 @@ describe.runIf(chromiumProgram !== null)('interrupted actions in a browser', () 
     expect((await api('GET', '/cases?q=Only%20one')).cases).toHaveLength(1);
   });
 
+  it('adds the other files if one is refused, and says which files are missing', async () => {
+    const id = await newCase('Evidence');
+    const files = ['first.txt', 'bad|name.txt', 'third.txt'].map((name) => ({
+      name,
+      mimeType: 'text/plain',
+      buffer: Buffer.from(name),
+    }));
+    const names = async (): Promise<readonly string[]> =>
+      (await api('GET', `/cases/${id}/files?limit=10`)).files.map(
+        ({ name }: { readonly name: string }) => name,
+      );
+    await page.goto(`${url}/cases/${id}`);
+    await page.getByLabel('Add files').setInputFiles(files);
+    const alert = page.getByRole('alert');
+    await alert.getByText('1 file was not added:').waitFor();
+    await alert.getByText('bad|name.txt: name: must contain neither').waitFor();
+    await expect.poll(async () => (await names()).toSorted()).toEqual(['first.txt', 'third.txt']);
+    // Without a response, the others are not tried either.
+    await intercept('**/cases/*/files*', 'POST', (route) => route.abort());
+    await page
+      .getByLabel('Add files')
+      .setInputFiles(files.map((file) => ({ ...file, name: `new ${file.name}` })));
+    await page.getByText('3 files were not added. Choose the files again').waitFor();
+    expect(await alert.getByText('bad|name.txt').count()).toBe(0);
+    expect(await names()).toHaveLength(2);
+  });
+
   it('says that somebody else was first, and keeps the entries', async () => {
     const id = await newCase('Two at once');
     await page.goto(`${url}/cases/${id}`);

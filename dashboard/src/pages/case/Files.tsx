@@ -2,6 +2,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { type ChangeEvent, type ReactNode, useId, useState } from 'react';
 import { call } from '../../api/client.ts';
+import { ApiError } from '../../api/errors.ts';
 import { patiently } from '../../api/patience.ts';
 import { newKey } from '../../api/repeat-key.ts';
 import { uploadCaseFile } from '../../api/upload.ts';
@@ -11,7 +12,7 @@ import { More } from '../../ui/More.tsx';
 import { Section } from '../../ui/Page.tsx';
 import { usePages } from '../../ui/pages.ts';
 import { Failure, Loading } from '../../ui/states.tsx';
-import { Name, Time } from '../../ui/values.tsx';
+import { Name, ServerText, Time } from '../../ui/values.tsx';
 import { Who } from '../../ui/Who.tsx';
 import { type Case, refreshCase } from './use-case.ts';
 
@@ -78,6 +79,18 @@ export function Files({ one }: { readonly one: Case }): ReactNode {
   );
 }
 
+/** What became of the files that a person chose. */
+interface Outcome {
+  /** Files that the server does not take, each with the reason. */
+  readonly refused: readonly { readonly name: string; readonly reason: string }[];
+  /** Number of files that were not sent, because another error came before. */
+  readonly left: number;
+}
+
+const ALL_ADDED: Outcome = { refused: [], left: 0 };
+/** Statuses that are about the file alone: the others may be accepted. */
+const OF_FILE: ReadonlySet<number> = new Set([400, 413, 415, 422]);
+
 function Upload({ id }: { readonly id: string }): ReactNode {
   const { t } = useI18n();
   const field = useId();
@@ -89,8 +102,10 @@ function Upload({ id }: { readonly id: string }): ReactNode {
     keys.set(file, key);
     return key;
   };
+  const [outcome, setOutcome] = useState(ALL_ADDED);
   const upload = useMutation({
     mutationFn: async (files: readonly File[]) => {
+      setOutcome(ALL_ADDED);
       // Either all of them are sent or, if one cannot be accepted, none.
       const typed = files.map((file) => {
         const type = typeOf(file);
@@ -99,7 +114,16 @@ function Upload({ id }: { readonly id: string }): ReactNode {
         if (file.size > FILE_BYTES_MAX) throw new Error(t('cases.fileSize', { name: file.name }));
         return { file, type };
       });
-      for (const { file, type } of typed) await patiently(() => uploadCaseFile(id, file, type, keyOf(file)));
+      const refused: { readonly name: string; readonly reason: string }[] = [];
+      for (const [at, { file, type }] of typed.entries())
+        try {
+          await patiently(() => uploadCaseFile(id, file, type, keyOf(file)));
+        } catch (error) {
+          const isOfFile = error instanceof ApiError && OF_FILE.has(error.status);
+          if (isOfFile) refused.push({ name: file.name, reason: error.message });
+          setOutcome({ refused: [...refused], left: isOfFile ? 0 : typed.length - at });
+          if (!isOfFile) throw error;
+        }
     },
     onSettled: () => refreshCase(id),
   });
@@ -129,6 +153,21 @@ function Upload({ id }: { readonly id: string }): ReactNode {
       <p role="status" className={upload.isPending ? 'muted' : 'visually-hidden'}>
         {upload.isPending ? t('cases.uploading') : ''}
       </p>
+      {outcome.refused.length === 0 ? null : (
+        <div className="form-error" role="alert">
+          <p>{t('cases.filesRefused', { count: outcome.refused.length })}</p>
+          <ul>
+            {outcome.refused.map(({ name, reason }) => (
+              <li key={name}>
+                <Name text={name} />: <ServerText text={reason} />
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {outcome.left === 0 ? null : (
+        <p className="form-error">{t('cases.filesLeft', { count: outcome.left })}</p>
+      )}
       {upload.error === null ? null : upload.error.name === 'ApiError' ? (
         <Failure error={upload.error} />
       ) : (
