@@ -1,5 +1,6 @@
 /** What a tab keeps: keys that make a request one charge, and nothing of the person before. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { setAuthor } from '../src/api/drafts.ts';
 import { hasKey, keyFor, renewKey } from '../src/api/repeat-key.ts';
 import { clearTab, readTab, writeTab } from '../src/api/tab-storage.ts';
 import { isAsked, keepNames, keptNames } from '../src/pages/names/ask.ts';
@@ -77,12 +78,16 @@ it('names of an older day stay in the form, and are not asked without a press', 
 
 it('leaves nothing in the tab for the next person', () => {
   const picture = annotate(emptyPicture('ETH', '0x1'), '0x1', 'a note');
+  setAuthor('ann');
   keepNames([{ name: 'Ann Example' }]);
   keepList(['0x1', '0x2']);
   keepNotes(picture);
   keepImported(picture);
   storage.setItem('other', 'of another program');
   clearTab();
+  // The list is a draft as well: the end of the session leaves it to the same person.
+  expect(keptList()).toEqual(['0x1', '0x2']);
+  setAuthor('bob');
   expect([keptNames(), keptList(), keptNotes(picture).size]).toEqual([[], [], 0]);
   expect(takeImported('ETH', '0x1')).toBeNull();
   expect(Array.from({ length: storage.length }, (_, at) => storage.key(at))).toEqual(['other']);
