@@ -4,6 +4,7 @@ import { splitArabic } from './arabic-words.ts';
 import { formAt } from './form-words.ts';
 import { latinPart, makePart, type NamePart, PARTS_MAX } from './name-parts.ts';
 import { type NameSegment, NO_SEGMENTS, segmentsOf } from './name-segments.ts';
+import { isPinyin } from './readings/wade.ts';
 import type { LatinWord } from './transliterate.ts';
 import { type Vocabulary, vocabulary } from './vocabulary.ts';
 import {
@@ -60,8 +61,9 @@ function classify(words: readonly Written[], vocab: Vocabulary, isForeign: boole
     const word = words[at] as Written;
     // If a name consists only of a word that is also a legal form ("SE", "AG"), the word is its name.
     // `S.A.` alone may be the initials of a person (`Ivanov S.A.`); a form of several words (`S.A. de C.V.`) may not.
-    const isInitials = form?.words === 1 && word.isLetters && word.text.length < 3;
-    if (form && words.length > 1 && !isInitials) {
+    const isInitials =
+      form?.words === 1 && word.isLetters && word.text.length < 3 && mayBeOfPerson(words, at, vocab);
+    if (form && words.length > 1 && !isInitials && !isGivenName(words, at, vocab)) {
       forms.push(makePart(form.kind, 'form', 'latin', vocab));
       writtenForms.push(
         words
@@ -106,6 +108,21 @@ function classify(words: readonly Written[], vocab: Vocabulary, isForeign: boole
     written: [...source.map((word) => word?.raw ?? ''), ...writtenForms],
     ...(isCut ? { isCut } : {}),
   };
+}
+
+/**
+ * Returns whether the words beside two letters with dots may be those of a person: a single one (`Ivanov S.A.`), or usual names. Beside other
+ * words, the letters are a legal form (`Inversiones Acuario, S.A.`).
+ */
+function mayBeOfPerson(words: readonly Written[], at: number, vocab: Vocabulary): boolean {
+  const others = words.filter((word, other) => other !== at && !vocab.particles.has(word.text));
+  return others.length < 2 || others.every(({ text }) => vocab.personWords.has(text));
+}
+
+/** Returns whether the last word is a Chinese or Korean given name that is also a legal form: `Li Na`, but not `Citibank NA`. */
+function isGivenName(words: readonly Written[], at: number, vocab: Vocabulary): boolean {
+  if (words[at]?.text !== 'na' || at + 1 < words.length || words.length > 3) return false;
+  return words.slice(0, at).every(({ text }) => vocab.personWords.has(text) || isPinyin(text));
 }
 
 /** Splits letters with dots (`S.V.`) into initials, if the name has another word: alone they are an abbreviation. */

@@ -427,12 +427,25 @@ describe('parts', () => {
   it.each([
     ['Grupo Egmont, S.A. de C.V.', 'GRUPO EGMONT SA DE CV'],
     ['TRADOS COMERCIO, S. DE R.L. DE C.V.', 'Trados Comercio S de RL de CV'],
+    ['X Y, S.A.', 'X Y SA'],
+    ['INVERSIONES MPS S.A.', 'Inversiones MPS SA'],
+    ['Banco Delta, S.A.', 'Banco Delta SA'],
+    ['Delta Trade S.à r.l.', 'DELTA TRADE SARL'],
   ])('%s and %s have one legal form, with and without dots', (a, b) => {
     expect(confidence(a, b)).toBe(1);
   });
 
   it('takes two letters with dots for initials', () => {
     expect(confidence('Ivanov S.A.', 'Ivanov, Sergei Aleksandrovich')).toBeGreaterThanOrEqual(0.85);
+    expect(parseName('Ali Mohamed A.S.').forms).toEqual([]);
+  });
+
+  it('takes no Chinese or Korean given name for a legal form', () => {
+    expect(confidence('Li Na', 'NA, Li')).toBeGreaterThanOrEqual(0.95);
+    expect(confidence('Wang Na', 'Wang Wei')).toBeLessThan(0.7);
+    expect([kindOf({ name: 'Li Na' }, parseName('Li Na')), words('Li Na')]).toEqual(['Person', ['li', 'na']]);
+    expect(confidence('Citibank NA', 'Citibank N.A.')).toBeGreaterThanOrEqual(0.8);
+    expect(words('Citibank NA')).toEqual(['citibank']);
   });
 
   it.each([
