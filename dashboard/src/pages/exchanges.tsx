@@ -279,7 +279,16 @@ function Registrations({ data }: { readonly data: Status }): ReactNode {
         id: 'legal',
         header: t('exchanges.legalName'),
         value: ({ legalName }) => legalName,
-        cell: ({ legalName }) => <Name text={legalName} />,
+        cell: ({ legalName, formerNames }) => (
+          <>
+            <Name text={legalName} />
+            {formerNames.length === 0 ? null : (
+              <p className="muted">
+                {t('exchanges.formerly')} <Name text={list(formerNames)} />
+              </p>
+            )}
+          </>
+        ),
       },
       { id: 'number', header: t('exchanges.number'), value: ({ registrationId }) => registrationId },
       {
