@@ -77,6 +77,15 @@ export interface StoreProblem {
   readonly message: string;
 }
 
+/** A state of a store that Redis has lost. */
+export interface NewerState {
+  /** Path of its file, which has the format of the store. */
+  readonly path: string;
+  readonly version: number;
+  /** When it was kept, in ms since the epoch. */
+  readonly keptAtMs: number;
+}
+
 export interface LiveStore {
   readonly root: LiveRoot;
   /** `formatVersion`, and other small numbers of the owner. */
@@ -91,6 +100,13 @@ export interface LiveStore {
   requireCurrent(): void;
   /** Calls `listener` with the writes of other nodes, once they can be read. Writes of this node are not reported. */
   onApplied(listener: (writes: readonly AppliedWrite[]) => void): void;
+  /**
+   * Calls `listener` when the records were replaced by a copy of the store in Redis, before anything reads or writes them: they may be those
+   * of an earlier state. `hasLost` is true if Redis has lost writes that this node had. Embedded: never.
+   */
+  onCopied(listener: (hasLost: boolean) => void): void;
+  /** Returns the states of this store that Redis has lost and this node has kept, the oldest first. Embedded: none. */
+  newerStates(): readonly NewerState[];
   /** Migrates the layout of an older version of the program, before anything else is written. */
   upgrade(work: () => void): void;
   /** Number of the last write set; 0 if write sets are not numbered. */
@@ -164,6 +180,8 @@ export function openLiveStore(
     requireCurrent: () => {},
     // Other processes of this machine write to the same files, so there are no remote writes to report.
     onApplied: () => {},
+    onCopied: () => {},
+    newerStates: () => [],
     upgrade: (work) => root.transactionSync(work),
     version: () => 0,
   };

@@ -29,6 +29,7 @@ import { Follower } from './replica/follower.ts';
 import { ReplicaHealth } from './replica/health.ts';
 import { Lifecycle } from './replica/lifecycle.ts';
 import { REPLICA_LIMITS } from './replica/limits.ts';
+import { NewerReplicas } from './replica/newer-replicas.ts';
 import { POSITION_DATABASE, type Position, ReplicaFile } from './replica/replica-file.ts';
 import { WriteLog } from './replica/write-log.ts';
 import { storeClosed, WriteQueue } from './replica/write-queue.ts';
@@ -110,6 +111,7 @@ class ReplicatedStore {
   readonly file: ReplicaFile;
   readonly applied: AppliedWrites;
   readonly health: ReplicaHealth;
+  readonly newer: NewerReplicas;
   readonly catchUp: CatchUp;
   readonly queue: WriteQueue;
   readonly follower: Follower;
@@ -131,7 +133,9 @@ class ReplicatedStore {
     const applied = new AppliedWrites(file);
     const health = new ReplicaHealth({ name, path, formatVersion, installationId }, { clock, log, states });
     const shared = { writeLog, applied, health, lifecycle, clock, log };
-    const catchUp = new CatchUp({ name, path }, shared);
+    const newer = new NewerReplicas(path);
+    const catchUp = new CatchUp({ name, path }, { ...shared, file, newer });
+    this.newer = newer;
     this.file = file;
     this.applied = applied;
     this.health = health;
@@ -243,6 +247,8 @@ export function openReplicatedStore(
     problem: () => health.problem(),
     requireCurrent: () => health.requireCurrent(),
     onApplied: (listener) => applied.listen(listener),
+    onCopied: (listener) => applied.listenToCopies(listener),
+    newerStates: () => store.newer.list(),
     upgrade: (work) => store.upgrade(work),
     version: () => applied.position.version,
   };

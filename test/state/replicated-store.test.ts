@@ -1,11 +1,12 @@
 /** Live state that several nodes share, against real Redis servers. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { seededUint32, systemRandom } from '../../src/base/random.ts';
+import { openLiveFile } from '../../src/state/live-file.ts';
 import {
   type AppliedWrite,
   type LiveDatabase,
@@ -466,7 +467,10 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await expect.poll(() => [a.all(), b.all(), d.all()]).toEqual([{ kept: 1 }, { kept: 1 }, { kept: 1 }]);
     expect(warned).toEqual([
       [
-        { store: `test${worlds}`, version: 3, redisVersion: 1 },
+        {
+          ...{ store: `test${worlds}`, version: 3, redisVersion: 1 },
+          kept: d.store.newerStates()[0]?.path,
+        },
         expect.stringContaining('went back to an earlier state'),
       ],
     ]);
@@ -481,6 +485,107 @@ describe.skipIf(!hasRedis)('one Redis', () => {
     await expect
       .poll(() => [a, b, c].map((one) => one.all()))
       .toEqual(Array.from({ length: 3 }, () => ({ kept: 1, new: 1, newer: 1 })));
+  });
+
+  /** Returns a function that puts the present state of the store in Redis back. */
+  async function savedState({ redis }: Node): Promise<() => Promise<void>> {
+    const parts = ['head', 'data', 'stream'];
+    const dumps = await Promise.all(parts.map((part) => redis.connection.dumpBuffer(keyOf(part))));
+    return async () => {
+      const all = redis.connection.multi();
+      for (const [at, part] of parts.entries()) all.restore(keyOf(part), 0, dumps[at] as Buffer, 'REPLACE');
+      await all.exec();
+    };
+  }
+  const countsIn = async (path: string): Promise<Record<string, number>> => {
+    const file = openLiveFile({ path, formatVersion: 1 });
+    try {
+      const rows = file?.open<number, string>({ name: 'counts', encoding: 'json' })?.getRange() ?? [];
+      return Object.fromEntries([...rows].map(({ key, value }) => [key, value]));
+    } finally {
+      await file?.close();
+    }
+  };
+
+  it('keeps the state that Redis has lost aside, also if other nodes have written past it', async () => {
+    const folder = newFolder();
+    const [a, b] = [node(folder), node()];
+    await a.add('kept');
+    await expect.poll(() => b.all()).toEqual({ kept: 1 });
+    const goBack = await savedState(b);
+    await a.add('lost');
+    await expect.poll(() => b.all()).toEqual({ kept: 1, lost: 1 });
+    await a.close();
+    nodes.splice(nodes.indexOf(a), 1);
+    await goBack();
+    await expect.poll(() => b.all()).toEqual({ kept: 1 });
+    await b.add('new');
+    await b.add('new');
+    // Redis has a later version than the replica of this node, and another history.
+    const again = node(folder);
+    const hasLost: boolean[] = [];
+    again.store.onCopied((has) => hasLost.push(has));
+    await again.store.ready();
+    expect(again.all()).toEqual({ kept: 1, new: 2 });
+    expect(hasLost).toEqual([true]);
+    for (const one of [b, again]) {
+      const [state, ...others] = one.store.newerStates();
+      expect(others).toEqual([]);
+      expect(state).toMatchObject({ version: 2, keptAtMs: expect.any(Number) });
+      expect(statSync(state?.path as string).mode & 0o777).toBe(0o600);
+      expect(await countsIn(state?.path as string)).toEqual({ kept: 1, lost: 1 });
+    }
+    // A new node has nothing to keep.
+    const fresh = node();
+    await fresh.store.ready();
+    expect(fresh.store.newerStates()).toEqual([]);
+  });
+
+  it('keeps a bounded number of states that Redis has lost, the newest ones', async () => {
+    const a = node();
+    await a.add('kept');
+    const goBack = await savedState(a);
+    const rounds = REPLICA_LIMITS.newerReplicasMax + 2;
+    for (let round = 1; round <= rounds; round++) {
+      for (let times = 0; times < round; times++) await a.add('lost');
+      await goBack();
+      await expect.poll(() => a.all()).toEqual({ kept: 1 });
+    }
+    const states = a.store.newerStates();
+    expect(states.map(({ version }) => version)).toEqual([4, 5, 6, 7]);
+    expect(
+      readdirSync(dirname(states[0]?.path as string)).filter((name) => name.endsWith('.mdb')),
+    ).toHaveLength(REPLICA_LIMITS.newerReplicasMax);
+  });
+
+  it('follows Redis although the state that it has lost cannot be kept', async () => {
+    const folder = newFolder();
+    const errors: unknown[][] = [];
+    const log: Logger = { ...silentLogger, error: (...line: unknown[]) => errors.push(line) };
+    const a = openNode(folder, server.url, `test${worlds}`, 0, systemClock, log);
+    nodes.push(a);
+    await a.add('kept');
+    const goBack = await savedState(a);
+    await a.add('lost');
+    // A file in the place of the folder.
+    writeFileSync(join(folder, 'newer'), '');
+    await goBack();
+    await expect.poll(() => a.all()).toEqual({ kept: 1 });
+    expect(errors).toEqual([[expect.objectContaining({ version: 2 }), expect.stringContaining('not kept')]]);
+    expect(readdirSync(folder).filter((name) => name.includes('copy'))).toEqual([]);
+  });
+
+  it('copies a store that was replaced in Redis by a later version, without a write', async () => {
+    const a = node();
+    await a.add('n');
+    await a.redis.connection
+      .multi()
+      .del(keyOf('stream'))
+      .hset(keyOf('head'), 'version', 7, 'last', 'replaced')
+      .hdel(keyOf('data'), ...(await a.redis.connection.hkeysBuffer(keyOf('data'))))
+      .exec();
+    await expect.poll(() => a.all()).toEqual({});
+    expect(a.store.version()).toBe(7);
   });
 
   it('keeps its replica and rejects writes if Redis has lost the store', async () => {

@@ -18,6 +18,7 @@ export interface OwnWriteSet {
 export class AppliedWrites {
   readonly #file: ReplicaFile;
   readonly #listeners: ((writes: readonly AppliedWrite[]) => void)[] = [];
+  readonly #copyListeners: ((hasLost: boolean) => void)[] = [];
   readonly #binaryKeyed = new Set<string>();
   readonly #own = new Map<string, OwnWriteSet>();
   #position: Position;
@@ -35,6 +36,11 @@ export class AppliedWrites {
   /** Registers a listener for the writes of other nodes. */
   listen(listener: (writes: readonly AppliedWrite[]) => void): void {
     this.#listeners.push(listener);
+  }
+
+  /** Registers a listener for copies. */
+  listenToCopies(listener: (hasLost: boolean) => void): void {
+    this.#copyListeners.push(listener);
   }
 
   /** Records that the keys of a database are reported as bytes. */
@@ -62,11 +68,16 @@ export class AppliedWrites {
     return true;
   }
 
-  /** Replaces the records of the replica by those of a copy. */
-  replaceBy(staged: Database<Buffer, Buffer>, to: Position): void {
+  /**
+   * Replaces the records of the replica by those of a copy.
+   *
+   * @param hasLost - true if Redis has lost writes that the replica has
+   */
+  replaceBy(staged: Database<Buffer, Buffer>, to: Position, hasLost: boolean): void {
     const changed = this.#file.replaceBy(staged, to);
     this.#position = to;
     this.#own.clear();
+    for (const listener of this.#copyListeners) listener(hasLost);
     this.#notify(changed);
   }
 

@@ -2,7 +2,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
-import { AssayError } from '../../base/errors.ts';
+import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { type Database, FLUSHED_LATER, openEnvironment } from '../lmdb.ts';
 import { fieldOf } from '../write-set.ts';
@@ -10,10 +10,13 @@ import type { AppliedWrites } from './applied-writes.ts';
 import type { ReplicaHealth } from './health.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { REPLICA_LIMITS } from './limits.ts';
-import type { Position } from './replica-file.ts';
+import type { NewerReplicas } from './newer-replicas.ts';
+import type { Position, ReplicaFile } from './replica-file.ts';
 import type { WriteLog } from './write-log.ts';
 
 export interface CatchUpDeps {
+  readonly file: ReplicaFile;
+  readonly newer: NewerReplicas;
   readonly writeLog: WriteLog;
   readonly applied: AppliedWrites;
   readonly health: ReplicaHealth;
@@ -67,7 +70,7 @@ export class CatchUp {
   /** Copies the whole store into a file beside the replica, then applies the differences to the replica in one transaction. */
   async #copy(): Promise<void> {
     const { applied, lifecycle } = this.#deps;
-    await this.#logCopy();
+    const hasLost = await this.#beforeCopy();
     for (let copies = 0; copies < REPLICA_LIMITS.replicaCopiesMax && !lifecycle.isClosed; copies++) {
       this.#removeLeftCopies();
       const staged = openEnvironment(`${this.#path}.copy-${process.pid}`, {
@@ -80,7 +83,7 @@ export class CatchUp {
       try {
         const to = await this.#stage(staged);
         if (to === null) continue;
-        applied.replaceBy(staged, to);
+        applied.replaceBy(staged, to, hasLost);
         return;
       } finally {
         await staged.close();
@@ -92,18 +95,45 @@ export class CatchUp {
     });
   }
 
-  /** Logs why the store is copied: Redis lost changes that this replica has and will now lose, or this node was away. */
-  async #logCopy(): Promise<void> {
-    const { writeLog, applied, log } = this.#deps;
-    const redis = await writeLog.position();
-    const { version, last } = applied.position;
-    const fields = { store: this.#name, version };
-    if (redis !== null && (redis.version < version || (redis.version === version && redis.last !== last)))
-      log.warn(
-        { ...fields, redisVersion: redis.version },
-        'Redis went back to an earlier state of this store; this node discards the changes after it',
+  /**
+   * Logs why the store is copied. If Redis lost changes that this replica has, the replica is copied aside first: it may be the only one
+   * that still has them. Returns true in this case.
+   */
+  async #beforeCopy(): Promise<boolean> {
+    const { file, newer, log } = this.#deps;
+    const at = file.position();
+    const redisVersion = await this.#versionWithout(at);
+    const fields = { store: this.#name, version: at.version };
+    if (redisVersion === null) {
+      log.info(fields, 'copying store from Redis');
+      return false;
+    }
+    let kept: string | null = null;
+    try {
+      kept = await newer.keep(file, at);
+    } catch (error) {
+      log.error(
+        { ...fields, error: messageOf(error) },
+        'replica not kept: changes that Redis lost are discarded',
       );
-    else log.info(fields, 'copying store from Redis');
+    }
+    log.warn(
+      { ...fields, redisVersion, ...(kept === null ? {} : { kept }) },
+      'Redis went back to an earlier state of this store; this node follows it, and discards the changes after it',
+    );
+    return true;
+  }
+
+  /** Returns the version in Redis if Redis has lost the write set at `at`; null if it has it, or if that is not known. */
+  async #versionWithout(at: Position): Promise<number | null> {
+    const { writeLog } = this.#deps;
+    const redis = await writeLog.position();
+    if (redis === null || at.version === 0) return null;
+    const { version } = redis;
+    if (version < at.version || (version === at.version && redis.last !== at.last)) return version;
+    // Other nodes wrote since.
+    const before = version === at.version ? null : await writeLog.idBefore(at.version + 1);
+    return before === null || before === at.last ? null : version;
   }
 
   /** Fills the copy. Returns the position of the copy, or null if the copy must start again. */

@@ -107,12 +107,15 @@ export class Follower {
       );
   }
 
-  /** Returns true if the store in Redis continues the history up to `from`. */
-  #continues({ head }: Tail, from: { readonly version: number; readonly last: string }): boolean {
+  /**
+   * Returns true if the store in Redis continues the history up to `from`. A later version without write sets that lead to it is that of a
+   * store that was replaced, unless another node wrote at this moment.
+   */
+  #continues({ head, sets }: Tail, from: { readonly version: number; readonly last: string }): boolean {
     const { installationId } = this.#options;
     return (
       head.installation === installationId &&
-      (head.version > from.version ||
+      ((head.version > from.version && sets.length > 0) ||
         (head.version === from.version && (head.last ?? installationId) === from.last))
     );
   }

@@ -38,6 +38,8 @@ export const REPLICA_LIMITS = {
    * writing; otherwise it would never end.
    */
   replicaCopiesMax: 5,
+  /** States of a store that Redis lost and a node keeps: each has the size of the replica. */
+  newerReplicasMax: 4,
   /** Redis deletes the last write set id of a process that is gone after this time. */
   replicaWriterMs: 3_600_000,
 } as const;

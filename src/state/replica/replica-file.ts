@@ -127,6 +127,11 @@ export class ReplicaFile {
     this.#lmdb.resetReadTxn();
   }
 
+  /** Copies the file as of one transaction to `path`, while others may write. */
+  async copyTo(path: string): Promise<void> {
+    await this.#lmdb.backup(path, true);
+  }
+
   close(): Promise<void> {
     return this.#lmdb.close();
   }

@@ -122,6 +122,13 @@ export class WriteLog {
     while (Number(await this.#trim([this.#headKey, this.#streamKey], args)) >= replicaTrimMax);
   }
 
+  /** Returns the id of the write set before the version `version`; null if the stream does not have that version. */
+  async idBefore(version: number): Promise<string | null> {
+    const id = `${version}-1`;
+    const [entry] = await this.#redis.guard(this.#redis.connection.xrange(this.#streamKey, id, id));
+    return entry?.[1][3] ?? null;
+  }
+
   /** Reads one page of the data. */
   async copyPage(cursor: string): Promise<CopiedPage> {
     const reply = await this.#copyPage([this.#dataKey], [cursor, REPLICA_LIMITS.replicaCopyPage]);
