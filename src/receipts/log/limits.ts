@@ -33,6 +33,13 @@ export const LOG_LIMITS = {
   auditAgainMs: 2_000,
   /** A start waits this long for the place: it must not depend on it, and a read takes less than a second. */
   auditStartMs: 5_000,
+  /**
+   * After Redis went back, a node appends nothing new for this long: other nodes notice it up to a second later, and may have more of the
+   * entries that were lost.
+   */
+  othersRestoreMs: 3_000,
+  /** Pause between two attempts to restore entries: Redis may be away. */
+  restoreAgainMs: 500,
   /** Interval at which witnesses that did not sign the last checkpoint are asked again. */
   witnessRetryMs: 10_000,
   /** A witness verifies one proof and writes one record; one that is silent for longer is left out. */

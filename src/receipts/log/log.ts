@@ -7,10 +7,12 @@ import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { inclusionParts, type MerkleFrontier } from '../../base/merkle.ts';
 import type { Random } from '../../base/random.ts';
+import { sleep } from '../../base/retry.ts';
 import type { Encryption } from '../../state/encryption.ts';
 import { decrypts } from '../../state/key-trial.ts';
 import { auditCheckpoints, type Finding } from './audit.ts';
 import { type Checkpoint, checkpointText, parseCheckpoint } from './checkpoint.ts';
+import { restoreNewer, tilesOf } from './continuity.ts';
 import { LOG_LIMITS } from './limits.ts';
 import {
   formatNote,
@@ -87,6 +89,8 @@ export interface ReceiptLogOptions {
   readonly isWitnessed: boolean;
   /** Milliseconds after which an appended entry is covered by a checkpoint at the latest. Default: LOG_LIMITS.checkpointMs. */
   readonly checkpointMs?: number;
+  /** Milliseconds that other nodes get to append entries that Redis lost. Default: LOG_LIMITS.othersRestoreMs. */
+  readonly othersRestoreMs?: number;
 }
 
 export interface ReceiptLogDeps {
@@ -131,7 +135,9 @@ export async function openReceiptLog(options: ReceiptLogOptions, deps: ReceiptLo
       `ASSAY_LOG_ORIGIN: the log of this installation has the origin ${known.origin}, which cannot change (got '${options.origin}').`,
       { field: 'ASSAY_LOG_ORIGIN' },
     );
-  return new StoredLog(options, deps, parseVkey(known.vkey, 'vkey', 'log'), signerOf(known, deps.encryption));
+  const opened = new StoredLog(options, deps, known, signerOf(known, deps.encryption));
+  await Promise.race([opened.restored(), sleep(LOG_LIMITS.auditStartMs, undefined, { unref: true })]);
+  return opened;
 }
 
 /** Returns the signer of a log, or why this node has none. */
@@ -151,6 +157,12 @@ async function create(
   { origin, fallbackOrigin }: ReceiptLogOptions,
   { store, encryption, clock, random }: ReceiptLogDeps,
 ) {
+  const lost = lostIdentity(store);
+  if (lost !== null) {
+    const own = signerOf(lost, encryption);
+    if (typeof own === 'string') throw new AssayError('NOT_READY', own);
+    return store.found(lost, (frontier) => signedCheckpoint(own, frontier));
+  }
   const name = origin ?? fallbackOrigin;
   if (!isKeyName(name)) throw new Error(`'${name}' cannot be the origin of a log.`);
   const key = newNoteKey(random);
@@ -164,8 +176,19 @@ async function create(
   return store.found(identity, (frontier) => signedCheckpoint(signer, frontier));
 }
 
+/** Returns the identity of a log that Redis has lost as a whole; null if there was none. */
+function lostIdentity(store: LogStore): LogIdentity | null {
+  let lost: LogIdentity | null = null;
+  for (const newer of store.newer()) {
+    lost = newer.identity() ?? lost;
+    void newer.close();
+  }
+  return lost;
+}
+
 class StoredLog implements ReceiptLog {
   readonly verifier: NoteVerifier;
+  readonly #identity: LogIdentity;
   readonly #store: LogStore;
   /** Null on a node that does not have the key. */
   readonly #signer: NoteSigner | null;
@@ -181,6 +204,17 @@ class StoredLog implements ReceiptLog {
   #running: Promise<void> | null = null;
   /** When this node last signed a checkpoint, by the monotonic clock. */
   #signedAtMs: number;
+  readonly #othersRestoreMs: number;
+  readonly #closed = new AbortController();
+  /** Compares the log with its states that Redis has lost; null if that is done. Nothing is appended, signed or served meanwhile. */
+  #restoring: Promise<void> | null = null;
+  /** Number of copies that replaced the log. */
+  #copies = 0;
+  /** True if other nodes may have more entries that Redis lost. */
+  #mustWait = false;
+  #restoreProblem: string | null = null;
+  /** The last checkpoint of the log that this node has seen. */
+  #seen: string | null = null;
   readonly #timer: NodeJS.Timeout;
   #signing: Promise<void> | null = null;
   #isClosed = false;
@@ -188,13 +222,19 @@ class StoredLog implements ReceiptLog {
   #parsed: { readonly text: string; readonly checkpoint: Checkpoint } | null = null;
 
   constructor(
-    { isWitnessed, checkpointMs = LOG_LIMITS.checkpointMs }: ReceiptLogOptions,
+    {
+      isWitnessed,
+      checkpointMs = LOG_LIMITS.checkpointMs,
+      othersRestoreMs = LOG_LIMITS.othersRestoreMs,
+    }: ReceiptLogOptions,
     { store, clock, log }: ReceiptLogDeps,
-    verifier: NoteVerifier,
+    identity: LogIdentity,
     signer: NoteSigner | string,
   ) {
-    this.verifier = verifier;
+    this.verifier = parseVkey(identity.vkey, 'vkey', 'log');
+    this.#identity = identity;
     this.#store = store;
+    this.#othersRestoreMs = othersRestoreMs;
     this.#signer = typeof signer === 'string' ? null : signer;
     this.#isWitnessed = isWitnessed;
     this.#checkpointMs = checkpointMs;
@@ -211,6 +251,12 @@ class StoredLog implements ReceiptLog {
     );
     this.#timer.unref();
     if (typeof signer === 'string') this.#stop(signer);
+    store.onCopied((hasLost) => {
+      this.#copies += 1;
+      this.#mustWait ||= hasLost;
+      this.#restore();
+    });
+    this.#restore();
   }
 
   problem(): LogProblem | null {
@@ -231,7 +277,71 @@ class StoredLog implements ReceiptLog {
   }
 
   #requireNotHalted(): void {
-    if (this.#isHalted) this.#requireSigner();
+    if (this.#isHalted || this.#restoring !== null) this.#requireSigner();
+  }
+
+  /** Begins to compare the log with its states that Redis has lost, unless that is running: it then compares again. */
+  #restore(): void {
+    this.#restoring ??= this.#restoreUntilDone().finally(() => {
+      this.#restoring = null;
+    });
+  }
+
+  /** Resolves when the log was compared with its states that Redis has lost. Never rejects. */
+  async restored(): Promise<void> {
+    await this.#restoring;
+  }
+
+  async #restoreUntilDone(): Promise<void> {
+    const { signal } = this.#closed;
+    while (!this.#isHalted && !signal.aborted) {
+      const copies = this.#copies;
+      try {
+        if ((await this.#restoreOnce()) > 0) this.#mustWait = true;
+        this.#restoreProblem = null;
+        if (copies !== this.#copies) continue;
+        if (!this.#mustWait) return await this.#signRestored();
+        this.#mustWait = false;
+        await sleep(this.#othersRestoreMs, signal);
+      } catch (error) {
+        const problem = messageOf(error);
+        if (problem !== this.#restoreProblem)
+          this.#log.warn({ error: problem }, 'transparency log not compared with its states that Redis lost');
+        this.#restoreProblem = problem;
+        await sleep(LOG_LIMITS.restoreAgainMs, signal);
+      }
+    }
+  }
+
+  /** Signs before anything is served: a reader that saw a later checkpoint would find that the log has fewer entries than before. */
+  async #signRestored(): Promise<void> {
+    const signer = this.#signer;
+    if (signer === null || this.#isHalted || this.#store.unsigned() === 0) return;
+    await this.#store.sign((frontier) => signedCheckpoint(signer, frontier));
+  }
+
+  /** Returns the number of entries that were appended. */
+  async #restoreOnce(): Promise<number> {
+    const store = this.#store;
+    store.refresh();
+    if (this.#signer !== null && store.identity() === null)
+      await store.found(this.#identity, (frontier) => signedCheckpoint(this.#signer as NoteSigner, frontier));
+    const { vkey } = this.#identity;
+    if (store.identity()?.vkey !== vkey) {
+      this.halt('Redis has another transparency log than this node served before. Restart this node.');
+      return 0;
+    }
+    const { restored, fork } = await restoreNewer(store, { vkey, seen: this.#seen });
+    if (restored > 0)
+      this.#log.warn(
+        { entries: restored, size: store.size() },
+        'entries that Redis lost are in the transparency log again',
+      );
+    if (fork !== null)
+      this.halt(
+        `Redis went back to an earlier state of the transparency log, and other entries were appended since: ${fork}.`,
+      );
+    return restored;
   }
 
   #stop(reason: string): void {
@@ -241,6 +351,7 @@ class StoredLog implements ReceiptLog {
 
   /** Returns the signer. Throws NOT_READY if the log signs nothing. */
   #requireSigner(): NoteSigner {
+    if (this.#restoring !== null && !this.#isHalted) throw restoring();
     if (this.#signer === null || this.#problem !== null)
       throw new AssayError('NOT_READY', this.#problem?.reason ?? FOREIGN_KEY);
     return this.#signer;
@@ -289,12 +400,18 @@ class StoredLog implements ReceiptLog {
       return this.#sign(frontier);
     };
     const isLate = this.#clock.monotonic() - this.#signedAtMs >= this.#checkpointMs;
-    const isDue = (signed: number, size: number): boolean =>
-      size > signed && (isLate || size - signed >= LOG_LIMITS.checkpointEntries);
+    const isDue = (signed: number, size: number): boolean => {
+      // The log may have gone back since this group was formed.
+      this.#requireSigner();
+      return size > signed && (isLate || size - signed >= LOG_LIMITS.checkpointEntries);
+    };
     try {
       this.#requireSigner();
       const indexes = await this.#store.append(entries, sign, isDue);
-      if (hasSigned) this.#signedAtMs = this.#clock.monotonic();
+      if (hasSigned) {
+        this.#signedAtMs = this.#clock.monotonic();
+        this.#seen = this.#store.checkpoint() ?? this.#seen;
+      }
       let at = 0;
       for (const { entries: own, resolve, reject } of group) {
         const places = indexes.slice(at, at + own.length);
@@ -313,9 +430,10 @@ class StoredLog implements ReceiptLog {
 
   /** Signs what no checkpoint covers: also entries of a node or process that ended before it signed them. */
   async #signRest(): Promise<void> {
-    if (this.#problem !== null) return;
+    if (this.#problem !== null || this.#restoring !== null) return;
     try {
       this.#store.refresh();
+      this.#seen = this.#store.checkpoint() ?? this.#seen;
       if (this.#store.unsigned() === 0) return;
       this.#signedAtMs = this.#clock.monotonic();
       await this.#store.sign((frontier) => this.#sign(frontier));
@@ -366,12 +484,21 @@ class StoredLog implements ReceiptLog {
     if (this.#isClosed) return;
     this.#isClosed = true;
     clearInterval(this.#timer);
+    this.#closed.abort();
+    await this.#restoring;
     await this.#running;
     await this.#signing;
     // A reader should not have to wait for the next start.
     await this.#signRest();
   }
 }
+
+const restoring = (): AssayError =>
+  new AssayError(
+    'NOT_READY',
+    'Redis went back to an earlier state of the transparency log; its later entries are being restored. Try again.',
+    { retryAfterSeconds: 1 },
+  );
 
 const noCheckpoint = (): AssayError =>
   new AssayError('STORE_CORRUPT', 'The transparency log has no checkpoint.');
@@ -380,13 +507,3 @@ const otherHash = (id: string): AssayError =>
   new AssayError('INVALID_REQUEST', `id: the receipt ${id} is in the log with another hash.`, {
     field: 'id',
   });
-
-/** Returns the tiles of a store for a tree over them. */
-export const tilesOf =
-  (store: Pick<LogStore, 'tile'>) =>
-  async (name: TileName): Promise<Uint8Array> => {
-    const tile = store.tile(name);
-    if (tile === null)
-      throw new AssayError('STORE_CORRUPT', `The transparency log has no tile ${name.level}/${name.index}.`);
-    return tile;
-  };

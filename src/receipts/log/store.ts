@@ -23,6 +23,21 @@ export interface LogIdentity {
 /** Decides whether the tree is covered by a new checkpoint, and signs it. */
 export type SignHead = (frontier: MerkleFrontier) => string;
 
+/** A state of the log that Redis has lost and this node has kept. */
+export interface NewerLog {
+  readonly path: string;
+  identity(): LogIdentity | null;
+  /** Number of entries. */
+  size(): number;
+  /** Returns the bytes of a tile or of an entry bundle; null if the log has fewer hashes there. */
+  tile(tile: TileName): Buffer | null;
+  /** Returns the last checkpoint that witnesses were asked to sign; null if absent. */
+  witnessed(): string | null;
+  /** Returns the entries from `index` on. */
+  entriesFrom(index: number): readonly LogEntry[];
+  close(): Promise<void>;
+}
+
 export interface LogStore {
   /** Number of entries. */
   size(): number;
@@ -43,6 +58,20 @@ export interface LogStore {
     sign: SignHead,
     isDue: (signed: number, size: number) => boolean,
   ): Promise<readonly (number | null)[]>;
+  /**
+   * Appends entries that were in the log before, if its next entry is at most the one at `index`. No checkpoint is signed.
+   *
+   * @returns false if the log has other entries there, or ends before; nothing is appended then
+   * @throws STORAGE_FULL, NOT_READY
+   */
+  appendAt(index: number, entries: readonly LogEntry[]): Promise<boolean>;
+  /** Returns the states of the log that Redis has lost, the oldest first. The caller closes each. */
+  newer(): Iterable<NewerLog>;
+  /**
+   * Calls `listener` when the log was replaced by a copy of that in Redis, before anything is appended to it. `hasLost` is true if Redis went
+   * back to an earlier state.
+   */
+  onCopied(listener: (hasLost: boolean) => void): void;
   /** Number of entries that the last checkpoint does not cover. */
   unsigned(): number;
   /** Signs a checkpoint of all entries, if the last one does not cover them. */

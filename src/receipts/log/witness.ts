@@ -6,8 +6,8 @@ import { checkOutboundUrl, createOutboundAgent, type OutboundPolicy } from '../.
 import { undici } from '../../base/undici.ts';
 import { bodyUpTo } from '../../replication/http/source.ts';
 import { type Checkpoint, parseCheckpoint } from './checkpoint.ts';
+import { tilesOf } from './continuity.ts';
 import { LOG_LIMITS } from './limits.ts';
-import { tilesOf } from './log.ts';
 import { formatNote, fromDecimal, type NoteSignature, type NoteVerifier, parseSignatures } from './note.ts';
 import type { LogStore } from './store.ts';
 import { TileTree } from './tiles.ts';

@@ -16,7 +16,7 @@ vi.mock('node:fs/promises', async () => (await import('../../sim/virtual-disk.ts
 import { seededUint32 } from '../../../src/base/random.ts';
 import { auditCheckpoints, verifyLog } from '../../../src/receipts/log/audit.ts';
 import { parseCheckpoint } from '../../../src/receipts/log/checkpoint.ts';
-import { tilesOf } from '../../../src/receipts/log/log.ts';
+import { tilesOf } from '../../../src/receipts/log/continuity.ts';
 import { CHECKPOINT, folderSource, folderTarget, tilesIn } from '../../../src/receipts/log/places.ts';
 import { LogPublisher } from '../../../src/receipts/log/publish.ts';
 import { isStorageFull } from '../../../src/state/storage.ts';

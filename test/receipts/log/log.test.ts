@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { consistencyParts, isConsistent } from '../../../src/base/merkle.ts';
 import { verifyCheckpoint } from '../../../src/receipts/log/checkpoint.ts';
+import { tilesOf } from '../../../src/receipts/log/continuity.ts';
 import { LOG_LIMITS } from '../../../src/receipts/log/limits.ts';
-import { type ReceiptLog, tilesOf } from '../../../src/receipts/log/log.ts';
+import type { ReceiptLog } from '../../../src/receipts/log/log.ts';
 import { verifyProof } from '../../../src/receipts/log/proof.ts';
 import type { LogStore } from '../../../src/receipts/log/store.ts';
 import { leavesOfBundle, TileTree, tilesBetween } from '../../../src/receipts/log/tiles.ts';

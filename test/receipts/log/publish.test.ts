@@ -6,7 +6,8 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { AssayError } from '../../../src/base/errors.ts';
 import { auditCheckpoints, verifyLog } from '../../../src/receipts/log/audit.ts';
 import { parseCheckpoint } from '../../../src/receipts/log/checkpoint.ts';
-import { type ReceiptLog, tilesOf } from '../../../src/receipts/log/log.ts';
+import { tilesOf } from '../../../src/receipts/log/continuity.ts';
+import type { ReceiptLog } from '../../../src/receipts/log/log.ts';
 import {
   CHECKPOINT,
   folderSource,
