@@ -650,7 +650,7 @@ PlanUsageName = Literal[
 ]
 
 ReadyDataDegradedKind = Literal[
-    "STORAGE", "SECOND_FACTOR", "EMAIL_LINKS", "TRANSPARENCY_LOG", "GAS_ACCOUNT",
+    "STORAGE", "SECOND_FACTOR", "EMAIL_LINKS", "TRANSPARENCY_LOG", "GAS_ACCOUNT", "REDIS_WENT_BACK",
 ]
 
 ReasonCode = Literal[
@@ -5309,6 +5309,8 @@ class ReadyDataDegraded(Model):
     #: and the code STORAGE_FULL. SECOND_FACTOR: this node accepts no codes of authenticator apps. EMAIL_LINKS: people
     #: cannot open the links in emails. TRANSPARENCY_LOG: the log of receipts appends and signs nothing. GAS_ACCOUNT:
     #: the account that pays gas for payments by a signature is empty, low, or holds more than its maximum.
+    #: REDIS_WENT_BACK: the Redis of the nodes went back to an earlier state, and this node has kept later states of
+    #: shared stores.
     kind: ReadyDataDegradedKind
     #: Store or folder that cannot be written; null for the other kinds.
     path: Optional[str]

@@ -18,7 +18,7 @@ import type { Billing } from '../billing/service.ts';
 import type { AuthorizedPayments } from '../billing/x402/store.ts';
 import type { CaseStore } from '../cases/store.ts';
 import { openCaseStore } from '../cases/store-lmdb.ts';
-import type { FillReport, FillRequest, RestoreReport } from '../cli/services.ts';
+import type { FillReport, FillRequest, NewerReport, NewerRequest, RestoreReport } from '../cli/services.ts';
 import type { Config } from '../config/config.ts';
 import type { Degradation } from '../http/ports.ts';
 import { type ClearedStore, openClearedStore } from '../names/cleared.ts';
@@ -322,6 +322,12 @@ export class AccountServices {
     const of = await this.#redisToFill();
     const restore = await import('./redis-restore.ts');
     return restore.restoreRedis({ ...request, dataDir: this.#config.dataDir }, of);
+  }
+
+  async newerStates(request: NewerRequest): Promise<NewerReport> {
+    const of = await this.#redisToFill();
+    const newer = await import('./redis-newer.ts');
+    return newer.newerStates({ ...request, dataDir: this.#config.dataDir }, of);
   }
 
   /**

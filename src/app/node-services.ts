@@ -46,7 +46,9 @@ export interface Shared {
   /** Resolves when all stores opened so far contain the data of the other nodes. Rejects with NOT_READY, STORE_VERSION. */
   ready(): Promise<void>;
   /** The shared stores opened so far. */
-  stores(): readonly (Pick<LiveStore, 'version' | 'isCurrent' | 'problem'> & { readonly name: string })[];
+  stores(): readonly (Pick<LiveStore, 'version' | 'isCurrent' | 'problem' | 'newerStates'> & {
+    readonly name: string;
+  })[];
   readonly leases: Leases;
   /** Unique id of this process among all nodes. */
   readonly nodeId: string;

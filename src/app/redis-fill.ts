@@ -117,7 +117,7 @@ function sourceOf(keys: LiveFile | null): string | null {
 }
 
 const BEING_FILLED =
-  'Redis is being filled by `assay redis fill` or `assay redis restore`, or that was interrupted. Run the same command again on that machine to complete it.';
+  'Redis is being filled by `assay redis fill`, `assay redis restore` or `assay redis newer`, or that was interrupted. Run the same command again on that machine to complete it.';
 
 /** Returns true if this folder has since been used by a node: its standalone files are then outdated. */
 const wasOfNode = async (dataDir: string): Promise<boolean> =>

@@ -245,6 +245,7 @@ export function createServices(config: Config, version: string): Services {
     fillRedis: (request) => accounts.fillRedis(request),
     foundInstallation: () => accounts.foundInstallation(),
     restoreRedis: (request) => accounts.restoreRedis(request),
+    newerStates: (request) => accounts.newerStates(request),
     chains: chains.adapters,
     liveIngest: chains.liveIngest,
     readLive: chains.readLive,

@@ -134,6 +134,23 @@ export function roleProblems({ roles, watching, redisProblem }: ServerStatus): r
   return [redisProblem(), sending].filter((reason) => reason !== null);
 }
 
+/** Returns which changes Redis has lost, as long as this node keeps them. */
+export function lostChanges({ stores }: Pick<ServerStatus, 'stores'>): readonly Degradation[] {
+  const lost = stores().flatMap(({ name, newerStates }) =>
+    newerStates().map((state) => ({ name, ...state })),
+  );
+  if (lost.length === 0) return [];
+  const names = [...new Set(lost.map(({ name }) => name))];
+  return [
+    {
+      kind: 'REDIS_WENT_BACK',
+      path: null,
+      reason: `Redis went back to an earlier state, and the nodes followed it: later changes of ${names.join(', ')} are undone${names.includes('keys') ? ', and keys that were revoked since are valid again' : ''}. This node has kept its later states: see \`assay redis newer\`, restore what is needed, and delete the files.`,
+      since: isoTime(Math.min(...lost.map(({ keptAtMs }) => keptAtMs))),
+    },
+  ];
+}
+
 const shownLease = ({ name, holder, isHere, sinceMs }: LeaseState) => ({
   lease: name,
   holder,
@@ -155,6 +172,7 @@ export function readinessOf(status: ServerStatus): Readiness {
   const degraded: readonly Degradation[] = [
     ...refusedNow().map((refusal) => ({ kind: 'STORAGE', ...refusal }) as const),
     ...status.degradations(),
+    ...lostChanges(status),
     ...(status.gasAccounts()?.problems() ?? []).map(
       ({ reason, since }) => ({ kind: 'GAS_ACCOUNT', path: null, reason, since }) as const,
     ),

@@ -1,8 +1,8 @@
-/** `assay redis`: starts an installation in manage the Redis that nodes share, fills it from a standalone machine, or restores it. */
+/** `assay redis`: manages the Redis that nodes share, fills it from a standalone machine, or restores it. */
 import type { Command } from 'commander';
 import { answer, type Terminal, table } from './context.ts';
 import { createProgress } from './progress.ts';
-import type { FillReport, RestoreReport, Services } from './services.ts';
+import type { FillReport, NewerReport, RestoreReport, Services } from './services.ts';
 
 function linesOf({ resumed, stores, ledger }: FillReport): readonly string[] {
   const { accounts, entries, balance, events, quotas, quotaEvents, answers, answersLeft } = ledger;
@@ -28,6 +28,27 @@ function restoredLines({ installation, resumed, ended, stores }: RestoreReport):
       : `Redis contains ${of} again${resumed ? ', by a restore that was interrupted' : ''}. Everything that was written was read back and compared.`,
     ...table(stores.map(({ name, version }) => [`  ${name}`, `version ${version}`])),
     'Replicas contain no credits, quotas or responses stored for an Idempotency-Key. Grant credits again, or restore Redis from its backup instead.',
+  ];
+}
+
+function newerLines({ restored, states }: NewerReport): readonly string[] {
+  return [
+    ...restored.map(({ store, path }) => `The store ${store} in Redis has the state of ${path} again.`),
+    ...(restored.length > 0
+      ? [
+          'All records were read back and compared. Credits and quotas are unchanged. Nodes go on by themselves.',
+        ]
+      : []),
+    states.length === 0
+      ? 'This node has kept no state that Redis has lost.'
+      : 'States that Redis has lost and this node has kept, with the version that Redis has now:',
+    ...table(
+      states.map(({ store, version, keptAt, path, redisVersion }) => [
+        ...[`  ${store}`, `version ${version}`, `kept ${keptAt}`, `in Redis: ${redisVersion}`],
+        path,
+      ]),
+    ),
+    ...(states.length === 0 ? [] : ['Delete the files that you no longer need.']),
   ];
 }
 
@@ -83,6 +104,30 @@ export function addRedisCommand(program: Command, terminal: Terminal, services: 
         });
         progress.end();
         answer(terminal, options.json ?? false, report, restoredLines);
+      } finally {
+        progress.end();
+      }
+    });
+  redis
+    .command('newer')
+    .description(
+      'list the states of stores that Redis has lost and this node has kept, because Redis went back to an earlier state; restore them',
+    )
+    .option(
+      '--restore <stores...>',
+      'replace these stores in Redis by their newest kept state: changes since Redis went back are discarded. Servers may run',
+    )
+    .option('--json', 'answer as JSON')
+    .action(async (options: { readonly restore?: readonly string[]; readonly json?: boolean }) => {
+      const progress = createProgress(terminal);
+      try {
+        const report = await services().newerStates({
+          restore: options.restore ?? [],
+          signal: terminal.signal,
+          onProgress: (stage, done, total, unit) => progress.update(stage, done, total, unit),
+        });
+        progress.end();
+        answer(terminal, options.json ?? false, report, newerLines);
       } finally {
         progress.end();
       }

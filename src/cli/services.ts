@@ -102,6 +102,28 @@ export interface RestoreReport {
   readonly stores: readonly { readonly name: string; readonly version: number }[];
 }
 
+/** Parameters of `assay redis newer`. */
+export interface NewerRequest extends FillRequest {
+  /** Names of the stores to restore; empty to list the kept states. */
+  readonly restore: readonly string[];
+}
+
+/** Result of `assay redis newer`. */
+export interface NewerReport {
+  /** The states that were restored. */
+  readonly restored: readonly { readonly store: string; readonly path: string }[];
+  /** The states that this node has kept, those of each store in the order of time. */
+  readonly states: readonly {
+    readonly store: string;
+    readonly version: number;
+    /** ISO time. */
+    readonly keptAt: string;
+    readonly path: string;
+    /** Version of the store in Redis; 0 if absent. */
+    readonly redisVersion: number;
+  }[];
+}
+
 /**
  * State that nodes may share: keys, people and all other data of accounts (`accounts`); in addition, wallets and their alerts
  * (`monitoring`).
@@ -307,6 +329,8 @@ export interface Services extends ImportDeps {
    * `fillRedis`.
    */
   restoreRedis(request: FillRequest & { readonly isCheck: boolean }): Promise<RestoreReport>;
+  /** Lists the states of stores that Redis has lost and this node has kept, and restores those of the named stores. */
+  newerStates(request: NewerRequest): Promise<NewerReport>;
   /** Outputs of UTXO chains with their spends. Only ingest opens it for writing. */
   outputs(mode: 'read' | 'write'): OutputsStore;
   clusters(): ClusterReader;

@@ -159,9 +159,16 @@ export interface Degradation {
   /**
    * STORAGE: a store or folder refuses writes, for example because the disk is full. SECOND_FACTOR: codes of authenticator apps are not
    * accepted. EMAIL_LINKS: people cannot open the links in emails. TRANSPARENCY_LOG: the log of receipts appends and signs nothing.
-   * GAS_ACCOUNT: the account that pays gas for payments by a signature is empty, low, or holds too much.
+   * GAS_ACCOUNT: the account that pays gas for payments by a signature is empty, low, or holds too much. REDIS_WENT_BACK: Redis has lost
+   * changes of shared stores, which this node has kept.
    */
-  readonly kind: 'STORAGE' | 'SECOND_FACTOR' | 'EMAIL_LINKS' | 'TRANSPARENCY_LOG' | 'GAS_ACCOUNT';
+  readonly kind:
+    | 'STORAGE'
+    | 'SECOND_FACTOR'
+    | 'EMAIL_LINKS'
+    | 'TRANSPARENCY_LOG'
+    | 'GAS_ACCOUNT'
+    | 'REDIS_WENT_BACK';
   /** The store or folder; null for the other kinds. */
   readonly path: string | null;
   /** One sentence. */

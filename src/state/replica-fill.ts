@@ -37,17 +37,20 @@ export interface StoreFillingOptions {
    * is that of a standalone machine and becomes the first write set.
    */
   readonly at?: { readonly version: number; readonly last: string };
+  /** True if the filling replaces the store that Redis has. Needs `at`. */
+  readonly isReplacing?: boolean;
   /** Checked between two pages. */
   readonly signal: AbortSignal;
 }
 
 /** Prepares the filling of one store; Redis is not changed before `claim`. */
 export function createStoreFilling(
-  { name, formatVersion, file, id, installation, at, signal }: StoreFillingOptions,
+  { name, formatVersion, file, id, installation, at, isReplacing = false, signal }: StoreFillingOptions,
   { redis }: { readonly redis: RedisStore },
 ): StoreFilling {
   const [headKey, dataKey] = [redis.key(name, 'head'), redis.key(name, 'data')];
   const claim = redis.script('fill_claim', luaScript('state', 'lua', 'fill-claim'), { safe: true });
+  const replace = redis.script('fill_replace', luaScript('state', 'lua', 'fill-replace'), { safe: true });
   const put = redis.script('fill_put', luaScript('state', 'lua', 'fill-put'), { safe: true });
   const remove = redis.script('fill_remove', luaScript('state', 'lua', 'fill-remove'), { safe: true });
   const finish = redis.script('fill_finish', luaScript('state', 'lua', 'fill-finish'), { safe: true });
@@ -125,7 +128,10 @@ export function createStoreFilling(
     name,
     records: total,
     async claim() {
-      const format = String(await claim([headKey], [id, installation, at === undefined ? '' : 'keep']));
+      const reply = isReplacing
+        ? replace([headKey, redis.key(name, 'stream')], [id, installation])
+        : claim([headKey], [id, installation, at === undefined ? '' : 'keep']);
+      const format = String(await reply);
       isWhole = format === 'whole';
       if (format !== '' && !isWhole)
         throw new AssayError('INVALID_REQUEST', `Redis already has a store '${name}' (format ${format}).`, {

@@ -4729,10 +4729,10 @@ export interface components {
             /** @description What the service does not do although it is ready. Omitted if there is nothing. */
             readonly degraded?: readonly {
                 /**
-                 * @description STORAGE: a store refuses writes, for example because the disk is full; reads work, and writes respond with 500 and the code STORAGE_FULL. SECOND_FACTOR: this node accepts no codes of authenticator apps. EMAIL_LINKS: people cannot open the links in emails. TRANSPARENCY_LOG: the log of receipts appends and signs nothing. GAS_ACCOUNT: the account that pays gas for payments by a signature is empty, low, or holds more than its maximum.
+                 * @description STORAGE: a store refuses writes, for example because the disk is full; reads work, and writes respond with 500 and the code STORAGE_FULL. SECOND_FACTOR: this node accepts no codes of authenticator apps. EMAIL_LINKS: people cannot open the links in emails. TRANSPARENCY_LOG: the log of receipts appends and signs nothing. GAS_ACCOUNT: the account that pays gas for payments by a signature is empty, low, or holds more than its maximum. REDIS_WENT_BACK: the Redis of the nodes went back to an earlier state, and this node has kept later states of shared stores.
                  * @enum {unknown}
                  */
-                readonly kind: "STORAGE" | "SECOND_FACTOR" | "EMAIL_LINKS" | "TRANSPARENCY_LOG" | "GAS_ACCOUNT";
+                readonly kind: "STORAGE" | "SECOND_FACTOR" | "EMAIL_LINKS" | "TRANSPARENCY_LOG" | "GAS_ACCOUNT" | "REDIS_WENT_BACK";
                 /** @description Store or folder that cannot be written; null for the other kinds. */
                 readonly path: string | null;
                 readonly reason: string;
