@@ -1,5 +1,5 @@
 /** The bounds of jobs: at exactly a limit and one beyond it, and each half of a condition. */
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { BufferPool } from '../../src/base/buffer-pool.ts';
@@ -655,6 +655,45 @@ describe('expired and interrupted jobs', () => {
   });
 });
 
+describe('folders of jobs of which Redis has lost the record', () => {
+  const idOf = (number: number): string => String(number).padStart(28, '0');
+  const NOW = Date.UTC(2026, 10, 21);
+  const MINUTES = 15 * 60_000;
+
+  it.each([
+    { isShared: true, left: [2, 3] },
+    { isShared: false, left: [] },
+  ])(
+    'are kept as long as results if the job was accepted (shared: $isShared)',
+    async ({ isShared, left }) => {
+      const files = join(folder.path, 'files');
+      const make = (number: number, file: string | null, agoMs: number): void => {
+        const path = join(files, idOf(number));
+        mkdirSync(join(path, 'answers'), { recursive: true });
+        if (file !== null) writeFileSync(join(path, file), '');
+        utimesSync(path, new Date(NOW - agoMs), new Date(NOW - agoMs));
+      };
+      make(1, 'input', MINUTES);
+      make(2, 'plan', MINUTES);
+      make(3, 'answers/0.ab', JOB_LIMITS.jobFilesKeptMs - 1);
+      make(4, 'answers/0.ab', JOB_LIMITS.jobFilesKeptMs);
+      const jobs = openBulkJobs(
+        { storePath: join(folder.path, 'jobs.mdb'), folder: files, isShared },
+        {
+          runner: { slots: 0, run: () => new Promise(() => {}), close: async () => {} },
+          billing: { settle: async () => {} } as never,
+          clock: { now: () => NOW, monotonic: () => 0 },
+          random: systemRandom,
+          log: silentLogger,
+        },
+      );
+      jobs.start();
+      await expect.poll(() => readdirSync(files).sort(), { interval: 5 }).toEqual(left.map(idOf));
+      await jobs.close();
+    },
+  );
+});
+
 it('gives the lease of the scheduler back only when the scheduler has stopped', async () => {
   const steps: string[] = [];
   const jobs = openBulkJobs(
@@ -768,6 +807,7 @@ describe('the scheduler', () => {
         if (fault !== undefined) throw fault;
         return work(writer);
       },
+      lost: async () => null,
     } as unknown as JobStore;
     const runner: ChunkRunner = {
       slots,

@@ -100,8 +100,19 @@ export class Cleanup {
       if (!ID_SHAPE.test(name) || store.job(name) !== null) continue;
       const path = join(places.folder, name);
       const { mtimeMs } = await stat(path);
-      if (!isElsewhere(name, mtimeMs)) await rm(path, { recursive: true, force: true });
+      if (isElsewhere(name, mtimeMs)) continue;
+      // A job that was accepted is deleted with its record. If Redis has lost the record, it may be restored.
+      if (now - mtimeMs < JOB_LIMITS.jobFilesKeptMs && (await this.#hasWork(name))) continue;
+      await rm(path, { recursive: true, force: true });
     }
+  }
+
+  /** Whether a folder is that of a job that was accepted: it has a plan, or results. */
+  async #hasWork(id: string): Promise<boolean> {
+    const { places, isShared } = this.#deps;
+    if (!isShared) return false;
+    if (existsSync(places.plan(id))) return true;
+    return existsSync(places.answers(id)) && (await readdir(places.answers(id))).length > 0;
   }
 
   /** Whether another node may be receiving an upload, to judge by its last sign of life. */

@@ -3,6 +3,7 @@
  * that may be run again, so that the store can be one of several replicas.
  */
 import type { ChainId } from '../../chains/registry.ts';
+import { openLiveFile } from '../../state/live-file.ts';
 import { type Fence, type LiveDatabase, type OpenStore, openLiveStore } from '../../state/live-store.ts';
 import type { JobFormat, JobKind, JobState, JobView, ResultLines } from '../bulk-jobs.ts';
 import type { ChunkDone } from '../chunks.ts';
@@ -93,6 +94,13 @@ export interface ChunkRecord extends ChunkDone {
   readonly file: string;
 }
 
+/** A job whose end Redis has lost. */
+export interface LostJob {
+  readonly job: JobRecord;
+  /** Its answered chunks, in their order. */
+  readonly chunks: readonly (readonly [chunk: number, record: ChunkRecord])[];
+}
+
 type ChunkKey = [jobId: string, chunk: number];
 
 /** Maximum number of claims that one transaction removes. */
@@ -120,8 +128,16 @@ export interface JobStore {
   transaction<T>(write: (writer: JobWriter) => T, fence?: Fence | null): Promise<T>;
   /** Resolves when all existing records can be read. */
   ready(): Promise<void>;
+  /**
+   * Returns a job that has ended, or had no more work, in a state that Redis has lost and this node has kept; null if there is none.
+   *
+   * @throws STORE_VERSION, STORE_CORRUPT
+   */
+  lost(id: string): Promise<LostJob | null>;
   /** Registers a listener that is called after writes of other nodes. */
   onApplied(listener: () => void): void;
+  /** Registers a listener that is called when all records were replaced, possibly by earlier ones. */
+  onCopied(listener: () => void): void;
   close(): Promise<void>;
 }
 
@@ -175,6 +191,10 @@ export function openJobStore(
 
   const job = (id: string): JobRecord | null => jobs.get(id) ?? null;
   const chunk = (id: string, at: number): ChunkRecord | null => chunks.get([id, at]) ?? null;
+  const chunksOf = (id: string) => ({
+    start: [id, 0] as ChunkKey,
+    end: [id, Number.MAX_SAFE_INTEGER] as ChunkKey,
+  });
   const accountRange = (accountId: string) => ({
     start: [accountId, ''] as [string, string],
     end: [accountId, PAST_IDS] as [string, string],
@@ -209,8 +229,7 @@ export function openJobStore(
     },
     putChunk: (id, at, record) => void chunks.putSync([id, at], record),
     removeChunks(id) {
-      const range = { start: [id, 0] as ChunkKey, end: [id, Number.MAX_SAFE_INTEGER] as ChunkKey };
-      for (const key of [...chunks.getKeys(range)]) chunks.removeSync(key);
+      for (const key of [...chunks.getKeys(chunksOf(id))]) chunks.removeSync(key);
     },
     remove(record) {
       writer.removeChunks(record.id);
@@ -250,7 +269,25 @@ export function openJobStore(
       return result as T;
     },
     ready: () => live.ready(),
+    async lost(id) {
+      for (const { path: kept } of live.newerStates().toReversed()) {
+        const file = openLiveFile({ path: kept, formatVersion: FORMAT_VERSION });
+        try {
+          const found = file?.open<JobRecord, string>({ name: 'jobs', encoding: 'json' })?.get(id);
+          if (found === undefined || found.ending === null) continue;
+          const rows = file?.open<ChunkRecord, ChunkKey>({ name: 'chunks', encoding: 'json' });
+          return {
+            job: found,
+            chunks: [...(rows?.getRange(chunksOf(id)) ?? [])].map(({ key: [, at], value }) => [at, value]),
+          };
+        } finally {
+          await file?.close();
+        }
+      }
+      return null;
+    },
     onApplied: (listener) => live.onApplied(listener),
+    onCopied: (listener) => live.onCopied(listener),
     close: () => root.close(),
   };
 }

@@ -148,6 +148,8 @@ class StoredBulkJobs implements OpenBulkJobs {
       remove: (job) => this.#remove(job),
     });
     store.onApplied(() => this.scheduler.wake());
+    // Chunks that are processed again have other files.
+    store.onCopied(() => this.#results.clear());
   }
 
   // --- uploads ----------------------------------------------------------------------------------------------------------

@@ -86,6 +86,10 @@ export class ResultIndexes {
     return index;
   }
 
+  clear(): void {
+    this.#indexes.clear();
+  }
+
   delete(id: string): void {
     this.#indexes.delete(id);
   }

@@ -73,6 +73,8 @@ const STOP_MS = 5_000;
 /** Number of finished chunks per running chunk that may wait to be recorded. */
 const BACKLOG = 2;
 const FILE_RANDOM_BYTES = 5;
+/** Chunks of a restored job in one transaction: 150 KB. */
+const RESTORED_CHUNKS = 1_000;
 
 const isTemporary = (error: unknown): boolean =>
   isStorageFull(error) ||
@@ -219,7 +221,7 @@ class ChunkScheduler implements Scheduler {
   // --- jobs -------------------------------------------------------------------------------------------------------------
 
   #adopt(id: string): void {
-    const { store, places, log } = this.#deps;
+    const { store, places } = this.#deps;
     if (this.#active.has(id) || this.#ending.has(id)) return;
     const record = store.job(id);
     if (record === null || record.state === 'RECEIVING' || record.endedAt !== null) return;
@@ -231,8 +233,7 @@ class ChunkScheduler implements Scheduler {
     try {
       plan = Plan.read(places.plan(id));
     } catch (error) {
-      log.error({ job: id, reason: messageOf(error) }, 'bulk job has no readable plan');
-      this.#fail(id, 'The input of the job is missing or damaged.');
+      this.#restoreOrFail(id, messageOf(error));
       return;
     }
     const job = new ActiveJob(record, plan);
@@ -250,6 +251,50 @@ class ChunkScheduler implements Scheduler {
   #release(job: ActiveJob): void {
     this.#drop(job);
     job.resolveEnded();
+  }
+
+  /**
+   * A job without a plan may have ended before: its input and plan are removed then, and Redis went back to an earlier state. Its result is
+   * still there, so it is ended again, which charges nothing twice. Otherwise its files are lost.
+   */
+  #restoreOrFail(id: string, reason: string): void {
+    const work = this.#restoreLost(id)
+      .then(
+        (isRestored) => (isRestored ? null : reason),
+        (error: unknown) => {
+          // The next check adopts the job again.
+          if (isTemporary(error) || (error instanceof AssayError && error.code === 'STORE_BUSY')) return null;
+          return messageOf(error);
+        },
+      )
+      .then((problem) => {
+        this.#ending.delete(id);
+        if (this.#deps.store.job(id)?.ending != null) return this.#end(id);
+        if (problem === null) return;
+        this.#deps.log.error({ job: id, reason: problem }, 'bulk job has no readable plan');
+        this.#fail(id, 'The input of the job is missing or damaged.');
+      });
+    this.#ending.set(id, work);
+    this.#track(work);
+  }
+
+  /** Restores the last state of a job that Redis has lost, except its end. Returns false if this node does not have it. */
+  async #restoreLost(id: string): Promise<boolean> {
+    const { store, clock, log } = this.#deps;
+    const lost = await store.lost(id);
+    if (lost === null) return false;
+    for (let at = 0; at < lost.chunks.length; at += RESTORED_CHUNKS)
+      await store.transaction((writer) => {
+        for (const [chunk, record] of lost.chunks.slice(at, at + RESTORED_CHUNKS))
+          writer.putChunk(id, chunk, record);
+      }, this.#fence);
+    await store.transaction((writer) => {
+      const job = writer.job(id);
+      if (job === null || job.ending !== null || job.endedAt !== null) return;
+      writer.put({ ...lost.job, state: 'RUNNING', endedAt: null, spent: null, changedAt: clock.now() });
+    }, this.#fence);
+    log.warn({ job: id, ending: lost.job.ending }, 'end of a bulk job restored that Redis had lost');
+    return true;
   }
 
   #fail(id: string, error: string): void {
