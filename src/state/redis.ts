@@ -72,7 +72,7 @@ export interface RedisStore {
   /**
    * Checks at startup that Redis can be used.
    *
-   * @throws NOT_READY if no server replies, INVALID_CONFIG if the server has no such database; the message begins with the name of the
+   * @throws NOT_READY if no server replies or one is a replica, INVALID_CONFIG if the server has no such database; the message begins with the name of the
    * setting
    */
   checkReachable(setting: string): Promise<void>;
@@ -280,6 +280,22 @@ async function checkReachable(setting: string, place: RedisPlace, connections: C
       /^ERR .*DB index/.test(reason) ? 'INVALID_CONFIG' : 'NOT_READY',
       `${setting}: Redis cannot be used at ${addresses}: ${reason.replace(/\.$/, '')}.`,
       { field: setting, cause: error },
+    );
+  }
+  await requireMasters(setting, connections);
+}
+
+/** Throws NOT_READY if a server is a replica: it rejects writes, and before its first synchronisation it looks like an empty Redis. */
+async function requireMasters(setting: string, { main }: Connections): Promise<void> {
+  for (const server of serversOf(main)) {
+    // A managed server may refuse INFO.
+    const replication = await server.info('replication').catch(() => '');
+    if (infoField(replication, 'role') !== 'slave') continue;
+    const master = `${infoField(replication, 'master_host')}:${infoField(replication, 'master_port')}`;
+    throw new AssayError(
+      'NOT_READY',
+      `${setting}: the Redis server ${addressOf(server)} is a replica of ${master} and accepts no writes. Use the address of the master, or of the Sentinels.`,
+      { field: setting },
     );
   }
 }

@@ -194,6 +194,27 @@ describe.skipIf(!hasRedis)('one server', () => {
       server.run('-a', 'pw', 'config', 'set', 'requirepass', '');
     }
   }, 60_000);
+  it('rejects a replica, which looks like an empty Redis before its first synchronisation', async () => {
+    const replica = await startRedis([
+      '--appendonly',
+      'yes',
+      '--replicaof',
+      '127.0.0.1',
+      String(server.port),
+    ]);
+    const store = openRedis(parseRedisUrl(replica.url), { log });
+    try {
+      await expect(store.checkReachable('ASSAY_REDIS_URL')).rejects.toMatchObject({
+        code: 'NOT_READY',
+        message: `ASSAY_REDIS_URL: the Redis server 127.0.0.1:${replica.port} is a replica of 127.0.0.1:${server.port} and accepts no writes. Use the address of the master, or of the Sentinels.`,
+      });
+      replica.run('replicaof', 'no', 'one');
+      await expect(store.checkReachable('ASSAY_REDIS_URL')).resolves.toBeUndefined();
+    } finally {
+      await store.close();
+      await replica.stop();
+    }
+  });
   it('accepts a server that keeps its data', async () => {
     await expect(redis.checkDurability()).resolves.toBeUndefined();
   });
