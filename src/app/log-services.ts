@@ -85,12 +85,14 @@ export class LogPublishing {
     this.#log = log;
     const store = accounts.logStore();
     const { leases } = accounts.shared();
+    // A witness that has signed more would halt the log.
+    const checkpoint = (): string | null => (receiptLog.isRestoring() ? null : (store.checkpoint() ?? ''));
     this.#run = () =>
       underLease(
         {
           store: 'log',
           name: 'publish',
-          work: (_, signal) => this.#work(() => store.checkpoint() ?? '', signal),
+          work: (_, signal) => this.#work(checkpoint, signal),
         },
         this.#stopped.signal,
         { leases, log },
@@ -135,7 +137,7 @@ export class LogPublishing {
     this.#running = this.#run();
   }
 
-  async #work(checkpoint: () => string, signal: AbortSignal): Promise<void> {
+  async #work(checkpoint: () => string | null, signal: AbortSignal): Promise<void> {
     await this.#auditing;
     while (!signal.aborted) {
       try {
@@ -158,7 +160,8 @@ export class LogPublishing {
     this.#problem = problem;
   }
 
-  async #ask(checkpoint: string): Promise<void> {
+  async #ask(checkpoint: string | null): Promise<void> {
+    if (checkpoint === null) return;
     const isNew = checkpoint !== this.#lastAsked;
     if (this.#witnesses === null || (!isNew && this.#clock.monotonic() < this.#askAgainMs)) return;
     const isComplete = await this.#witnesses.ask();

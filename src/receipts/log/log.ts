@@ -65,10 +65,12 @@ export interface ReceiptLog {
   proof(id: string): Promise<string | null>;
   /** Returns why the log appends and signs nothing; null if it does. */
   problem(): LogProblem | null;
+  /** Whether entries that Redis lost are being restored: the last checkpoint may then be an earlier one than others know. */
+  isRestoring(): boolean;
   /**
    * Compares an older checkpoint with the last one that was signed, which may be newer than the published one.
    *
-   * @throws INVALID_FILE if it is of another log
+   * @throws INVALID_FILE if it is of another log, NOT_READY while entries that Redis lost are being restored
    */
   audit(older: Checkpoint): Promise<Finding>;
   /**
@@ -263,7 +265,12 @@ class StoredLog implements ReceiptLog {
     return this.#problem;
   }
 
+  isRestoring(): boolean {
+    return this.#restoring !== null;
+  }
+
   async audit(older: Checkpoint): Promise<Finding> {
+    if (this.isRestoring()) throw restoring();
     this.#store.refresh();
     const text = this.#store.checkpoint();
     if (text === null) throw noCheckpoint();

@@ -1,5 +1,5 @@
 /** The log of several nodes when their Redis goes back to an earlier state, over a real Redis. */
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -7,6 +7,8 @@ import { silentLogger } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import { parseCheckpoint } from '../../../src/receipts/log/checkpoint.ts';
 import { openReceiptLog, type ReceiptLog } from '../../../src/receipts/log/log.ts';
+import { folderTarget } from '../../../src/receipts/log/places.ts';
+import { LogPublisher } from '../../../src/receipts/log/publish.ts';
 import type { LogStore } from '../../../src/receipts/log/store.ts';
 import { openLogStore } from '../../../src/receipts/log/store-lmdb.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../../src/state/redis.ts';
@@ -163,6 +165,36 @@ describe.runIf(hasRedis)('the log of a Redis that went back', () => {
     }
     expect(refusals).toBeGreaterThan(0);
     expect(await appended(a, 7, 8)).toBe(7);
+  });
+
+  it('is published on, and not taken for a fork of what is published', async () => {
+    const a = await node();
+    await a.log.append(entriesOf(0, 3));
+    await servesSize(a, 3);
+    const goBack = await savedState();
+    await a.log.append(entriesOf(3, 7));
+    await servesSize(a, 7);
+    const place = newFolder();
+    const { signal } = new AbortController();
+    await new LogPublisher(a.log, folderTarget(place)).publish(signal);
+    await goBack();
+    await expect.poll(() => a.log.isRestoring(), { interval: 1 }).toBe(true);
+    // Another node takes the lease over, and reads the place first.
+    const publisher = new LogPublisher(a.log, folderTarget(place));
+    await expect(publisher.audit(signal)).rejects.toMatchObject({ code: 'NOT_READY' });
+    await expect
+      .poll(() =>
+        publisher.publish(signal).then(
+          () => 'published',
+          () => null,
+        ),
+      )
+      .toBe('published');
+    expect(await appended(a, 7, 8)).toBe(7);
+    await servesSize(a, 8);
+    await publisher.publish(signal);
+    expect(a.log.problem()).toBeNull();
+    expect(parseCheckpoint(readFileSync(join(place, 'checkpoint'), 'utf8')).size).toBe(8);
   });
 
   it('is halted on the nodes that know the other history, if entries were appended since', async () => {
