@@ -474,7 +474,7 @@ AlertHistoryKind = Literal[
 ]
 
 AlertListNotFollowedChain = Literal[
-    "ETH", "BSC", "POLYGON", "ARBITRUM", "OPTIMISM", "BASE", "AVALANCHE", "FANTOM", "CRONOS", "GNOSIS",
+    "ETH", "BSC", "POLYGON", "ARBITRUM", "OPTIMISM", "BASE", "AVALANCHE", "GNOSIS", "FANTOM", "CRONOS",
 ]
 
 AlertRiskType = Literal[
@@ -486,7 +486,7 @@ AlertRuleId = Literal[
 ]
 
 AlertWalletChain = Literal[
-    "ETH", "BSC", "POLYGON", "ARBITRUM", "OPTIMISM", "BASE", "AVALANCHE", "FANTOM", "CRONOS", "GNOSIS",
+    "ETH", "BSC", "POLYGON", "ARBITRUM", "OPTIMISM", "BASE", "AVALANCHE", "GNOSIS", "FANTOM", "CRONOS",
 ]
 
 CaseDecisionBodyDisposition = Literal[
@@ -634,7 +634,7 @@ ListInvoicesState = Literal[
 ]
 
 MonitoredWalletChain = Literal[
-    "ETH", "BSC", "POLYGON", "ARBITRUM", "OPTIMISM", "BASE", "AVALANCHE", "FANTOM", "CRONOS", "GNOSIS",
+    "ETH", "BSC", "POLYGON", "ARBITRUM", "OPTIMISM", "BASE", "AVALANCHE", "GNOSIS", "FANTOM", "CRONOS",
 ]
 
 MonitoredWalletEnabledRule = Literal[
@@ -729,7 +729,7 @@ WalletBodyEnabledRule = Literal[
 ]
 
 WalletDetailWalletChain = Literal[
-    "ETH", "BSC", "POLYGON", "ARBITRUM", "OPTIMISM", "BASE", "AVALANCHE", "FANTOM", "CRONOS", "GNOSIS",
+    "ETH", "BSC", "POLYGON", "ARBITRUM", "OPTIMISM", "BASE", "AVALANCHE", "GNOSIS", "FANTOM", "CRONOS",
 ]
 
 WalletDetailWalletEnabledRule = Literal[

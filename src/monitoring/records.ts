@@ -1,24 +1,16 @@
 /** Records of monitoring: wallets, alerts, monitored transactions, channels, deliveries. Times are milliseconds since the epoch. */
 import type { StagedCharge } from '../base/staged-purchases.ts';
-import type { ChainId } from '../chains/registry.ts';
+import { CHAINS } from '../chains/registry.ts';
 import type { Category } from '../labels/taxonomy.ts';
 import type { RiskLevel } from '../risk/policy.ts';
 import type { Coverage } from '../screening/answers.ts';
 
-/** Chains on which a wallet can be watched. */
-export const MONITORING_CHAINS = [
-  'ETH',
-  'BSC',
-  'POLYGON',
-  'ARBITRUM',
-  'OPTIMISM',
-  'BASE',
-  'AVALANCHE',
-  'FANTOM',
-  'CRONOS',
-  'GNOSIS',
-] as const satisfies readonly ChainId[];
-export type MonitoringChain = (typeof MONITORING_CHAINS)[number];
+export type MonitoringChain = Extract<(typeof CHAINS)[number], { readonly monitored: true }>['id'];
+
+/** Chains on which a wallet can be watched, in the order of the registry. */
+export const MONITORING_CHAINS: readonly MonitoringChain[] = CHAINS.flatMap((chain) =>
+  chain.monitored ? [chain.id] : [],
+);
 
 export const RULE_IDS = [
   'SANCTIONS-001',
