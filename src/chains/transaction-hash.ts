@@ -3,8 +3,8 @@ import { CHAINS, type ChainFamily, type ChainId } from './registry.ts';
 
 interface HashForm {
   readonly pattern: RegExp;
-  /** The texts that transfers of a family may have for the hash, the canonical one first. */
-  readonly written: Readonly<Partial<Record<ChainFamily, (text: string) => readonly string[]>>>;
+  /** The texts that transfers may have for the hash, the canonical one first. */
+  readonly written: (text: string) => readonly string[];
 }
 
 const digits = (text: string): string => text.toLowerCase().replace(/^0x/, '');
@@ -28,33 +28,37 @@ const substrate = (text: string): readonly string[] => [
 const asGiven = (text: string): readonly string[] => [text];
 const base64Digits = (text: string): readonly string[] => [Buffer.from(text, 'base64').toString('hex')];
 
-const FORMS: readonly HashForm[] = [
-  {
-    // 32 bytes in hexadecimal digits.
-    pattern: /^(?:0x)?[0-9a-f]{64}$/i,
-    written: {
-      evm: prefixed,
-      polkadot: substrate,
-      utxo: plain,
-      tron: plain,
-      stellar: plain,
-      cardano: plain,
-      ton: plain,
-      xrpl: upper,
-      cosmos: upper,
-    },
-  },
+/** 32 bytes in hexadecimal digits. */
+const HEXADECIMAL = /^(?:0x)?[0-9a-f]{64}$/i;
+
+/** The forms of each family. A family without one is left out of every search: its transfers have no hash that a client could know. */
+const FORMS: Readonly<Record<ChainFamily, readonly HashForm[]>> = {
+  evm: [{ pattern: HEXADECIMAL, written: prefixed }],
+  utxo: [{ pattern: HEXADECIMAL, written: plain }],
+  tron: [{ pattern: HEXADECIMAL, written: plain }],
+  stellar: [{ pattern: HEXADECIMAL, written: plain }],
+  cardano: [{ pattern: HEXADECIMAL, written: plain }],
+  xrpl: [{ pattern: HEXADECIMAL, written: upper }],
+  cosmos: [{ pattern: HEXADECIMAL, written: upper }],
+  polkadot: [
+    { pattern: HEXADECIMAL, written: substrate },
+    // An extrinsic without a hash: height and index.
+    { pattern: /^\d{1,10}-\d{1,6}$/, written: asGiven },
+  ],
+  ton: [
+    { pattern: HEXADECIMAL, written: plain },
+    // 32 bytes in base 64; the transfers have hexadecimal digits.
+    { pattern: /^[A-Za-z0-9+/_-]{43}=$/, written: base64Digits },
+  ],
   // 64 bytes in base 58.
-  { pattern: /^[1-9A-HJ-NP-Za-km-z]{86,88}$/, written: { solana: asGiven } },
+  solana: [{ pattern: /^[1-9A-HJ-NP-Za-km-z]{86,88}$/, written: asGiven }],
   // 32 bytes in base 32.
-  { pattern: /^[A-Z2-7]{52}$/, written: { algorand: asGiven } },
+  algorand: [{ pattern: /^[A-Z2-7]{52}$/, written: asGiven }],
   // A prefix and 32 bytes in base 58 with a checksum.
-  { pattern: /^o[1-9A-HJ-NP-Za-km-z]{50}$/, written: { tezos: asGiven } },
-  // 32 bytes in base 64; the transfers have hexadecimal digits.
-  { pattern: /^[A-Za-z0-9+/_-]{43}=$/, written: { ton: base64Digits } },
-  // An extrinsic without a hash: height and index.
-  { pattern: /^\d{1,10}-\d{1,6}$/, written: { polkadot: asGiven } },
-];
+  tezos: [{ pattern: /^o[1-9A-HJ-NP-Za-km-z]{50}$/, written: asGiven }],
+  // The chain hides its transfers.
+  monero: [],
+};
 
 /** A chain on which a text can be a transaction hash. */
 export interface HashReading {
@@ -65,9 +69,8 @@ export interface HashReading {
 
 /** Returns the chains on which the text can be a transaction hash, in the order of the registry; empty if it has no such form. */
 export function hashReadings(text: string): readonly HashReading[] {
-  const forms = FORMS.filter(({ pattern }) => pattern.test(text));
   return CHAINS.flatMap(({ id, family }) => {
-    const texts = forms.flatMap(({ written }) => written[family]?.(text) ?? []);
+    const texts = FORMS[family].flatMap(({ pattern, written }) => (pattern.test(text) ? written(text) : []));
     return texts.length === 0 ? [] : [{ chain: id, texts }];
   });
 }
