@@ -3,7 +3,7 @@ import { ripemd160 } from '@noble/hashes/legacy.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 import type { AddressKey } from './address/address.ts';
 import { formatAddressKey } from './address/parse.ts';
-import { UTXO_KINDS } from './address/utxo.ts';
+import { SEGWIT_CHAINS, UTXO_KINDS } from './address/utxo.ts';
 import { type ChainId, chainOf } from './registry.ts';
 import type { ScriptKind } from './utxo-transaction.ts';
 
@@ -25,8 +25,6 @@ const OP_HASH256 = 0xaa;
 const OP_CHECKSIG = 0xac;
 const OP_CHECKMULTISIG = 0xae;
 
-/** Chains with witness programs (BIP 141). On other chains, anyone can spend such outputs. */
-const SEGWIT_CHAINS: ReadonlySet<ChainId> = new Set<ChainId>(['BTC', 'LTC']);
 /** Base of the kind bytes of witness programs without a name of their own: this plus the version. */
 const WITNESS_KIND = 16;
 

@@ -1,4 +1,4 @@
-/** The 36 chains and their properties, collected from the chain families. */
+/** All chains and their properties, collected from the chain families. */
 import { AssayError } from '../base/errors.ts';
 import type { ChainRow } from './chain.ts';
 import { ALGORAND_CHAINS } from './families/algorand/chains.ts';

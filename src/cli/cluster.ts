@@ -4,6 +4,7 @@
  */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
+import { UTXO_CHAINS } from '../chains/families/utxo/chains.ts';
 import { type ChainId, chainOf, parseChainId } from '../chains/registry.ts';
 import { buildClusters, type ClusterReport, type ClusterStage } from '../graph/cluster/build.ts';
 import { clustersFolderOf } from '../graph/cluster/store.ts';
@@ -75,7 +76,7 @@ export function addClusterCommand(program: Command, terminal: Terminal, services
   program
     .command('cluster')
     .description('cluster the addresses of a UTXO chain, and label members by the labels of others')
-    .argument('<chain>', 'BTC, LTC, DOGE, DASH, ZEC, BCH or BSV')
+    .argument('<chain>', UTXO_CHAINS.map(({ id }) => id).join(', '))
     .option('--labels-only', 'keep the clusters, and only label their members again')
     .option('--no-labels', 'build the clusters without labels')
     .option('--fresh', 'read all blocks again, also those that the last run has read')

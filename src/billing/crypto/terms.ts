@@ -67,8 +67,7 @@ export const PAYMENT_CHAINS: readonly ChainId[] = [
 ];
 
 /** Chains on which payments are seen before they are in a block. */
-const UTXO: ReadonlySet<ChainId> = new Set(['BTC', 'LTC', 'DOGE', 'BCH']);
-export const isUtxo = (chain: ChainId): boolean => UTXO.has(chain);
+export const isUtxo = (chain: ChainId): boolean => chainOf(chain).family === 'utxo';
 
 /** Coins with the same symbol on several chains are named with their chain: ETH is Ether on Ethereum. */
 const coinName = (chain: ChainId): string => {

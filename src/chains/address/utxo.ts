@@ -1,7 +1,9 @@
-/** BTC, LTC, DOGE, DASH, ZEC, BCH and BSV: base58check versions, segwit programs and cashaddr as rows of data. */
+/** Addresses of the UTXO chains: base58check versions, segwit programs and cashaddr as rows of data. */
 import { blake2b } from '@noble/hashes/blake2.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bech32, bech32m, createBase58check } from '@scure/base';
+import { UTXO_CHAINS, type UtxoChainId } from '../families/utxo/chains.ts';
+import type { ChainId } from '../registry.ts';
 import { BITCOIN_DIGITS, decoded } from './base58.ts';
 import { decodeBase58Check, payloadStart } from './base58check.ts';
 import type { BatchForm } from './batch-form.ts';
@@ -110,6 +112,13 @@ const BSV: UtxoChain = {
   segwitHrp: null,
   testPrefixes: [],
 };
+
+const ROWS: Readonly<Record<UtxoChainId, UtxoChain>> = { BTC, LTC, DOGE, DASH, ZEC, BCH, BSV };
+
+/** Chains with witness programs (BIP 141). On other chains, anyone can spend such outputs. */
+export const SEGWIT_CHAINS: ReadonlySet<ChainId> = new Set(
+  UTXO_CHAINS.flatMap(({ id }) => (ROWS[id].segwitHrp === null ? [] : [id])),
+);
 
 const base58check = createBase58check(sha256);
 

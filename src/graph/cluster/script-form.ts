@@ -1,4 +1,5 @@
 /** Determines the script kind of a UTXO address from its canonical text: inputs have no other information about their script. */
+import type { UtxoChainId } from '../../chains/families/utxo/chains.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { ScriptKind } from '../../chains/utxo-transaction.ts';
 
@@ -21,7 +22,7 @@ const forms = (keyHash: readonly string[], scriptHash: readonly string[]): reado
   ...scriptHash.map((prefix) => ({ prefix, kind: 'p2sh' as const })),
 ];
 
-const FORMS: Partial<Record<ChainId, readonly Form[]>> = {
+const FORMS: Readonly<Record<UtxoChainId, readonly Form[]>> = {
   BTC: [...forms(['1'], ['3']), ...segwit('bc')],
   LTC: [...forms(['L'], ['M', '3']), ...segwit('ltc')],
   DOGE: forms(['D'], ['9', 'A']),
@@ -33,7 +34,9 @@ const FORMS: Partial<Record<ChainId, readonly Form[]>> = {
 
 /** Returns null if the text has no known form. A public key alone (P2PK) is shown as the address of its hash. */
 export function scriptFormOf(chain: ChainId, address: string): ScriptKind | null {
-  for (const { prefix, length, kind } of FORMS[chain] ?? []) {
+  for (const { prefix, length, kind } of (FORMS as Readonly<Partial<Record<ChainId, readonly Form[]>>>)[
+    chain
+  ] ?? []) {
     if (address.startsWith(prefix) && (length === undefined || address.length === length)) return kind;
   }
   return null;

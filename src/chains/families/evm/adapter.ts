@@ -1,4 +1,4 @@
-/** The adapter of the 18 EVM chains: nodes over JSON-RPC (HTTP and WebSocket), and explorers for the histories of addresses. */
+/** The adapter of the EVM chains: nodes over JSON-RPC (HTTP and WebSocket), and explorers for the histories of addresses. */
 import { parseAddress } from '../../address/parse.ts';
 import { createEndpointPool } from '../../endpoints/endpoint-pool.ts';
 import type { Json } from '../../endpoints/exact-json.ts';

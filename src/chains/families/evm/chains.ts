@@ -1,4 +1,4 @@
-/** The 18 EVM chains. */
+/** The EVM chains. */
 import { chainsOf } from '../../chain.ts';
 
 /** Shared by all EVM chains: an account has the same address on each of them. */

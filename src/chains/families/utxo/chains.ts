@@ -1,4 +1,4 @@
-/** The seven chains with unspent outputs. */
+/** The chains with unspent outputs. */
 import { chainsOf } from '../../chain.ts';
 
 export const UTXO_CHAINS = chainsOf('utxo', [
@@ -73,3 +73,5 @@ export const UTXO_CHAINS = chainsOf('utxo', [
     keyByte: 8,
   },
 ]);
+
+export type UtxoChainId = (typeof UTXO_CHAINS)[number]['id'];

@@ -1,5 +1,6 @@
-/** Properties of the seven UTXO chains that adapters need: the blocks that identify a chain, and the formats of its nodes. */
+/** Properties of the UTXO chains that adapters need: the blocks that identify a chain, and the formats of its nodes. */
 import type { ChainId } from '../../registry.ts';
+import type { UtxoChainId } from './chains.ts';
 
 export interface UtxoNetwork {
   /**
@@ -26,7 +27,7 @@ const BITCOIN_REGTEST = '0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a1
  * Genesis hashes are from `chainparams.cpp` of Bitcoin, Litecoin, Dogecoin, Dash and Zcash. The first blocks after splits are from the
  * checkpoints of the nodes: BTC from BCH in August 2017, BSV from BCH in November 2018, BCH from eCash in November 2020.
  */
-const NETWORKS: Partial<Record<ChainId, UtxoNetwork>> = {
+const NETWORKS: Readonly<Record<UtxoChainId, UtxoNetwork>> = {
   BTC: {
     mark: { height: 478_559, hash: '00000000000000000019f112ec0a9982926f1258cdcc558dd7c3b7e5dc7fa148' },
     regtestGenesis: BITCOIN_REGTEST,
@@ -84,7 +85,7 @@ const NETWORKS: Partial<Record<ChainId, UtxoNetwork>> = {
 
 /** Returns the properties of a UTXO chain; throws if the chain is not one. */
 export function networkOf(chain: ChainId): UtxoNetwork {
-  const network = NETWORKS[chain];
+  const network = (NETWORKS as Readonly<Partial<Record<ChainId, UtxoNetwork>>>)[chain];
   if (network === undefined) throw new Error(`${chain} is not a UTXO chain.`);
   return network;
 }
