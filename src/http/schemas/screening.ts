@@ -1,10 +1,11 @@
 /** Schemas of POST /screening. */
-import { type TProperties, Type } from 'typebox';
+import { type TOptional, type TProperties, Type } from 'typebox';
 import { PRICE_STATUSES } from '../../chains/assets.ts';
 import {
   EXPOSURE_HOPS,
   JURISDICTION_DEFAULT,
   SCREENING_SECTIONS,
+  type ScreeningSection,
   SECTION_ROWS,
   TAINT_CHOICES,
   TAINT_DEFAULT,
@@ -412,13 +413,15 @@ const GeographicRisk = Type.Object(
 );
 
 /** Makes the sections optional that a request with `sections` may leave out. */
-const withOptionalSections = (fields: TProperties): TProperties =>
+const withOptionalSections = <Fields extends TProperties>(fields: Fields) =>
   Object.fromEntries(
     Object.entries(fields).map(([name, field]) => [
       name,
       SCREENING_SECTIONS.some((section) => section === name) ? Type.Optional(field) : field,
     ]),
-  );
+  ) as {
+    readonly [Name in keyof Fields]: Name extends ScreeningSection ? TOptional<Fields[Name]> : Fields[Name];
+  };
 
 export const ScreeningResult = Type.Object(
   withOptionalSections({
