@@ -145,7 +145,10 @@ const commands = {
   'test:long': (args) => runTests(['--config', 'vitest.long.config.ts', ...args]),
   lint: async (args) => {
     await install();
+    await run(process.execPath, ['scripts/dashboard.mjs', '--packages']);
     await run(process.execPath, [tool('@biomejs/biome/bin/biome'), 'check', '.', ...args]);
+    for (const folder of ['.', 'dashboard'])
+      await run(process.execPath, [tool('typescript/bin/tsc'), '-p', folder, '--noEmit']);
     await run(process.execPath, ['scripts/supply/licences.mjs']);
     // What the dashboard needs is a part of its files.
     await run(process.execPath, ['scripts/supply/licences.mjs', '--lockfile', 'dashboard/package-lock.json']);

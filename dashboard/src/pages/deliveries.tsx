@@ -1,8 +1,10 @@
 /** `/alerts/deliveries`: every message about alerts, every attempt to send it, and the way to send it again. */
+
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
 import { call, type Schemas } from '../api/client.ts';
+import { everyOf } from '../api/every.ts';
 import { patiently } from '../api/patience.ts';
 import { queries } from '../api/session.ts';
 import { useI18n } from '../i18n/index.tsx';
@@ -19,7 +21,7 @@ import { Name, Time } from '../ui/values.tsx';
 
 type Delivery = Schemas['Delivery'];
 
-const STATUSES = ['PENDING', 'DELIVERED', 'FAILED', 'CANCELLED'] as const;
+const STATUSES = everyOf<Delivery['status']>()(['PENDING', 'DELIVERED', 'FAILED', 'CANCELLED']);
 /** Rows of a page: the most that the API sends. */
 const ROWS = 100;
 

@@ -1,11 +1,13 @@
 /** The inbox of the filters in the URL, kept current by the stream. */
+
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { type Alert, followAlerts, type StreamState } from '../../api/alert-stream.ts';
+import { everyOf } from '../../api/every.ts';
 import type { Search } from '../../ui/url-state.ts';
 import { type Filters, Inbox } from './inbox.ts';
 
-export const STATUSES = ['NEW', 'INVESTIGATING', 'RESOLVED', 'DISMISSED'] as const;
-export const SEVERITIES = ['CRITICAL', 'HIGH', 'MEDIUM', 'LOW'] as const;
+export const STATUSES = everyOf<Alert['status']>()(['NEW', 'INVESTIGATING', 'RESOLVED', 'DISMISSED']);
+export const SEVERITIES = everyOf<Alert['severity']>()(['CRITICAL', 'HIGH', 'MEDIUM', 'LOW']);
 
 /** The list is read after the stream is open, so that no alert falls between them; but a proxy without streams must not prevent it. */
 const STREAM_WAIT_MS = 2_000;

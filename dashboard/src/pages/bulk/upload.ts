@@ -1,6 +1,8 @@
 /** The upload of a bulk job: the browser sends the file from the disk, so a gigabyte needs no memory. */
+
 import { type DataOf, noteSessionEnd } from '../../api/client.ts';
 import { ApiError } from '../../api/errors.ts';
+import { everyOf } from '../../api/every.ts';
 
 export type Job = DataOf<'/jobs/{id}', 'get'>['job'];
 export type Kind = Job['kind'];
@@ -10,8 +12,7 @@ export type Format = Job['format'];
 export const isOpen = ({ state }: Pick<Job, 'state'>): boolean =>
   state === 'RECEIVING' || state === 'QUEUED' || state === 'RUNNING';
 
-/** `JOB_KINDS` of the server; the types compare them. */
-export const KINDS = ['labels', 'sanctions', 'screening', 'kyt'] as const satisfies readonly Kind[];
+export const KINDS = everyOf<Kind>()(['labels', 'sanctions', 'screening', 'kyt']);
 
 /** The balance or quota that pays for the lines of a kind. */
 export const unitOf = (kind: Kind): Job['cost']['unit'] =>

@@ -1,7 +1,9 @@
 /** The requests of the page of a case. Every change is based on the version that the person sees. */
+
 import { queryOptions, useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call, type Schemas } from '../../api/client.ts';
+import { everyOf } from '../../api/every.ts';
 import { patiently } from '../../api/patience.ts';
 import { AttemptKey } from '../../api/repeat-key.ts';
 import { queries, sessionQuery } from '../../api/session.ts';
@@ -11,7 +13,13 @@ export type CaseEvent = Schemas['CaseEvent'];
 export type CaseLink = Schemas['CaseLink'];
 export type CaseFile = Schemas['CaseFile'];
 
-export const DISPOSITIONS = ['NO_ACTION', 'FALSE_POSITIVE', 'RESTRICTED', 'REPORTED', 'EXITED'] as const;
+export const DISPOSITIONS = everyOf<NonNullable<Case['disposition']>>()([
+  'NO_ACTION',
+  'FALSE_POSITIVE',
+  'RESTRICTED',
+  'REPORTED',
+  'EXITED',
+]);
 
 export const caseQuery = (id: string) =>
   queryOptions({

@@ -1,8 +1,10 @@
 /** `/cases`: the cases of the account. Filters are in the URL. */
+
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useEffect, useMemo, useState } from 'react';
 import { call, type Schemas } from '../../api/client.ts';
 import { endDraft, useDraft } from '../../api/drafts.ts';
+import { everyOf } from '../../api/every.ts';
 import { patiently } from '../../api/patience.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { PATHS } from '../../paths.ts';
@@ -21,8 +23,8 @@ import './cases.css';
 
 export type Case = Schemas['Case'];
 
-export const CASE_STATUSES = ['OPEN', 'IN_REVIEW', 'ESCALATED', 'CLOSED'] as const;
-export const PRIORITIES = ['LOW', 'MEDIUM', 'HIGH', 'URGENT'] as const;
+export const CASE_STATUSES = everyOf<Case['status']>()(['OPEN', 'IN_REVIEW', 'ESCALATED', 'CLOSED']);
+export const PRIORITIES = everyOf<Case['priority']>()(['LOW', 'MEDIUM', 'HIGH', 'URGENT']);
 const UNFINISHED = CASE_STATUSES.filter((status) => status !== 'CLOSED').join(',');
 /** Rows of a page, half of what the API allows: a case with all of its links has up to 100 KB. */
 const ROWS = 50;

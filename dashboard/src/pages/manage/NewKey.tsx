@@ -1,16 +1,24 @@
 /** The dialog that creates a key, and shows it once. */
+
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { call } from '../../api/client.ts';
+import { everyOf } from '../../api/every.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { Field } from '../../ui/Field.tsx';
 import { Failure } from '../../ui/states.tsx';
 import { type Key, Popup, Secret, Tick } from './parts.tsx';
 
-/** `PERMISSIONS` of the server; the types compare them. */
-export const PERMISSIONS = ['screening', 'entity', 'kyt', 'monitoring', 'intel', 'oracle'] as const;
-export type Permission = (typeof PERMISSIONS)[number];
+export type Permission = Key['permissions'][number];
+export const PERMISSIONS = everyOf<Permission>()([
+  'screening',
+  'entity',
+  'kyt',
+  'monitoring',
+  'intel',
+  'oracle',
+]);
 
 /** `keyNameMax` of the API. */
 const NAME_MAX = 100;

@@ -1,4 +1,5 @@
 /** Parts of the pages that manage an account: dialogs, check boxes, secrets that are shown once, measures. */
+import { everyOf } from '../../api/every.ts';
 import '../../styles/manage.css';
 import { Dialog } from '@base-ui/react/dialog';
 import { useQuery } from '@tanstack/react-query';
@@ -21,8 +22,8 @@ import { Field } from '../../ui/Field.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Failure } from '../../ui/states.tsx';
 
-export type Role = 'owner' | 'analyst' | 'auditor';
-export const ROLES: readonly Role[] = ['owner', 'analyst', 'auditor'];
+export type Role = DataOf<'/people', 'get'>['people'][number]['role'];
+export const ROLES = everyOf<Role>()(['owner', 'analyst', 'auditor']);
 
 /** Returns the role of the person of this session. Without a session, the one with the fewest rights. */
 export function useRole(): Role {

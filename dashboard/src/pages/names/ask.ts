@@ -1,5 +1,7 @@
 /** The request of a name screening, and the form on its way to the page. Names stay out of the URL: logs keep URLs, and names are personal data. */
+
 import { callWhole, type ResponseOf, type Schemas } from '../../api/client.ts';
+import { everyOf } from '../../api/every.ts';
 import { hasKey, keyFor, renewKey } from '../../api/repeat-key.ts';
 import { readTab, writeTab } from '../../api/tab-storage.ts';
 
@@ -13,14 +15,14 @@ export const NAMES_MAX = 50;
 export const NAME_CHARS_MAX = 300;
 export const SCHEMAS = ['Person', 'Organization', 'Vessel'] as const;
 /** Kinds of numbers that identify a party, and the characters of one. */
-export const IDENTIFIERS = [
+export const IDENTIFIERS = everyOf<keyof NonNullable<NameQuery['identifiers']>>()([
   'imo',
   'tailNumber',
   'lei',
   'registrationNumber',
   'passport',
   'nationalId',
-] as const;
+]);
 export const IDENTIFIER_CHARS_MAX = 64;
 export type IdentifierKind = (typeof IDENTIFIERS)[number];
 

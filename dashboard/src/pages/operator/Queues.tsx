@@ -1,5 +1,7 @@
 /** Work of all accounts that waits or runs. */
+
 import { type ReactNode, useMemo } from 'react';
+import { everyOf } from '../../api/every.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { ChainMark } from '../../ui/Address.tsx';
 import { type Column, DataTable } from '../../ui/DataTable.tsx';
@@ -21,7 +23,14 @@ const chainKey = ({ chain }: { readonly chain: string }): string => chain;
 export function QueuesTab({ status }: { readonly status: OperatorStatus }): ReactNode {
   const { t, number, word } = useI18n();
   const { jobs, deliveries, refreshes, exposure, pool } = status.queues;
-  const states = ['receiving', 'queued', 'running', 'done', 'cancelled', 'failed'] as const;
+  const states = everyOf<Exclude<keyof OperatorStatus['queues']['jobs'], 'chunksRunning'>>()([
+    'receiving',
+    'queued',
+    'running',
+    'done',
+    'cancelled',
+    'failed',
+  ]);
   return (
     <>
       <Section title={t('operator.jobs')} note={t('operator.jobsNote')}>

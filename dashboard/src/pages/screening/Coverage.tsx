@@ -1,5 +1,7 @@
 /** The data behind the verdict, and the data that was not read. */
+
 import { type ReactNode, useMemo } from 'react';
+import { everyOf } from '../../api/every.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { Address } from '../../ui/Address.tsx';
 import { type Column, DataTable } from '../../ui/DataTable.tsx';
@@ -8,7 +10,7 @@ import { NotKnown, Percent, Time } from '../../ui/values.tsx';
 import type { Screening } from './ask.ts';
 
 type Part = keyof Screening['coverage'];
-const PARTS = ['sanctions', 'labels', 'graph', 'history', 'balances'] as const satisfies readonly Part[];
+const PARTS = everyOf<Part>()(['sanctions', 'labels', 'graph', 'history', 'balances']);
 const partKey = (part: Part): string => part;
 
 /** Shows the coverage. */

@@ -1,7 +1,9 @@
 /** The request of a screening: its options are in the URL, and a reload does not charge again. */
+
 import { queryOptions } from '@tanstack/react-query';
 import { callWhole, type ResponseOf, type Schemas } from '../../api/client.ts';
 import { ApiError } from '../../api/errors.ts';
+import { everyOf } from '../../api/every.ts';
 import { keyFor, renewKey } from '../../api/repeat-key.ts';
 import type { Search } from '../../ui/url-state.ts';
 
@@ -9,7 +11,14 @@ export type Screening = Schemas['ScreeningResult'];
 export type Answer = ResponseOf<'/screening', 'post'>;
 export type Options = Omit<Schemas['ScreeningBody'], 'address' | 'chain'>;
 
-export const TAINT_METHODS = ['poison', 'haircut', 'fifo', 'lifo', 'tiho', 'all'] as const;
+export const TAINT_METHODS = everyOf<NonNullable<Options['taint']>>()([
+  'poison',
+  'haircut',
+  'fifo',
+  'lifo',
+  'tiho',
+  'all',
+]);
 /** Bounds of `maxHops` (the OpenAPI document). */
 export const HOPS = [1, 2, 3, 4, 5] as const;
 

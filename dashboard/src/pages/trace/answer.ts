@@ -1,5 +1,7 @@
 /** The request of a trace, and what its answer adds to a picture. A reload does not charge again. */
+
 import { call, type Schemas } from '../../api/client.ts';
+import { everyOf } from '../../api/every.ts';
 import { hasKey, keyFor, renewKey } from '../../api/repeat-key.ts';
 import type { Search } from '../../ui/url-state.ts';
 import { isKeepable, type NewLink } from '../case/open.ts';
@@ -12,7 +14,7 @@ export type TraceBody = Schemas['TraceBody'];
 /** Bounds of the OpenAPI document. */
 export const HOPS = ['1', '2', '3'] as const;
 export const DEPTHS = ['1', '2', '3', '4', '5', '6', '7'] as const;
-export const DIRECTIONS = ['both', 'in', 'out'] as const;
+export const DIRECTIONS = everyOf<NonNullable<TraceBody['direction']>>()(['both', 'in', 'out']);
 /** Credits of the OpenAPI document: a trace, and one with a target. */
 export const CREDITS = { graph: 5, path: 10 } as const;
 

@@ -1,20 +1,22 @@
 /** The settings of a wallet: its rules, what is sent and how often. The forms for a new and for a changed wallet share them. */
+
 import type { ReactNode } from 'react';
 import type { Schemas } from '../../api/client.ts';
+import { everyOf } from '../../api/every.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { Choice, Field } from '../../ui/Field.tsx';
 import { FREQUENCIES, LABEL_CHARS_MAX, NOTES_CHARS_MAX, THRESHOLDS } from './wallet-csv.ts';
 
 type RuleId = Schemas['MonitoredWallet']['enabledRules'][number];
 
-export const RULES: readonly RuleId[] = [
+export const RULES = everyOf<RuleId>()([
   'SANCTIONS-001',
   'MIXING-001',
   'SCAM-001',
   'HIGHRISK-001',
   'DARKWEB-001',
   'VELOCITY-001',
-];
+]);
 
 export interface Settings {
   readonly enabledRules: readonly RuleId[];

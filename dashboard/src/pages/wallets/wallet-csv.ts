@@ -1,5 +1,7 @@
 /** Reads a CSV file of wallets in the browser. Every line becomes a row: one that cannot be added says why, and none is left out. */
 
+import type { Schemas } from '../../api/client.ts';
+import { everyOf } from '../../api/every.ts';
 import { cellText } from '../../ui/csv.ts';
 import { parseCsv } from '../../ui/csv-read.ts';
 
@@ -15,8 +17,9 @@ const COLUMNS = {
 } as const;
 type ColumnName = keyof typeof COLUMNS;
 
-export const THRESHOLDS = ['all', 'medium', 'high', 'critical'] as const;
-export const FREQUENCIES = ['realtime', 'daily'] as const;
+type Wallet = Schemas['MonitoredWallet'];
+export const THRESHOLDS = everyOf<Wallet['alertThreshold']>()(['all', 'medium', 'high', 'critical']);
+export const FREQUENCIES = everyOf<Wallet['alertFrequency']>()(['realtime', 'daily']);
 /** Limits of the API (`WalletBody`). */
 export const LABEL_CHARS_MAX = 200;
 export const NOTES_CHARS_MAX = 4_000;
