@@ -1,7 +1,7 @@
 /** Code that calls an operation: a curl command, and calls of the SDKs in TypeScript and Python, with the examples of the schemas. */
 import { type Route, shownPath } from './routes.ts';
 import { exampleOf } from './schema-example.ts';
-import { pythonMethod, pythonName, SDK_NAMES } from './sdk-names.ts';
+import { pythonMethod, pythonName } from './sdk-names.ts';
 
 /** The server of all samples. /docs/api replaces it by its own host. */
 export const SAMPLE_HOST = 'http://127.0.0.1:8080';
@@ -209,10 +209,10 @@ function pythonOf(route: Route, name: string): string {
 /** Returns the samples of an operation: curl if a client can call it, and each SDK that has it. */
 export function codeSamplesOf(route: Route): readonly CodeSample[] {
   const curl = curlOf(route, ' \\\n  ');
-  const name = SDK_NAMES[route.id];
+  const name = route.sdk;
   return [
     ...(curl === null ? [] : [{ lang: 'shell', label: 'curl', source: curl }]),
-    ...(name === undefined
+    ...(name === null
       ? []
       : [
           { lang: 'typescript', label: 'TypeScript', source: typescriptOf(route, name) },

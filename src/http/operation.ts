@@ -64,7 +64,7 @@ export interface Input<Body, Path, Query, Header> {
 
 type ValueOf<Properties extends TProperties> = Static<TObject<Properties>>;
 
-type RouteColumns = Pick<Route, 'id' | 'tag' | 'method' | 'path' | 'summary' | 'description'> &
+type RouteColumns = Pick<Route, 'id' | 'sdk' | 'tag' | 'method' | 'path' | 'summary' | 'description'> &
   Partial<
     Pick<
       Route,

@@ -62,6 +62,11 @@ export interface OperationExample {
 export interface Route {
   /** Id in the OpenAPI document and anchor in /docs. */
   readonly id: string;
+  /**
+   * `resource.method` in the SDKs; the Python SDK has the same name in snake case. Null if they leave the operation out: pages for browsers,
+   * MCP, the files of the transparency log, and operations that other services call.
+   */
+  readonly sdk: `${string}.${string}` | null;
   readonly tag: Tag;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Relative to the mount point; `{name}` matches a whole segment. */

@@ -16,6 +16,7 @@ const received: object[] = [];
 
 const repeatName = operation({
   id: 'repeatName',
+  sdk: 'names.repeat',
   tag: 'Names',
   method: 'POST',
   path: '/repeat/{times}',
@@ -206,6 +207,7 @@ describe('a list of operations', () => {
   it('is rejected if its properties contradict each other', () => {
     const facts = {
       id: 'x',
+      sdk: null,
       tag: 'Names',
       method: 'POST',
       path: '/x',

@@ -6,6 +6,7 @@ import { clientOfSession, sessionResponse } from './support/sessions.ts';
 
 export const acceptInvitation = operation({
   id: 'acceptInvitation',
+  sdk: 'auth.acceptInvitation',
   tag: 'Account',
   method: 'POST',
   path: '/auth/invitation',

@@ -7,6 +7,7 @@ import { repeatHeader, repeatKeyOf } from './support/repeats.ts';
 export const addCaseEvent = operation({
   ...CASES,
   id: 'addCaseEvent',
+  sdk: 'cases.addEvent',
   method: 'POST',
   path: '/cases/{id}/events',
   pathParameters: casePath,

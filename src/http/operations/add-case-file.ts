@@ -10,6 +10,7 @@ import { repeatHeader, repeatKeyOf } from './support/repeats.ts';
 export const addCaseFile = operation({
   ...CASES,
   id: 'addCaseFile',
+  sdk: 'cases.addFile',
   method: 'POST',
   path: '/cases/{id}/files',
   pathParameters: casePath,

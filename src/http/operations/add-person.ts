@@ -7,6 +7,7 @@ import { PEOPLE } from './support/people.ts';
 export const addPerson = operation({
   ...PEOPLE,
   id: 'addPerson',
+  sdk: 'people.create',
   method: 'POST',
   path: '/people',
   body: AddPersonBody,

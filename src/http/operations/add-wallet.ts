@@ -8,6 +8,7 @@ const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 export const addWallet = operation({
   ...MONITORING,
   id: 'addWallet',
+  sdk: 'wallets.create',
   method: 'POST',
   path: '/monitoring/wallets',
   credits: 1,

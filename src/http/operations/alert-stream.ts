@@ -7,6 +7,7 @@ import { EventId, guarded } from './support/streams.ts';
 export const alertStream = operation({
   ...MONITORING,
   id: 'alertStream',
+  sdk: 'alerts.stream',
   method: 'GET',
   path: '/monitoring/stream',
   query: { lastEventId: Type.Optional(EventId) },

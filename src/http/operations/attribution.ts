@@ -5,6 +5,7 @@ import { addressText, chainText } from '../schemas/fields.ts';
 
 export const attribution = operation({
   id: 'attribution',
+  sdk: 'labels.attribution',
   tag: 'Labels',
   method: 'GET',
   path: '/address/{chain}/{address}/attribution',

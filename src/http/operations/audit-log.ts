@@ -11,6 +11,7 @@ export const auditLog = operation({
   ...PEOPLE,
   role: 'auditor',
   id: 'auditLog',
+  sdk: 'people.audit',
   method: 'GET',
   path: '/audit',
   query: pageQuery(HTTP_LIMITS.auditPageMax),

@@ -6,6 +6,7 @@ import { BILLING } from './support/billing.ts';
 export const billingPackages = operation({
   ...BILLING,
   id: 'billingPackages',
+  sdk: 'billing.packages',
   method: 'GET',
   path: '/billing/packages',
   response: OfferedPackages,

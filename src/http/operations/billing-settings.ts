@@ -6,6 +6,7 @@ import { BILLING, settingsAnswer } from './support/billing.ts';
 export const billingSettings = operation({
   ...BILLING,
   id: 'billingSettings',
+  sdk: 'billing.settings',
   method: 'GET',
   path: '/billing/settings',
   response: BillingSettings,

@@ -9,6 +9,7 @@ import { BILLING } from './support/billing.ts';
 export const billingStatement = operation({
   ...BILLING,
   id: 'billingStatement',
+  sdk: 'billing.statement',
   method: 'GET',
   path: '/billing/statements/{month}',
   pathParameters: {

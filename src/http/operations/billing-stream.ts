@@ -7,6 +7,7 @@ import { EventId, guarded } from './support/streams.ts';
 export const billingStream = operation({
   ...BILLING,
   id: 'billingStream',
+  sdk: 'billing.stream',
   method: 'GET',
   path: '/billing/stream',
   query: { lastEventId: Type.Optional(EventId) },

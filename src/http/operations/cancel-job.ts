@@ -6,6 +6,7 @@ import { JOBS, jobOf, jobPath, NO_JOB, noSuchJob } from './support/jobs.ts';
 export const cancelJob = operation({
   ...JOBS,
   id: 'cancelJob',
+  sdk: 'jobs.cancel',
   method: 'DELETE',
   path: '/jobs/{id}',
   pathParameters: jobPath,

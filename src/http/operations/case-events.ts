@@ -11,6 +11,7 @@ import { pageEnd } from './support/paging.ts';
 export const caseEvents = operation({
   ...CASES,
   id: 'caseEvents',
+  sdk: 'cases.events',
   method: 'GET',
   path: '/cases/{id}/events',
   pathParameters: casePath,

@@ -7,6 +7,7 @@ import { attachmentLines, CASES, casePath } from './support/cases.ts';
 export const caseFile = operation({
   ...CASES,
   id: 'caseFile',
+  sdk: 'cases.file',
   method: 'GET',
   path: '/cases/{id}/files/{fileId}',
   pathParameters: { ...casePath, fileId: idText('Id of a file of the case.') },

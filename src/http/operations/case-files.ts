@@ -10,6 +10,7 @@ import { pageEnd } from './support/paging.ts';
 export const caseFiles = operation({
   ...CASES,
   id: 'caseFiles',
+  sdk: 'cases.files',
   method: 'GET',
   path: '/cases/{id}/files',
   pathParameters: casePath,

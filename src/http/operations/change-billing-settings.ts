@@ -5,6 +5,7 @@ import { requireConfirmed, settingsAnswer } from './support/billing.ts';
 
 export const changeBillingSettings = operation({
   id: 'changeBillingSettings',
+  sdk: 'billing.changeSettings',
   tag: 'Billing',
   method: 'PUT',
   path: '/billing/settings',

@@ -6,6 +6,7 @@ import { CASES, casePath, clientOf, loggedAnswer, NO_CASE } from './support/case
 export const changeCase = operation({
   ...CASES,
   id: 'changeCase',
+  sdk: 'cases.update',
   method: 'PATCH',
   path: '/cases/{id}',
   pathParameters: casePath,

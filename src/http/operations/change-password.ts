@@ -6,6 +6,7 @@ import { sessionResponse } from './support/sessions.ts';
 
 export const changePassword = operation({
   id: 'changePassword',
+  sdk: 'auth.changePassword',
   tag: 'Account',
   method: 'POST',
   path: '/auth/password',

@@ -6,6 +6,7 @@ import { NO_PERSON, PEOPLE, personPath } from './support/people.ts';
 export const changePerson = operation({
   ...PEOPLE,
   id: 'changePerson',
+  sdk: 'people.update',
   method: 'PATCH',
   path: '/people/{id}',
   pathParameters: personPath,

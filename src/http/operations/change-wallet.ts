@@ -6,6 +6,7 @@ import { MONITORING, NOT_FOUND, walletDetail, walletPath } from './support/monit
 export const changeWallet = operation({
   ...MONITORING,
   id: 'changeWallet',
+  sdk: 'wallets.update',
   method: 'PATCH',
   path: '/monitoring/wallets/{id}',
   pathParameters: walletPath,

@@ -7,6 +7,7 @@ import { MONITORING } from './support/monitoring.ts';
 export const channels = operation({
   ...MONITORING,
   id: 'channels',
+  sdk: 'channels.get',
   method: 'GET',
   path: '/monitoring/channels',
   response: ChannelsAnswer,

@@ -8,6 +8,7 @@ import { clearedView, nameQuery } from './support/names.ts';
 
 export const clear = operation({
   id: 'clear',
+  sdk: 'names.clear',
   tag: 'Names',
   method: 'POST',
   path: '/namescreen/cleared',

@@ -9,6 +9,7 @@ import { pageEnd } from './support/paging.ts';
 
 export const clearedList = operation({
   id: 'clearedList',
+  sdk: 'names.listCleared',
   tag: 'Names',
   method: 'GET',
   path: '/namescreen/cleared',

@@ -7,6 +7,7 @@ import { kindsOf, NO_SCREENING, SAVED_SCREENINGS } from './support/saved-screeni
 export const compareScreenings = operation({
   ...SAVED_SCREENINGS,
   id: 'compareScreenings',
+  sdk: 'savedScreenings.compare',
   method: 'GET',
   path: '/screenings/{a}/compare/{b}',
   pathParameters: {

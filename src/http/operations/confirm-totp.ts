@@ -6,6 +6,7 @@ import { OWN } from './support/people.ts';
 export const confirmTotp = operation({
   ...OWN,
   id: 'confirmTotp',
+  sdk: 'auth.confirmTotp',
   method: 'POST',
   path: '/auth/totp/confirm',
   body: CodeBody,

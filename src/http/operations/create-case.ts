@@ -8,6 +8,7 @@ import { repeatHeader, repeatKeyOf } from './support/repeats.ts';
 export const createCase = operation({
   ...CASES,
   id: 'createCase',
+  sdk: 'cases.create',
   method: 'POST',
   path: '/cases',
   header: repeatHeader,

@@ -7,6 +7,7 @@ import { requireConfirmed } from './support/billing.ts';
 
 export const createCheckout = operation({
   id: 'createCheckout',
+  sdk: 'billing.checkout',
   tag: 'Billing',
   method: 'POST',
   path: '/billing/checkout',

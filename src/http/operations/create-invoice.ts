@@ -6,6 +6,7 @@ import { logOnce, repeatHeader, repeatKeyOf } from './support/repeats.ts';
 
 export const createInvoice = operation({
   id: 'createInvoice',
+  sdk: 'billing.order',
   tag: 'Billing',
   method: 'POST',
   path: '/billing/invoices',

@@ -8,6 +8,7 @@ import { auditedKeys, checkGrant, keyView } from './support/keys.ts';
 
 export const createKey = operation({
   id: 'createKey',
+  sdk: 'keys.create',
   tag: 'Account',
   method: 'POST',
   path: '/keys',

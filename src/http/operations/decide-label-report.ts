@@ -16,6 +16,7 @@ const SERVICE: Actor = { who: OPERATOR.who, from: 'operators of the service' };
 export const decideLabelReport = operation({
   ...OPERATOR_ONLY,
   id: 'decideLabelReport',
+  sdk: 'operator.decideLabelReport',
   method: 'POST',
   path: '/operator/label-reports/{id}/decision',
   pathParameters: { id: idText('Id of an open report.') },

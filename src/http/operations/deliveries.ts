@@ -11,6 +11,7 @@ import { pageEnd, pageOf } from './support/paging.ts';
 export const deliveries = operation({
   ...MONITORING,
   id: 'deliveries',
+  sdk: 'deliveries.list',
   method: 'GET',
   path: '/monitoring/deliveries',
   query: {

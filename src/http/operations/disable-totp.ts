@@ -8,6 +8,7 @@ import { DONE } from './support/sessions.ts';
 export const disableTotp = operation({
   ...OWN,
   id: 'disableTotp',
+  sdk: 'auth.disableTotp',
   method: 'POST',
   path: '/auth/totp/disable',
   body: PasswordAndCodeBody,

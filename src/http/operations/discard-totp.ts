@@ -8,6 +8,7 @@ import { DONE } from './support/sessions.ts';
 export const discardTotp = operation({
   ...PEOPLE,
   id: 'discardTotp',
+  sdk: 'people.disableTotp',
   method: 'DELETE',
   path: '/people/{id}/totp',
   pathParameters: personPath,

@@ -3,6 +3,7 @@ import { operation } from '../operation.ts';
 
 export const docsApi = operation({
   id: 'docsApi',
+  sdk: null,
   tag: 'Service',
   method: 'GET',
   path: '/docs/api',

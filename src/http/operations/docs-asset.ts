@@ -6,6 +6,7 @@ import { ErrorBody } from '../schemas/envelopes.ts';
 
 export const docsAsset = operation({
   id: 'docsAsset',
+  sdk: null,
   tag: 'Service',
   method: 'GET',
   path: '/docs/assets/{file}',

@@ -3,6 +3,7 @@ import { operation } from '../operation.ts';
 
 export const docs = operation({
   id: 'docs',
+  sdk: 'service.docs',
   tag: 'Service',
   method: 'GET',
   path: '/docs',

@@ -6,6 +6,7 @@ import { OWN } from './support/people.ts';
 export const endOtherSessions = operation({
   ...OWN,
   id: 'endOtherSessions',
+  sdk: 'auth.endOtherSessions',
   method: 'DELETE',
   path: '/auth/sessions',
   response: EndedSessions,

@@ -6,6 +6,7 @@ import { NO_PERSON, PEOPLE, personPath } from './support/people.ts';
 export const endPersonSessions = operation({
   ...PEOPLE,
   id: 'endPersonSessions',
+  sdk: 'people.endSessions',
   method: 'DELETE',
   path: '/people/{id}/sessions',
   pathParameters: personPath,

@@ -9,6 +9,7 @@ import { DONE } from './support/sessions.ts';
 export const endSession = operation({
   ...OWN,
   id: 'endSession',
+  sdk: 'auth.endSession',
   method: 'DELETE',
   path: '/auth/sessions/{id}',
   pathParameters: { id: idText('Id of a session of the person of this session.') },

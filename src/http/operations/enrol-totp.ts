@@ -6,6 +6,7 @@ import { OWN } from './support/people.ts';
 export const enrolTotp = operation({
   ...OWN,
   id: 'enrolTotp',
+  sdk: 'auth.enrolTotp',
   method: 'POST',
   path: '/auth/totp',
   body: PasswordBody,

@@ -5,6 +5,7 @@ import { addressText, chainText } from '../schemas/fields.ts';
 
 export const entity = operation({
   id: 'entity',
+  sdk: 'entity.get',
   tag: 'Labels',
   method: 'GET',
   path: '/entity/{address}',

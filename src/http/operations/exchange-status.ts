@@ -6,6 +6,7 @@ import { ExchangeName, ExchangeStatusData, JurisdictionFilter } from '../schemas
 
 export const exchangeStatus = operation({
   id: 'exchangeStatus',
+  sdk: 'exchanges.status',
   tag: 'Labels',
   method: 'GET',
   path: '/exchange-status',

@@ -7,6 +7,7 @@ const ZIP_TYPE = 'application/zip';
 export const exportCase = operation({
   ...CASES,
   id: 'exportCase',
+  sdk: 'cases.export',
   method: 'GET',
   path: '/cases/{id}/export',
   pathParameters: casePath,

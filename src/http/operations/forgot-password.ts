@@ -6,6 +6,7 @@ import { DONE } from './support/sessions.ts';
 
 export const forgotPassword = operation({
   id: 'forgotPassword',
+  sdk: 'auth.forgotPassword',
   tag: 'Account',
   method: 'POST',
   path: '/auth/password/forgot',

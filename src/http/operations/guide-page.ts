@@ -7,6 +7,7 @@ import { guideFacts, guideHeader } from './support/guide.ts';
 export const guidePage = operation({
   ...guideFacts,
   id: 'guidePage',
+  sdk: null,
   path: '/docs/guide/{page}',
   pathParameters: {
     page: Type.String({

@@ -5,6 +5,7 @@ import { guideFacts, guideHeader } from './support/guide.ts';
 export const guide = operation({
   ...guideFacts,
   id: 'guide',
+  sdk: null,
   path: '/docs/guide',
   header: guideHeader,
   response: 'text/html',

@@ -7,6 +7,7 @@ import { time } from '../schemas/fields.ts';
 
 export const health = operation({
   id: 'health',
+  sdk: 'service.health',
   tag: 'Service',
   method: 'GET',
   path: '/health',

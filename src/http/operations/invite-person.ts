@@ -6,6 +6,7 @@ import { PEOPLE } from './support/people.ts';
 export const invitePerson = operation({
   ...PEOPLE,
   id: 'invitePerson',
+  sdk: 'people.invite',
   method: 'POST',
   path: '/people/invitations',
   body: InvitationBody,

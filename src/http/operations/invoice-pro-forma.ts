@@ -6,6 +6,7 @@ import { BILLING, invoicePath } from './support/billing.ts';
 export const invoiceProForma = operation({
   ...BILLING,
   id: 'invoiceProForma',
+  sdk: 'billing.proForma',
   method: 'GET',
   path: '/billing/invoices/{id}/pro-forma',
   pathParameters: invoicePath,

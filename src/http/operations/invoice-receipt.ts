@@ -6,6 +6,7 @@ import { BILLING, invoicePath } from './support/billing.ts';
 export const invoiceReceipt = operation({
   ...BILLING,
   id: 'invoiceReceipt',
+  sdk: 'billing.receipt',
   method: 'GET',
   path: '/billing/invoices/{id}/receipt',
   pathParameters: invoicePath,

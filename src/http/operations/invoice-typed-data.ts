@@ -8,6 +8,7 @@ import { gaslessOf, UNAVAILABLE_NOW } from './support/gasless.ts';
 export const invoiceTypedData = operation({
   ...BILLING,
   id: 'invoiceTypedData',
+  sdk: 'billing.typedData',
   method: 'GET',
   path: '/billing/invoices/{id}/typed-data',
   pathParameters: invoicePath,

@@ -7,6 +7,7 @@ import { lineOf, linePath } from './support/receipts.ts';
 export const jobLine = operation({
   ...JOBS,
   id: 'jobLine',
+  sdk: 'jobs.line',
   method: 'GET',
   path: '/jobs/{id}/lines/{line}',
   pathParameters: { ...jobPath, ...linePath },

@@ -9,6 +9,7 @@ const RESULT_TYPE = 'application/x-ndjson';
 export const jobResult = operation({
   ...JOBS,
   id: 'jobResult',
+  sdk: 'jobs.result',
   method: 'GET',
   path: '/jobs/{id}/result',
   pathParameters: jobPath,

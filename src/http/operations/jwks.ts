@@ -6,6 +6,7 @@ import { Jwks } from '../schemas/receipts.ts';
 
 export const jwks = operation({
   id: 'jwks',
+  sdk: 'receipts.jwks',
   tag: 'Receipts',
   method: 'GET',
   path: '/.well-known/jwks.json',

@@ -6,6 +6,7 @@ import { requestOf, storeAs } from './support/saved-screenings.ts';
 
 export const kyt = operation({
   id: 'kyt',
+  sdk: 'kyt.check',
   tag: 'Screening',
   method: 'POST',
   path: '/kyt',

@@ -9,6 +9,7 @@ import { pageEnd } from './support/paging.ts';
 
 export const labelReports = operation({
   id: 'labelReports',
+  sdk: 'labels.listReports',
   tag: 'Labels',
   method: 'GET',
   path: '/label-reports',

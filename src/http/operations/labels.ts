@@ -11,6 +11,7 @@ const tagOf = ({ useCases }: Services): string => `W/"${useCases.labelSetVersion
 
 export const labels = operation({
   id: 'labels',
+  sdk: 'labels.list',
   tag: 'Labels',
   method: 'GET',
   path: '/address/{chain}/{address}/labels',

@@ -8,6 +8,7 @@ import { alertFilters, alertsPage, MONITORING } from './support/monitoring.ts';
 export const listAlerts = operation({
   ...MONITORING,
   id: 'listAlerts',
+  sdk: 'alerts.list',
   method: 'GET',
   path: '/monitoring/alerts',
   query: {

@@ -8,6 +8,7 @@ import { gaslessOf } from './support/gasless.ts';
 export const listAuthorizations = operation({
   ...BILLING,
   id: 'listAuthorizations',
+  sdk: 'billing.authorizations',
   method: 'GET',
   path: '/billing/invoices/{id}/authorizations',
   pathParameters: invoicePath,

@@ -13,6 +13,7 @@ import { pageEnd } from './support/paging.ts';
 export const listCases = operation({
   ...CASES,
   id: 'listCases',
+  sdk: 'cases.list',
   method: 'GET',
   path: '/cases',
   query: {

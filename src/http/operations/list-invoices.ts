@@ -12,6 +12,7 @@ import { pageEnd } from './support/paging.ts';
 export const listInvoices = operation({
   ...BILLING,
   id: 'listInvoices',
+  sdk: 'billing.list',
   method: 'GET',
   path: '/billing/invoices',
   query: {

@@ -10,6 +10,7 @@ import { offsetEnd, pageOf } from './support/paging.ts';
 export const listJobs = operation({
   ...JOBS,
   id: 'listJobs',
+  sdk: 'jobs.list',
   method: 'GET',
   path: '/jobs',
   query: offsetQuery(HTTP_LIMITS.jobsPageMax),

@@ -13,6 +13,7 @@ const KEYS_MAX = 2 * HTTP_LIMITS.keysPerAccountMax;
 
 export const listKeys = operation({
   id: 'listKeys',
+  sdk: 'keys.list',
   tag: 'Account',
   method: 'GET',
   path: '/keys',

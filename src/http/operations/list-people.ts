@@ -12,6 +12,7 @@ export const listPeople = operation({
   ...PEOPLE,
   role: 'auditor',
   id: 'listPeople',
+  sdk: 'people.list',
   method: 'GET',
   path: '/people',
   query: pageQuery(peoplePerAccountMax, peoplePerAccountMax),

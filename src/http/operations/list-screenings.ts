@@ -13,6 +13,7 @@ const timeText = (description: string) => Type.String({ minLength: 1, maxLength:
 export const listScreenings = operation({
   ...SAVED_SCREENINGS,
   id: 'listScreenings',
+  sdk: 'savedScreenings.list',
   method: 'GET',
   path: '/screenings',
   query: {

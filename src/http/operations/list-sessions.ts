@@ -11,6 +11,7 @@ const { sessionsPerPersonMax } = ACCOUNT_LIMITS;
 export const listSessions = operation({
   ...OWN,
   id: 'listSessions',
+  sdk: 'auth.sessions',
   method: 'GET',
   path: '/auth/sessions',
   query: pageQuery(sessionsPerPersonMax, sessionsPerPersonMax),

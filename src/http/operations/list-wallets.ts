@@ -13,6 +13,7 @@ import { offsetEnd, pageOf } from './support/paging.ts';
 export const listWallets = operation({
   ...MONITORING,
   id: 'listWallets',
+  sdk: 'wallets.list',
   method: 'GET',
   path: '/monitoring/wallets',
   query: {

@@ -5,6 +5,7 @@ import { guideFacts, guideHeader } from './support/guide.ts';
 export const llms = operation({
   ...guideFacts,
   id: 'llms',
+  sdk: null,
   path: '/llms.txt',
   header: guideHeader,
   response: 'text/plain',

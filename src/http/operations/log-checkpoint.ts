@@ -3,6 +3,7 @@ import { operation } from '../operation.ts';
 
 export const logCheckpoint = operation({
   id: 'logCheckpoint',
+  sdk: null,
   tag: 'Receipts',
   method: 'GET',
   path: '/log/checkpoint',

@@ -19,6 +19,7 @@ const segment = (description: string) => Type.String({ minLength: 1, maxLength: 
 const tileOperation = (segments: readonly ('second' | 'third' | 'fourth')[]): Operation =>
   operation({
     id: `logTile${segments.length + 1}`,
+    sdk: null,
     tag: 'Receipts',
     method: 'GET',
     path: `/log/tile/{level}/{first}${segments.map((name) => `/{${name}}`).join('')}`,

@@ -7,6 +7,7 @@ import { sessionResponse } from './support/sessions.ts';
 
 export const login = operation({
   id: 'login',
+  sdk: 'auth.login',
   tag: 'Account',
   method: 'POST',
   path: '/auth/login',

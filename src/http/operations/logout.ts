@@ -5,6 +5,7 @@ import { DONE } from './support/sessions.ts';
 
 export const logout = operation({
   id: 'logout',
+  sdk: 'auth.logout',
   tag: 'Account',
   method: 'POST',
   path: '/auth/logout',

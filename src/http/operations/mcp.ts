@@ -6,6 +6,7 @@ const Message = Type.Unknown({ description: 'A JSON-RPC message, or a batch of t
 
 export const mcp = operation({
   id: 'mcp',
+  sdk: null,
   tag: 'Service',
   method: 'POST',
   path: '/mcp',

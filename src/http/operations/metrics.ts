@@ -3,6 +3,7 @@ import { operation } from '../operation.ts';
 
 export const metrics = operation({
   id: 'metrics',
+  sdk: 'service.metrics',
   tag: 'Service',
   method: 'GET',
   path: '/metrics',

@@ -9,6 +9,7 @@ export const moveAlert = operation({
   ...MONITORING,
   principal: 'session or key',
   id: 'moveAlert',
+  sdk: 'alerts.setStatus',
   method: 'PATCH',
   path: '/monitoring/alerts/{id}',
   pathParameters: { id: idText('Id of an alert of the account.') },

@@ -15,6 +15,7 @@ const entityOf = ({ list, entityId, entityVersion }: ClearedMatch) => ({ list, e
 
 export const names = operation({
   id: 'names',
+  sdk: 'names.screen',
   tag: 'Names',
   method: 'POST',
   path: '/namescreen/bulk',

@@ -7,6 +7,7 @@ import { CASES, casePath, NO_CASE } from './support/cases.ts';
 export const oneCase = operation({
   ...CASES,
   id: 'oneCase',
+  sdk: 'cases.get',
   method: 'GET',
   path: '/cases/{id}',
   pathParameters: casePath,

@@ -7,6 +7,7 @@ import { BILLING, invoicePath, NO_INVOICE } from './support/billing.ts';
 export const oneInvoice = operation({
   ...BILLING,
   id: 'oneInvoice',
+  sdk: 'billing.get',
   method: 'GET',
   path: '/billing/invoices/{id}',
   pathParameters: invoicePath,

@@ -6,6 +6,7 @@ import { JOBS, jobOf, jobPath, NO_JOB, withReceiptIfReady } from './support/jobs
 export const oneJob = operation({
   ...JOBS,
   id: 'oneJob',
+  sdk: 'jobs.get',
   method: 'GET',
   path: '/jobs/{id}',
   pathParameters: jobPath,

@@ -8,6 +8,7 @@ import { READS_RECEIPTS, receiptKindsOf } from './support/receipts.ts';
 
 export const oneReceipt = operation({
   id: 'oneReceipt',
+  sdk: 'receipts.get',
   tag: 'Receipts',
   method: 'GET',
   path: '/receipts/{id}',

@@ -7,6 +7,7 @@ import { kindsOf, NO_SCREENING, SAVED_SCREENINGS, screeningPath } from './suppor
 export const oneScreening = operation({
   ...SAVED_SCREENINGS,
   id: 'oneScreening',
+  sdk: 'savedScreenings.get',
   method: 'GET',
   path: '/screenings/{id}',
   pathParameters: screeningPath,

@@ -6,6 +6,7 @@ import { MONITORING, NOT_FOUND, walletDetail, walletPath } from './support/monit
 export const oneWallet = operation({
   ...MONITORING,
   id: 'oneWallet',
+  sdk: 'wallets.get',
   method: 'GET',
   path: '/monitoring/wallets/{id}',
   pathParameters: walletPath,

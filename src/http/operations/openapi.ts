@@ -3,6 +3,7 @@ import { operation } from '../operation.ts';
 
 export const openapi = operation({
   id: 'openapi',
+  sdk: 'service.openapi',
   tag: 'Service',
   method: 'GET',
   path: '/openapi.json',

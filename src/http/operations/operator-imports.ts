@@ -6,6 +6,7 @@ import { OPERATOR_ONLY, requireOperator } from './support/operator.ts';
 export const operatorImports = operation({
   ...OPERATOR_ONLY,
   id: 'operatorImports',
+  sdk: 'operator.imports',
   method: 'GET',
   path: '/operator/imports',
   response: OperatorImports,

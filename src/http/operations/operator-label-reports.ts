@@ -11,6 +11,7 @@ import { pageEnd } from './support/paging.ts';
 export const operatorLabelReports = operation({
   ...OPERATOR_ONLY,
   id: 'operatorLabelReports',
+  sdk: 'operator.labelReports',
   method: 'GET',
   path: '/operator/label-reports',
   query: { state: Type.Optional(ReportStateSchema), ...pageQuery(ATTRIBUTION_LIMITS.reportsPageMax) },

@@ -6,6 +6,7 @@ import { OPERATOR_ONLY, requireOperator } from './support/operator.ts';
 export const operatorStatus = operation({
   ...OPERATOR_ONLY,
   id: 'operatorStatus',
+  sdk: 'operator.status',
   method: 'GET',
   path: '/operator/status',
   response: OperatorStatus,

@@ -7,6 +7,7 @@ import { OracleProofData, RootText } from '../schemas/oracle.ts';
 
 export const oracleProof = operation({
   id: 'oracleProof',
+  sdk: 'oracle.proof',
   tag: 'Labels',
   method: 'GET',
   path: '/oracle/proof/{chain}/{address}',

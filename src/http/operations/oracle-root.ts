@@ -5,6 +5,7 @@ import { OracleRootData } from '../schemas/oracle.ts';
 
 export const oracleRoot = operation({
   id: 'oracleRoot',
+  sdk: 'oracle.root',
   tag: 'Labels',
   method: 'GET',
   path: '/oracle/root/{chain}',

@@ -8,6 +8,7 @@ import { asksBatch, mayAskReceipt, wantedReceipt, withReceipt } from './support/
 
 export const oracle = operation({
   id: 'oracle',
+  sdk: 'oracle.check',
   tag: 'Labels',
   method: 'GET',
   path: '/oracle/address/{chain}/{address}',

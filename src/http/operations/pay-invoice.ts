@@ -8,6 +8,7 @@ import { gaslessOf, UNAVAILABLE_NOW } from './support/gasless.ts';
 
 export const payInvoice = operation({
   id: 'payInvoice',
+  sdk: 'billing.authorize',
   tag: 'Billing',
   method: 'POST',
   path: '/billing/invoices/{id}/authorizations',

@@ -25,6 +25,7 @@ function notReady(call: Call, message: string, data: ReadyData): Page {
 
 export const ready = operation({
   id: 'ready',
+  sdk: 'service.ready',
   tag: 'Service',
   method: 'GET',
   path: '/ready',

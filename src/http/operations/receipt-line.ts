@@ -7,6 +7,7 @@ import { lineOf, linePath } from './support/receipts.ts';
 
 export const receiptLine = operation({
   id: 'receiptLine',
+  sdk: 'receipts.line',
   tag: 'Receipts',
   method: 'GET',
   path: '/receipts/{id}/lines/{line}',

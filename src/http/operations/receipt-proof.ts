@@ -6,6 +6,7 @@ import { idText } from '../schemas/fields.ts';
 
 export const receiptProof = operation({
   id: 'receiptProof',
+  sdk: 'receipts.proof',
   tag: 'Receipts',
   method: 'GET',
   path: '/receipts/{id}/proof',

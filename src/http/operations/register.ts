@@ -6,6 +6,7 @@ import { DONE } from './support/sessions.ts';
 
 export const register = operation({
   id: 'register',
+  sdk: 'auth.register',
   tag: 'Account',
   method: 'POST',
   path: '/auth/register',

@@ -6,6 +6,7 @@ import { NO_PERSON, PEOPLE, personPath } from './support/people.ts';
 export const removePerson = operation({
   ...PEOPLE,
   id: 'removePerson',
+  sdk: 'people.remove',
   method: 'DELETE',
   path: '/people/{id}',
   pathParameters: personPath,

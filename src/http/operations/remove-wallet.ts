@@ -6,6 +6,7 @@ import { MONITORING, NOT_FOUND, walletDetail, walletPath } from './support/monit
 export const removeWallet = operation({
   ...MONITORING,
   id: 'removeWallet',
+  sdk: 'wallets.remove',
   method: 'DELETE',
   path: '/monitoring/wallets/{id}',
   pathParameters: walletPath,

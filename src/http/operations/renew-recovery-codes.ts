@@ -6,6 +6,7 @@ import { OWN } from './support/people.ts';
 export const renewRecoveryCodes = operation({
   ...OWN,
   id: 'renewRecoveryCodes',
+  sdk: 'auth.renewRecoveryCodes',
   method: 'POST',
   path: '/auth/totp/recovery-codes',
   body: PasswordAndCodeBody,

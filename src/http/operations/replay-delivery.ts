@@ -9,6 +9,7 @@ import { repeatHeader, repeatKeyOf } from './support/repeats.ts';
 export const replayDelivery = operation({
   ...MONITORING,
   id: 'replayDelivery',
+  sdk: 'deliveries.replay',
   method: 'POST',
   path: '/monitoring/deliveries/{id}/replay',
   pathParameters: { id: idText('Id of a delivery of the account.') },

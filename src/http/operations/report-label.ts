@@ -8,6 +8,7 @@ import { reportView } from './support/label-reports.ts';
 
 export const reportLabel = operation({
   id: 'reportLabel',
+  sdk: 'labels.report',
   tag: 'Labels',
   method: 'POST',
   path: '/address/{chain}/{address}/reports',

@@ -6,6 +6,7 @@ import { DONE } from './support/sessions.ts';
 
 export const resendConfirmation = operation({
   id: 'resendConfirmation',
+  sdk: 'auth.resendConfirmation',
   tag: 'Account',
   method: 'POST',
   path: '/auth/confirmation',

@@ -6,6 +6,7 @@ import { DONE } from './support/sessions.ts';
 
 export const resetPassword = operation({
   id: 'resetPassword',
+  sdk: 'auth.resetPassword',
   tag: 'Account',
   method: 'POST',
   path: '/auth/password/reset',

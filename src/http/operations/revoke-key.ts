@@ -8,6 +8,7 @@ import { auditedKeys, keyView, ownKey } from './support/keys.ts';
 
 export const revokeKey = operation({
   id: 'revokeKey',
+  sdk: 'keys.revoke',
   tag: 'Account',
   method: 'DELETE',
   path: '/keys/{id}',

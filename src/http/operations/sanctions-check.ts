@@ -7,6 +7,7 @@ import { mayAskReceipt, wantedReceipt, withReceipt } from './support/receipts.ts
 
 export const sanctionsCheck = operation({
   id: 'sanctionsCheck',
+  sdk: 'sanctions.check',
   tag: 'Labels',
   method: 'GET',
   path: '/sanctions/check',

@@ -6,6 +6,7 @@ import { AddressText, ChainText } from '../schemas/fields.ts';
 
 export const screen = operation({
   id: 'screen',
+  sdk: 'labels.screen',
   tag: 'Labels',
   method: 'POST',
   path: '/screen',

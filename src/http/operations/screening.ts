@@ -6,6 +6,7 @@ import { requestOf, storeAs } from './support/saved-screenings.ts';
 
 export const screening = operation({
   id: 'screening',
+  sdk: 'screening.create',
   tag: 'Screening',
   method: 'POST',
   path: '/screening',

@@ -38,6 +38,7 @@ function formatOf(contentType: string): JobFormat {
 export const sendJob = operation({
   ...JOBS,
   id: 'sendJob',
+  sdk: 'jobs.create',
   method: 'POST',
   path: '/jobs',
   charges: { quota: 'intel, one a line (labels, sanctions)', credits: '1 a line (screening, kyt)' },

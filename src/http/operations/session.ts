@@ -5,6 +5,7 @@ import { SessionData } from '../schemas/auth.ts';
 
 export const session = operation({
   id: 'session',
+  sdk: 'auth.session',
   tag: 'Account',
   method: 'GET',
   path: '/auth/session',

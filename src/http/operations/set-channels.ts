@@ -7,6 +7,7 @@ import { MONITORING } from './support/monitoring.ts';
 export const setChannels = operation({
   ...MONITORING,
   id: 'setChannels',
+  sdk: 'channels.set',
   method: 'PUT',
   path: '/monitoring/channels',
   body: ChannelsBody,

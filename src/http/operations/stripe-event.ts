@@ -7,6 +7,7 @@ import { PaymentOutcome, StripeEvent } from '../schemas/payments.ts';
 
 export const stripeEvent = operation({
   id: 'stripeEvent',
+  sdk: null,
   tag: 'Account',
   method: 'POST',
   path: '/payments/stripe',

@@ -7,6 +7,7 @@ import { MONITORING, NOT_FOUND, walletPath } from './support/monitoring.ts';
 export const testWallet = operation({
   ...MONITORING,
   id: 'testWallet',
+  sdk: 'wallets.test',
   method: 'POST',
   path: '/monitoring/wallets/{id}/test',
   pathParameters: walletPath,

@@ -12,6 +12,7 @@ const refuse = (field: string, message: string): AssayError =>
 
 export const toggleKey = operation({
   id: 'toggleKey',
+  sdk: 'keys.toggle',
   tag: 'Account',
   method: 'PATCH',
   path: '/keys/{id}',

@@ -7,6 +7,7 @@ const CREDITS = { graph: 5, path: 10 } as const;
 
 export const trace = operation({
   id: 'trace',
+  sdk: 'trace.create',
   tag: 'Screening',
   method: 'POST',
   path: '/trace',

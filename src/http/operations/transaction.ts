@@ -7,6 +7,7 @@ import { TransactionResult } from '../schemas/transaction.ts';
 
 export const transaction = operation({
   id: 'transaction',
+  sdk: 'transactions.get',
   tag: 'Screening',
   method: 'GET',
   path: '/transactions/{hash}',

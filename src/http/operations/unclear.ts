@@ -7,6 +7,7 @@ import { clearedView } from './support/names.ts';
 
 export const unclear = operation({
   id: 'unclear',
+  sdk: 'names.unclear',
   tag: 'Names',
   method: 'DELETE',
   path: '/namescreen/cleared/{id}',

@@ -35,6 +35,7 @@ async function planView({ access }: Services, accountId: string): Promise<object
 
 export const usage = operation({
   id: 'usage',
+  sdk: 'usage.get',
   tag: 'Account',
   method: 'GET',
   path: '/usage',

@@ -6,6 +6,7 @@ import { DONE } from './support/sessions.ts';
 
 export const verifyEmail = operation({
   id: 'verifyEmail',
+  sdk: 'auth.verify',
   tag: 'Account',
   method: 'POST',
   path: '/auth/verify',

@@ -6,6 +6,7 @@ import { alertFilters, alertsPage, MONITORING, NOT_FOUND, walletPath } from './s
 export const walletAlerts = operation({
   ...MONITORING,
   id: 'walletAlerts',
+  sdk: 'wallets.alerts',
   method: 'GET',
   path: '/monitoring/wallets/{id}/alerts',
   pathParameters: walletPath,

@@ -10,6 +10,7 @@ import { offsetEnd, pageOf } from './support/paging.ts';
 export const walletTransactions = operation({
   ...MONITORING,
   id: 'walletTransactions',
+  sdk: 'wallets.transactions',
   method: 'GET',
   path: '/monitoring/wallets/{id}/transactions',
   pathParameters: walletPath,

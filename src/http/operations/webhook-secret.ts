@@ -7,6 +7,7 @@ import { MONITORING } from './support/monitoring.ts';
 export const webhookSecret = operation({
   ...MONITORING,
   id: 'webhookSecret',
+  sdk: 'webhooks.rotateSecret',
   method: 'POST',
   path: '/monitoring/webhook-secret',
   response: WebhookSecret,
