@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { projectRoot } from '../../src/base/paths.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import { SETTINGS } from '../../src/config/settings.ts';
+import { SETTING_SUBJECTS, SETTINGS } from '../../src/config/settings.ts';
 
 describe('config', () => {
   it.each([
@@ -129,5 +132,16 @@ describe('config', () => {
 
   it('every setting says what it is for', () => {
     for (const row of Object.values(SETTINGS)) expect(row.description.length).toBeGreaterThan(10);
+  });
+
+  it('every setting is read, and is in the reference', () => {
+    const source = readFileSync(join(projectRoot, 'src', 'config', 'config.ts'), 'utf8');
+    const unread = Object.entries(SETTINGS).filter(
+      // A variable for each chain is read by its prefix.
+      ([name, { variable }]) => !variable.includes('<') && !new RegExp(`SETTINGS\\.${name}\\b`).test(source),
+    );
+    expect(unread).toEqual([]);
+    const described = SETTING_SUBJECTS.flatMap(({ settings }) => Object.keys(settings));
+    expect(described.toSorted()).toEqual(Object.keys(SETTINGS).toSorted());
   });
 });
