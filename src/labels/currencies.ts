@@ -1,5 +1,6 @@
 /** The chain that a publisher's word for a currency or network points to (data/currencies.json). It is only a hint. */
 import { readFileSync } from 'node:fs';
+import { AssayError } from '../base/errors.ts';
 import { shippedData } from '../base/paths.ts';
 import { CHAINS, type ChainId } from '../chains/registry.ts';
 
@@ -29,7 +30,11 @@ interface CurrenciesFile {
 
 const NONE: CurrencyHint = { kind: 'none' };
 
-/** Reads data/currencies.json. */
+/**
+ * Reads data/currencies.json.
+ *
+ * @throws INVALID_FILE if a chain has no entry
+ */
 export function loadCurrencies(path: string = shippedData('currencies.json')): Currencies {
   const file = JSON.parse(readFileSync(path, 'utf8')) as CurrenciesFile;
   const hints = new Map<string, CurrencyHint>();
@@ -38,7 +43,12 @@ export function loadCurrencies(path: string = shippedData('currencies.json')): C
   for (const word of file.tokens) hints.set(word, NONE);
   for (const chain of CHAINS) {
     const hint: CurrencyHint = { kind: 'chain', chain: chain.id };
-    for (const word of file.chains[chain.id]) hints.set(word, hint);
+    const words: readonly string[] | undefined = file.chains[chain.id];
+    if (words === undefined)
+      throw new AssayError('INVALID_FILE', `${path}: chains.${chain.id} must be an array of words.`, {
+        field: `chains.${chain.id}`,
+      });
+    for (const word of words) hints.set(word, hint);
     hints.set(chain.id.toLowerCase(), hint);
     hints.set(chain.caip2.toLowerCase(), hint);
   }
