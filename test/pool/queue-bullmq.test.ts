@@ -12,9 +12,10 @@ import { POOL_LIMITS } from '../../src/pool/limits.ts';
 import { openQueues, type Queues } from '../../src/pool/queues.ts';
 import { answerRemote } from '../../src/pool/routing.ts';
 import type { RemoteResult } from '../../src/pool/task.ts';
-import { type GraphRequest, type GraphUseCases, TASKS } from '../../src/pool/tasks/index.ts';
+import { type GraphRequest, TASKS } from '../../src/pool/tasks/index.ts';
 import { openRedis, parseRedisUrl, type RedisStore } from '../../src/state/redis.ts';
 import { hasRedis, type RedisServer, startRedis, startRedisCluster } from '../setup/redis.ts';
+import { graphUseCases } from '../support/graph-use-cases.ts';
 
 const task = (chunk: number): ChunkTask => ({
   jobId: 'job1',
@@ -37,12 +38,7 @@ const runnerOf = (slots: number, run: (task: ChunkTask) => Promise<ChunkDone>): 
 const useCases = (
   answer: (address: string) => Promise<Uint8Array> | Uint8Array,
 ): ((request: GraphRequest) => Promise<RemoteResult>) => {
-  const local: GraphUseCases = {
-    screening: async ({ address }) => ({ json: await answer(address) }),
-    kyt: async ({ address }) => ({ json: await answer(address ?? '') }),
-    trace: async ({ address }) => ({ json: await answer(address), isKnown: false }),
-    chainTransaction: async ({ hash }) => ({ json: await answer(hash) }),
-  };
+  const local = graphUseCases(({ address, hash = '' }) => answer(address ?? hash));
   return (request) => answerRemote(TASKS, local, request);
 };
 const trace = (address: string) => ({ task: 'trace', request: { chain: 'BTC', address } }) as const;

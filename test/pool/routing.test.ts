@@ -9,7 +9,8 @@ import {
   routeUseCases,
   type StoredChains,
 } from '../../src/pool/routing.ts';
-import { type GraphUseCases, TASKS } from '../../src/pool/tasks/index.ts';
+import { TASKS } from '../../src/pool/tasks/index.ts';
+import { graphUseCases } from '../support/graph-use-cases.ts';
 
 const node = (id: string, holds: StoredChains, more: Partial<RoutingNode['facts']> = {}): RoutingNode => ({
   id,
@@ -92,12 +93,7 @@ describe('route of a request', () => {
     expect(route([], [], [node('b', ['BTC'])])).toEqual({ kind: 'unavailable' });
   });
 
-  const local: GraphUseCases = {
-    screening: async ({ chain }) => ({ json: Buffer.from(`local ${chain}`) }),
-    kyt: async ({ chain }) => ({ json: Buffer.from(`local ${chain}`) }),
-    trace: async () => ({ json: Buffer.from('local'), isKnown: false }),
-    chainTransaction: async ({ chain }) => ({ json: Buffer.from(`local ${chain}`) }),
-  };
+  const local = graphUseCases(({ chain }) => Buffer.from(`local ${chain}`));
   it('sends the whole request, and returns the result', async () => {
     const sent: unknown[] = [];
     const routed = routeUseCases(

@@ -8,7 +8,7 @@ import { projectRoot } from '../../src/base/paths.ts';
 import { createPool, type WorkerPool } from '../../src/pool/pool.ts';
 import { answerRemote, poolUseCases, routeUseCases } from '../../src/pool/routing.ts';
 import { createTaskTable, type RemoteRequest, type TaskServices, task } from '../../src/pool/task.ts';
-import { TASKS } from '../../src/pool/tasks/index.ts';
+import { type GraphRequest, TASKS } from '../../src/pool/tasks/index.ts';
 import { type LabelFolder, labelFolder } from '../jobs/label-folder.ts';
 import { TASKS_WITH_ECHO } from './echo-task.ts';
 
@@ -59,9 +59,7 @@ describe('a task that is added to the list', () => {
     expectTypeOf(pool.run<'echo'>)
       .parameter(1)
       .toEqualTypeOf<{ readonly chain: string; readonly text: string }>();
-    expectTypeOf<RemoteRequest<List>['task']>().toEqualTypeOf<
-      'screening' | 'kyt' | 'trace' | 'chainTransaction' | 'echo'
-    >();
+    expectTypeOf<RemoteRequest<List>['task']>().toEqualTypeOf<GraphRequest['task'] | 'echo'>();
     expectTypeOf<Parameters<WorkerPool['run']>[0]>().not.toEqualTypeOf<Parameters<typeof pool.run>[0]>();
   });
 
