@@ -4,14 +4,12 @@ import { join } from 'node:path';
 import { takeJson } from '../base/buffer-pool.ts';
 import { type Clock, monotonicOriginMs } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import type { KeptThread } from '../base/kept-thread.ts';
 import type { Logger } from '../base/log.ts';
 import { collectOldObjectsLater } from '../base/old-objects.ts';
 import { openFilesLimit } from '../base/open-files.ts';
 import { endEach } from '../base/opened-once.ts';
 import { programFile, workerUrl } from '../base/paths.ts';
 import type { Random } from '../base/random.ts';
-import type { Retention } from '../base/retention.ts';
 import type { CryptoPayments } from '../billing/crypto/crypto-payments.ts';
 import type { Billing } from '../billing/service.ts';
 import type { AuthorizedPayments } from '../billing/x402/store.ts';
@@ -21,37 +19,27 @@ import type { AttributionServices, Served } from '../cli/services.ts';
 import type { Config } from '../config/config.ts';
 import { type ExposureKeeping, startExposureKeeping } from '../exposure/start.ts';
 import { createHttpApp } from '../http/http-app.ts';
-import type { Acceptors, HttpApp, OperatorViews, UseCases } from '../http/ports.ts';
+import type { Acceptors, HttpApp, OperatorViews } from '../http/ports.ts';
 import { connectionsMaxOf } from '../http/server/connections.ts';
 import { hasBulkJobs, type OpenBulkJobs, openBulkJobs } from '../jobs/bulk/open.ts';
 import { requireJobsFolder } from '../jobs/jobs-folder.ts';
-import type { ListFreshness } from '../labels/freshness.ts';
-import { type Refreshing, startRefreshing } from '../labels/refresh.ts';
+import { startRefreshing } from '../labels/refresh.ts';
 import { hasMonitoring, type Monitoring, type MonitoringDeps } from '../monitoring/open.ts';
 import type { StreamHub } from '../monitoring/stream.ts';
 import type { Role } from '../nodes/roles.ts';
 import { POOL_LIMITS } from '../pool/limits.ts';
 import { createLocalChunks, type LocalChunks } from '../pool/local-chunks.ts';
 import { createPool, type WorkerPool } from '../pool/pool.ts';
-import { poolUseCases } from '../pool/routing.ts';
-import { type GraphUseCases, TASKS } from '../pool/tasks/index.ts';
+import type { GraphUseCases } from '../pool/tasks/index.ts';
 import type { WorkerSettings } from '../pool/worker-services.ts';
 import { ReceiptBatches } from '../receipts/batches.ts';
 import type { ReceiptLog } from '../receipts/log/log.ts';
-import { OracleTrees, oracleFolderOf } from '../receipts/oracle/trees.ts';
 import type { Receipts } from '../receipts/service.ts';
 import { openReplication, type Replication } from '../replication/replication.ts';
 import type { SavedScreenings } from '../saved-screenings/service.ts';
-import { resolveNames } from '../screening/ens-names.ts';
-import { createLabelSetWriter } from '../screening/label-set.ts';
-import { historyFacts } from '../screening/on-demand.ts';
-import { createAttestedOracle } from '../screening/oracle.ts';
-import { createOracleWriter } from '../screening/oracle-writer.ts';
-import { createAttestedSanctionsCheck, createSanctionsCheckWriter } from '../screening/sanctions-check.ts';
-import { createTransactionSearch } from '../screening/transaction-search.ts';
 import { lmdbFault } from '../state/lmdb-binary.ts';
 import { requireSound } from '../state/sound-file.ts';
-import { type StorageWatch, watchStorage } from '../state/storage-watch.ts';
+import { watchStorage } from '../state/storage-watch.ts';
 import type { AcceptorStores } from './acceptor-thread.ts';
 import { type AccountServices, accountsFolderOf } from './account-services.ts';
 import {
@@ -71,17 +59,10 @@ import { operatorViews } from './operator-status.ts';
 import { receiptRetentionOf, receiptsOf } from './receipt-services.ts';
 import { savedScreeningsOf, screeningRetentionOf } from './saved-services.ts';
 import type { ScreeningServices } from './screening-services.ts';
+import { SnapshotFollower } from './snapshot-follower.ts';
 import { metricsOf, readinessOf, type ServerStatus } from './status.ts';
+import { localGraph, type OpenedLater, useCasesOf } from './use-cases.ts';
 
-/** Interval at which a server checks for a snapshot that another process published. One `stat` per check. */
-const SNAPSHOT_CHECK_MS = 1_000;
-/**
- * When a server loads the registers that ship, in slices between requests, if no request needed them before: after the requests that wait for
- * the start. The load takes a seventh of the processor time of a start.
- */
-const REGISTERS_AFTER_MS = 30_000;
-/** Broadcast message after this node has loaded labels that it, or a process beside it, published. */
-const LABELS_CHANGED = 'labels';
 const HOUR_MS = 3_600_000;
 
 /** Folders and settings that the threads of the pool open. */
@@ -109,6 +90,11 @@ export interface ServerDeps {
   readonly version: string;
 }
 
+/** Work that runs beside requests until it is stopped. */
+interface Background {
+  stop(): void | Promise<void>;
+}
+
 /** The services that need the worker pool. */
 interface Serving {
   readonly pool: WorkerPool;
@@ -127,14 +113,12 @@ export class Server {
   // Services in the order of their start. Each is null until it is started.
   #chunks: LocalChunks | null = null;
   #node: NodeConnection | null = null;
-  #storage: StorageWatch | null = null;
   #pool: WorkerPool | null = null;
   #app: HttpApp | null = null;
   /** Incremented when a new snapshot is in force, for the acceptor threads. */
   readonly #snapshotEpoch = new Int32Array(new SharedArrayBuffer(4));
   #replication: Replication | null = null;
-  #snapshotCheck: NodeJS.Timeout | null = null;
-  #registersLater: NodeJS.Timeout | null = null;
+  #snapshots: SnapshotFollower | null = null;
   #monitoring: Monitoring | null = null;
   #jobs: OpenBulkJobs | null = null;
   #billingStreams: StreamHub | null = null;
@@ -151,13 +135,12 @@ export class Server {
   #logPublishing: LogPublishing | null = null;
   #receipts: Receipts | null = null;
   #receiptBatches: ReceiptBatches | null = null;
-  readonly #retentions: Retention[] = [];
   /** Ends the completion of interrupted purchases of screenings. */
   readonly #stopped = new AbortController();
   #finishing: Promise<void> | null = null;
   #exposures: ExposureKeeping | null = null;
-  #attributions: KeptThread | null = null;
-  #refreshing: Refreshing | null = null;
+  /** Work that nothing else uses, in the order of its start. Each is stopped with the server. */
+  readonly #background: Background[] = [];
 
   constructor(config: Config, roles: readonly Role[], deps: ServerDeps) {
     this.#config = config;
@@ -212,13 +195,14 @@ export class Server {
     const { chunks, node } = await this.#connectNode();
     await this.#openStores();
     const pool = this.#startPool();
-    const serving: Serving = { pool, chunks, node, graph: node.routed(this.#graphOfThisNode(pool)) };
+    const serving: Serving = { pool, chunks, node, graph: node.routed(localGraph(pool, this.#deps.chains)) };
     await this.#createAuthorized();
     const app = this.#createHttp(serving);
     // Read before the first request, so that reading a large register or exposure index does not delay one.
     await this.#deps.labels.exchanges().refreshImported();
     if (this.#answers) this.#deps.screening.exposureReader().openAll();
-    await this.#startReplication(serving);
+    const snapshots = this.#followSnapshots(serving);
+    await this.#startReplication(serving, snapshots);
     await this.#openLogPublishing();
     const { url, backend } = await app.listen();
     // Create the key only after the port is bound, so that a second start by mistake leaves nothing behind.
@@ -226,7 +210,7 @@ export class Server {
     if (this.#answers) accounts.servesAt(url);
     const firstKey = this.#answers ? await accounts.createFirstKey() : null;
     const localPlan = this.#answers ? await accounts.localPlan() : null;
-    this.#followSnapshots(serving);
+    snapshots.start();
     this.#openBackgroundServices(serving);
     this.#startExposureKeeping();
     this.#startAttributionKeeping();
@@ -287,7 +271,7 @@ export class Server {
       await accounts.checkSecondFactorKey();
       this.#receiptLog = await receiptLogOf(this.#config, this.#deps);
     }
-    this.#storage = watchStorage(jobsDir === null ? [dataDir] : [dataDir, jobsDir], { log });
+    this.#stopAtEnd(watchStorage(jobsDir === null ? [dataDir] : [dataDir, jobsDir], { log }));
     chains.makeStores();
   }
 
@@ -302,61 +286,12 @@ export class Server {
     return pool;
   }
 
-  /** Use cases over the transfers that this node stores. */
-  #graphOfThisNode(pool: WorkerPool): GraphUseCases {
-    const { chains } = this.#deps;
+  /** Services that the first operation that needs them opens. */
+  #openedLater(serving: Serving): OpenedLater {
     return {
-      ...poolUseCases(TASKS, pool),
-      screening: async (request) => pool.run('screening', { request, facts: await chains.readLive(request) }),
-      async kyt(query) {
-        const { request, resolved } = await resolveNames(query, chains.names());
-        const facts = { ...(await historyFacts(request, chains.onDemand())), resolved };
-        return pool.run('kyt', { request, facts });
-      },
-    };
-  }
-
-  #useCases(serving: Serving): UseCases {
-    const { labels, screening, accounts, attribution } = this.#deps;
-    const { pool, graph } = serving;
-    const deps = screening.deps();
-    const oracleFolder = oracleFolderOf(this.#config.dataDir);
-    return {
-      labelSet: createLabelSetWriter(deps),
-      labelSetVersion: () => labelSetVersion(deps.labels.current.meta.dataVersion, labels.freshness()),
-      attribution: (chain, address) => attribution.explain(chain, address),
-      labelReports: {
-        file: (draft) => attribution.report(draft),
-        list: (accountId, query) => attribution.reports().list(accountId, query),
-        openCount: () => attribution.reports().openCount(),
-        labelsOf: (report) => attribution.reported(report),
-        decide: (id, decision) => attribution.decide(id, decision),
-      },
-      sanctionsCheck: createSanctionsCheckWriter(deps),
-      oracle: createOracleWriter({ ...deps, exposures: screening.exposureReader() }),
-      oracleTrees: new OracleTrees(oracleFolder, {
-        clock: this.#deps.clock,
-        dataVersion: () => deps.labels.current.meta.dataVersion,
-        build: (chain) => pool.run('oracle-tree', { folder: oracleFolder, chain }),
-      }),
-      attestedOracle: createAttestedOracle({
-        ...deps,
-        exposures: screening.exposureReader(),
-        heightOf: (chain) => deps.transfers.coverage(chain).lastBlock,
-      }),
-      attestedSanctionsCheck: createAttestedSanctionsCheck(deps),
-      exchangeStatus: (name, jurisdiction) => labels.exchanges().answerBytes(name, jurisdiction),
-      bulk: (body) => pool.runShort('bulk-labels', body),
-      ...graph,
-      transaction: createTransactionSearch({
-        clock: this.#deps.clock,
-        search: graph.chainTransaction,
-      }),
-      names: { screen: (requests) => pool.run('names', requests), cleared: accounts.cleared },
       monitoring: () => this.#openMonitoring(serving).service,
       cases: () => this.#openCases(serving),
       savedScreenings: () => this.#openSavedScreenings(),
-      billing: accounts.billing,
       billingStreams: () => this.#openBillingStreams(),
       receiptLog: () => this.#requireReceiptLog(),
       receipts: () => this.#openReceipts(),
@@ -407,7 +342,7 @@ export class Server {
         random,
         log,
         access: accounts.access(),
-        useCases: this.#useCases(serving),
+        useCases: useCasesOf(this.#config, { ...this.#deps, ...serving }, this.#openedLater(serving)),
         readiness: () => readinessOf(status),
         operator: this.#operatorViews(status),
         payPerCall: () => this.#authorized?.payPerCall ?? null,
@@ -450,7 +385,7 @@ export class Server {
     });
   }
 
-  async #startReplication(serving: Serving): Promise<void> {
+  async #startReplication({ node }: Serving, snapshots: SnapshotFollower): Promise<void> {
     const { listen, store, from } = this.#config.snapshots;
     if (listen === null && store === null && from === null) return;
     const { labels, clock, log } = this.#deps;
@@ -459,47 +394,26 @@ export class Server {
       {
         clock,
         log,
-        broadcast: serving.node.broadcast,
-        // If a snapshot is swapped before the checks begin, the first of them finds it.
-        onSwapped: () => this.#snapshotCheck !== null && this.#checkSnapshots(serving),
+        broadcast: node.broadcast,
+        onSwapped: () => snapshots.checkNow(),
       },
     );
   }
 
-  /** Loads labels that this or another node has published; returns true if there were new ones. */
-  #loadLabels({ pool, chunks }: Serving): boolean {
-    const isNew = this.#deps.labels.snapshots().refresh();
-    if (isNew) {
-      pool.refresh();
-      Atomics.add(this.#snapshotEpoch, 0, 1);
-      if (this.#jobs !== null) chunks.refresh();
-      this.#monitoring?.listsChanged();
-    }
-    return isNew;
-  }
-
-  #checkSnapshots(serving: Serving): void {
-    if (this.#loadLabels(serving)) void serving.node.broadcast?.publish(LABELS_CHANGED);
-    this.#noteUnread(this.#deps.labels.exchanges().refreshImported());
-  }
-
-  #noteUnread(loading: Promise<void>): void {
-    loading.catch((error: unknown) =>
-      this.#deps.log.error({ reason: messageOf(error) }, 'registers could not be read'),
-    );
-  }
-
-  #followSnapshots(serving: Serving): void {
-    this.#snapshotCheck = setInterval(() => this.#checkSnapshots(serving), SNAPSHOT_CHECK_MS);
-    this.#snapshotCheck.unref();
-    this.#registersLater = setTimeout(
-      () => this.#noteUnread(this.#deps.labels.exchanges().refresh()),
-      REGISTERS_AFTER_MS,
-    );
-    this.#registersLater.unref();
-    serving.node.broadcast?.subscribe((word) => {
-      if (word === LABELS_CHANGED) this.#loadLabels(serving);
+  #followSnapshots({ pool, chunks, node }: Serving): SnapshotFollower {
+    const { labels, log } = this.#deps;
+    this.#snapshots = new SnapshotFollower({
+      labels,
+      log,
+      broadcast: node.broadcast,
+      onLabels: () => {
+        pool.refresh();
+        Atomics.add(this.#snapshotEpoch, 0, 1);
+        if (this.#jobs !== null) chunks.refresh();
+        this.#monitoring?.listsChanged();
+      },
     });
+    return this.#snapshots;
   }
 
   /** Opened by the first operation that needs it, or at startup if there are wallets. */
@@ -602,7 +516,7 @@ export class Server {
       .catch((error: unknown) =>
         log.error({ reason: messageOf(error) }, 'first key of receipts was not created'),
       );
-    this.#retentions.push(receiptRetentionOf(this.#config, this.#deps));
+    this.#stopAtEnd(receiptRetentionOf(this.#config, this.#deps));
   }
 
   /** Completes what an earlier process left, and deletes what is due. */
@@ -612,7 +526,7 @@ export class Server {
       retentionOf(this.#config, this.#deps),
       screeningRetentionOf(this.#config, this.#deps),
     ];
-    this.#retentions.push(...retentions.filter((retention) => retention !== null));
+    this.#stopAtEnd(...retentions);
   }
 
   #requireReceiptLog(): ReceiptLog {
@@ -668,20 +582,20 @@ export class Server {
 
   /** Follows the chains to which `assay attribute` was applied. A node without the roles api and listener reads no transfers. */
   #startAttributionKeeping(): void {
-    if (this.#answers || this.#roles.includes('listener')) this.#attributions = this.#deps.attribution.keep();
+    if (this.#answers || this.#roles.includes('listener')) this.#stopAtEnd(this.#deps.attribution.keep());
   }
 
   #startRefreshing(): void {
     const { clock, random, log } = this.#deps;
     const hours = this.#syncEveryHours;
     if (hours === null) return;
-    this.#refreshing = startRefreshing(
-      {
-        command: [process.execPath, programFile, 'sync', '--json'],
-        intervalMs: hours * HOUR_MS,
-      },
-      { clock, random, log },
-    );
+    const command = [process.execPath, programFile, 'sync', '--json'] as const;
+    this.#stopAtEnd(startRefreshing({ command, intervalMs: hours * HOUR_MS }, { clock, random, log }));
+  }
+
+  /** Registers work that is stopped with the server; null is work that this node does not do. */
+  #stopAtEnd(...work: readonly (Background | null)[]): void {
+    for (const one of work) if (one !== null) this.#background.push(one);
   }
 
   #logServing(url: string, backend: string): void {
@@ -705,8 +619,7 @@ export class Server {
 
   /** Stops the services, each even if another fails. Throws the first error. */
   #stopEach(): Promise<void> {
-    if (this.#snapshotCheck !== null) clearInterval(this.#snapshotCheck);
-    if (this.#registersLater !== null) clearTimeout(this.#registersLater);
+    this.#snapshots?.stop();
     return endEach([
       () => this.#billingStreams?.close('The server is stopping.'),
       () => this.#payments?.stop(),
@@ -715,11 +628,8 @@ export class Server {
       () => this.#monitoring?.service.streams.close('The server is stopping.'),
       () =>
         Promise.all([
-          this.#storage?.stop(),
-          this.#refreshing?.stop(),
-          ...this.#retentions.map((retention) => retention.stop()),
+          ...this.#background.map((one) => one.stop()),
           this.#exposures?.stop(),
-          this.#attributions?.stop(),
           this.#replication?.close(),
           this.#app?.close(),
         ]),
@@ -738,10 +648,4 @@ export class Server {
       () => this.#pool?.close(),
     ]);
   }
-}
-
-/** Returns the version of all inputs of a label response: the snapshot, and which lists are loaded and fresh. */
-function labelSetVersion(dataVersion: string, { asOf, staleLists }: ListFreshness): string {
-  const stale = staleLists.map(({ list, checkedAt }) => `${list}@${checkedAt ?? 'none'}`);
-  return [dataVersion, asOf ?? 'none', ...stale].join('.').replace(/[^\w.:-]/g, '_');
 }
