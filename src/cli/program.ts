@@ -9,7 +9,10 @@ import type { OpenServices, Services, SharedState } from './services.ts';
 /** Adds one command (or a group) to the program. `services` opens the services of the command when it runs. */
 export type CommandModule<S = Services> = (program: Command, terminal: Terminal, services: () => S) => void;
 
-/** Commands that read state which nodes may share. */
+/**
+ * Commands that read state which nodes may share: with a Redis, it cannot be read before it is ready. A row is for a command and all below it.
+ * Commands that read such state only with some options wait for it themselves.
+ */
 const OVER_SHARED_STATE: Readonly<Record<string, SharedState>> = {
   keys: 'accounts',
   accounts: 'accounts',
@@ -23,13 +26,24 @@ const OVER_SHARED_STATE: Readonly<Record<string, SharedState>> = {
   // The key that signs verdicts is encrypted with that of the installation, which nodes may share.
   oracle: 'accounts',
   monitor: 'monitoring',
+  'receipt show': 'accounts',
+  'receipt erase': 'accounts',
+  'receipt keys': 'accounts',
+  'snapshot export': 'accounts',
+  // Decisions on labels are written into the audit log.
+  'labels dispute': 'accounts',
+  'labels undispute': 'accounts',
+  'labels report': 'accounts',
+  'labels reports': 'accounts',
+  'labels decide': 'accounts',
 };
 
-/** Returns the name of the top-level command of an action. */
-function commandOf(action: Command): string {
-  let command = action;
-  while (command.parent?.parent) command = command.parent;
-  return command.name();
+/** Returns the state that an action reads and nodes may share; undefined for none. */
+function sharedStateOf(action: Command): SharedState | undefined {
+  const names: string[] = [];
+  for (let command = action; command.parent; command = command.parent) names.unshift(command.name());
+  const paths = names.map((_, at) => names.slice(0, at + 1).join(' '));
+  return paths.map((path) => OVER_SHARED_STATE[path]).find((shared) => shared !== undefined);
 }
 
 /** Writes the errors of the command-line parser in the format of all errors: one line. */
@@ -62,7 +76,7 @@ export function createProgram<S extends OpenServices>(
     .configureOutput(outputOf(terminal));
   for (const add of commands) add(program, terminal, services);
   program.hook('preAction', async (_, action) => {
-    const shared = OVER_SHARED_STATE[commandOf(action)];
+    const shared = sharedStateOf(action);
     if (shared !== undefined) await services().ready(shared);
   });
   inheritSettings(program);

@@ -295,7 +295,7 @@ const verifyJws = async (...of: [jws: string, jwks: ReceiptJwks]): Promise<Verif
 /** The content that `assay receipt replay` scores: of a file, or of the store. */
 async function contentOf(
   target: string,
-  jwks: () => ReceiptJwks,
+  jwks: () => Promise<ReceiptJwks>,
   services: () => Services,
 ): Promise<ReceiptContent> {
   if (existsSync(target)) {
@@ -306,8 +306,9 @@ async function contentOf(
         'INVALID_FILE',
         `${target}: must have \`jws\`, \`evidence\` and \`policy\`, as \`GET /receipts/{id}\` and \`assay receipt show\` return them.`,
       );
-    return { receipt: (await verifyJws(jws, jwks())).receipt, evidence: objectOf(evidence), policy };
+    return { receipt: (await verifyJws(jws, await jwks())).receipt, evidence: objectOf(evidence), policy };
   }
+  await services().ready('accounts');
   const { content } = services().receipts().one(target);
   if (content !== null) return content;
   throw new AssayError('NOT_FOUND', `id: the content of the receipt '${target}' was erased.`);
@@ -349,8 +350,11 @@ export function addReceiptCommand(
   version: string,
 ): void {
   const receipt = program.command('receipt').description('verify, show, replay and erase signed receipts');
-  const keysOf = ({ jwks }: JwksOption): ReceiptJwks =>
-    jwks === undefined ? jwksOf(services().receipts().keys.list()) : jwksFile(jwks);
+  const keysOf = async ({ jwks }: JwksOption): Promise<ReceiptJwks> => {
+    if (jwks !== undefined) return jwksFile(jwks);
+    await services().ready('accounts');
+    return jwksOf(services().receipts().keys.list());
+  };
 
   receipt
     .command('verify')
@@ -376,7 +380,7 @@ export function addReceiptCommand(
     .option('--json', 'answer as JSON')
     .action(async (file: string, options: VerifyOptions) => {
       const { jws, data } = readReceipt(file);
-      const verified = await verifyJws(jws, keysOf(options));
+      const verified = await verifyJws(jws, await keysOf(options));
       const checks = await lineChecks(file, verified, data, options);
       const report = reportOf(verified, data, { nowMs: terminal.clock.now(), checks });
       answer(terminal, options.json ?? false, report, verifyLines);

@@ -359,6 +359,7 @@ export function addSnapshotProducts(snapshot: Command, terminal: Terminal, servi
     .option('--jwks <file>', 'keys of the issuer (default: those of this installation)')
     .option('--json', 'answer as JSON')
     .action(async (folder: string, options: { jwks?: string; json?: boolean }) => {
+      if (options.jwks === undefined) await services().ready('accounts');
       const jwks =
         options.jwks === undefined
           ? jwksOf(services().receipts().keys.list())
