@@ -100,6 +100,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'receipt erase': 'needs a receipt, and writes like receipt keys rotate',
   'redis fill': 'full-disk-redis.test.ts',
   'redis found': 'full-disk-redis.test.ts',
+  'redis newer': 'full-disk-redis.test.ts',
   'redis restore': 'full-disk-redis.test.ts',
 };
 

@@ -81,4 +81,20 @@ describe.skipIf(refusal !== null || !hasRedis)('a Redis and a state folder on a 
     await runFull(['redis', 'restore', '--from-replica']);
     expect(await countKeys()).toBe(KEYS);
   });
+
+  it('are given back the stores that Redis has lost', async () => {
+    await done(['redis', 'found'], shared);
+    const copyAll = (from: string, to: string): void => {
+      for (const key of redis.run('-n', from, 'keys', '*').split('\n'))
+        redis.run('-n', from, 'copy', key, key, 'db', to);
+    };
+    await done(['keys', 'create', '--name', 'before'], shared);
+    copyAll('0', '1');
+    await createKeys(shared);
+    redis.run('flushdb');
+    copyAll('1', '0');
+    expect(await countKeys()).toBe(1);
+    await runFull(['redis', 'newer', '--restore', 'keys']);
+    expect(await countKeys()).toBe(1 + KEYS);
+  });
 });

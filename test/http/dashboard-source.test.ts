@@ -1,5 +1,5 @@
 /** The source of the dashboard against the API: its types, and the words for codes. Its build checks neither. */
-import { execFileSync } from 'node:child_process';
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -10,6 +10,7 @@ import { projectRoot } from '../../src/base/paths.ts';
 import { CATEGORIES } from '../../src/labels/taxonomy.ts';
 import { ALERT_STATUSES, ALERT_THRESHOLDS, RULE_IDS, SEVERITIES } from '../../src/monitoring/records.ts';
 import { LISTS } from '../../src/sources/lists.ts';
+import { execFileSync } from '../support/child-process.ts';
 
 /** Codes by the group of their words: the first argument of `word` in dashboard/src. */
 const CODES: Readonly<Record<string, readonly string[]>> = {
