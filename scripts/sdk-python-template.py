@@ -656,8 +656,8 @@ class _Operation(NamedTuple):
     is_versioned: bool
     #: `none`, `key`, `session` or `either`.
     auth: str
-    #: Whether a request can be sent again if its outcome is unknown.
-    is_repeatable: bool
+    #: Whether a request is sent again if its outcome is unknown: `safe`, `keyed`, `unversioned` (without a version), `unsafe`.
+    retry: str
     #: Whether the response has an envelope with `data`.
     has_envelope: bool = True
     #: How `data` is read.
@@ -1586,11 +1586,13 @@ class Assay:
         timeout = self.timeout if options.timeout is None else _timeout_of(options.timeout)
         max_retries = self.max_retries if options.max_retries is None else options.max_retries
         can_repeat = content is None or content.can_repeat
+        has_version = body is not None and body.get("version") not in (None, NOT_GIVEN)
+        is_repeatable = operation.retry != "unsafe" and not (operation.retry == "unversioned" and has_version)
         attempt = 0
         while True:
             failure: AssayError
             try:
-                exchange = self._attempt(operation, url, sent, content, timeout)
+                exchange = self._attempt(operation.method, url, sent, content, timeout, is_repeatable)
                 if exchange.status < 300:
                     result = read(exchange)
                     self._take_session(exchange.headers)
@@ -1598,7 +1600,7 @@ class Assay:
                 raw = exchange.read()
             except APIConnectionError as error:
                 failure = error
-                is_safe = isinstance(error, _Unsent) or operation.is_repeatable
+                is_safe = isinstance(error, _Unsent) or is_repeatable
                 is_final = isinstance(error.__cause__, ssl.SSLCertVerificationError)
                 wait = backoff_seconds(attempt)
             else:
@@ -1606,7 +1608,7 @@ class Assay:
                     raise NotModified("The version that if_none_match names is current.")
                 failure = _error_of(exchange.status, exchange.headers, raw[:ERROR_BYTES_MAX])
                 is_refused = exchange.status in (408, 429)
-                is_safe = is_refused or (exchange.status >= 500 and operation.is_repeatable)
+                is_safe = is_refused or (exchange.status >= 500 and is_repeatable)
                 asked = failure.retry_after
                 is_final = asked is not None and asked > RETRY_AFTER_SECONDS_MAX
                 wait = backoff_seconds(attempt) if asked is None else asked
@@ -1616,9 +1618,15 @@ class Assay:
             self._sleep(wait)
 
     def _attempt(
-        self, operation: _Operation, url: str, headers: Dict[str, str], content: Optional[_Body], timeout: float
+        self,
+        method: str,
+        url: str,
+        headers: Dict[str, str],
+        content: Optional[_Body],
+        timeout: float,
+        is_repeatable: bool,
     ) -> _Exchange:
-        """Sends a request once. An idle connection that the server closed meanwhile is replaced."""
+        """Sends a request once. An idle connection that was closed meanwhile is replaced, if a repetition is safe."""
         while True:
             is_connected = False
             is_reused = False
@@ -1627,15 +1635,15 @@ class Assay:
                 connection, is_reused = self._pool.acquire(timeout)
                 is_connected = True
                 if content is None:
-                    connection.request(operation.method, url, headers=headers)
+                    connection.request(method, url, headers=headers)
                 else:
-                    content.send(connection, operation.method, url, headers)
+                    content.send(connection, method, url, headers)
                 return _Exchange(self._pool, connection, connection.getresponse())
             except (OSError, http.client.HTTPException) as error:
                 if connection is not None:
                     connection.close()
                 is_closed = isinstance(error, (ConnectionError, http.client.RemoteDisconnected))
-                if is_reused and is_closed and operation.is_repeatable and (content is None or content.can_repeat):
+                if is_reused and is_closed and is_repeatable and (content is None or content.can_repeat):
                     # Closed while it was idle. The others may be as old.
                     self._pool.close()
                     continue

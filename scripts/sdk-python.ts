@@ -17,10 +17,8 @@ const LINE_CHARS_MAX = 119;
 /** Longer lists of words get a name, which keeps signatures readable. */
 const INLINE_WORDS_CHARS_MAX = 60;
 
-const SDK_NAMES = new Map(OPERATIONS.map(({ id, sdk }) => [id, sdk]));
-
-/** POST operations without an Idempotency-Key that can be sent twice: they only read, or end in the same state. */
-const REPEATABLE = new Set(['screen', 'screenBulk', 'clear', 'login', 'logout']);
+/** Operations by their ids: the document has neither their names in the SDKs nor whether they may be sent again. */
+const DESCRIPTORS = new Map(OPERATIONS.map((one) => [one.id, one]));
 
 /** Operations whose methods are generators, by the method of the client that makes them. */
 const STREAMS: Readonly<Record<string, string>> = {
@@ -416,11 +414,10 @@ class Methods {
   }
 
   #operationText(operation: PlacedOperation, fields: readonly string[]): string {
-    const { operationId: id, method, path, isVersioned, parameters } = operation;
-    const hasKey = parameters.some(({ name }) => name === 'Idempotency-Key');
-    const isRepeatable = method !== 'POST' || hasKey || REPEATABLE.has(id);
+    const { operationId: id, method, path, isVersioned } = operation;
+    const retry = DESCRIPTORS.get(id)?.retry ?? 'unsafe';
     const values = [id, method, path].map(text);
-    const flags = [isVersioned ? 'True' : 'False', text(authOf(operation)), isRepeatable ? 'True' : 'False'];
+    const flags = [isVersioned ? 'True' : 'False', text(authOf(operation)), text(retry)];
     return broken(
       `_${pythonName(id).toUpperCase()} = _Operation(`,
       [...values, ...flags, ...fields],
@@ -566,7 +563,7 @@ const HAND_WRITTEN: Readonly<Record<string, string>> = {
 /** Returns the `resource.method` of every operation that the client has. */
 export function pythonNames(operations: readonly PlacedOperation[]): ReadonlyMap<string, string> {
   const named = operations.flatMap(({ operationId: id }) => {
-    const name = SDK_NAMES.get(id) ?? null;
+    const name = DESCRIPTORS.get(id)?.sdk ?? null;
     return name === null ? [] : [[id, pythonMethod(name)] as const];
   });
   return new Map(named);

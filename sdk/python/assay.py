@@ -7666,8 +7666,8 @@ class _Operation(NamedTuple):
     is_versioned: bool
     #: `none`, `key`, `session` or `either`.
     auth: str
-    #: Whether a request can be sent again if its outcome is unknown.
-    is_repeatable: bool
+    #: Whether a request is sent again if its outcome is unknown: `safe`, `keyed`, `unversioned` (without a version), `unsafe`.
+    retry: str
     #: Whether the response has an envelope with `data`.
     has_envelope: bool = True
     #: How `data` is read.
@@ -8400,15 +8400,15 @@ class Bulk(_Resource):
 
 # --- Operations ---
 
-_HEALTH = _Operation("health", "GET", "/health", True, "none", True, has_envelope=False, result="Health")
-_READY = _Operation("ready", "GET", "/ready", True, "none", True, result="ReadyData")
+_HEALTH = _Operation("health", "GET", "/health", True, "none", "safe", has_envelope=False, result="Health")
+_READY = _Operation("ready", "GET", "/ready", True, "none", "safe", result="ReadyData")
 _OPERATOR_STATUS = _Operation(
     "operatorStatus",
     "GET",
     "/operator/status",
     True,
     "session",
-    True,
+    "safe",
     result="OperatorStatus",
 )
 _OPERATOR_IMPORTS = _Operation(
@@ -8417,7 +8417,7 @@ _OPERATOR_IMPORTS = _Operation(
     "/operator/imports",
     True,
     "session",
-    True,
+    "safe",
     result="OperatorImports",
 )
 _OPERATOR_LABEL_REPORTS = _Operation(
@@ -8426,7 +8426,7 @@ _OPERATOR_LABEL_REPORTS = _Operation(
     "/operator/label-reports",
     True,
     "session",
-    True,
+    "safe",
     result="OperatorLabelReports",
     items="reports",
 )
@@ -8436,20 +8436,20 @@ _DECIDE_LABEL_REPORT = _Operation(
     "/operator/label-reports/{id}/decision",
     True,
     "session",
-    False,
+    "unsafe",
     result="DecidedLabelReport",
 )
-_METRICS = _Operation("metrics", "GET", "/metrics", True, "none", True, result="text")
-_OPENAPI = _Operation("openapi", "GET", "/openapi.json", False, "none", True, has_envelope=False)
-_DOCS = _Operation("docs", "GET", "/docs", False, "none", True, result="text")
-_ENTITY = _Operation("entity", "GET", "/entity/{address}", True, "either", True, result="EntityLabelSet")
+_METRICS = _Operation("metrics", "GET", "/metrics", True, "none", "safe", result="text")
+_OPENAPI = _Operation("openapi", "GET", "/openapi.json", False, "none", "safe", has_envelope=False)
+_DOCS = _Operation("docs", "GET", "/docs", False, "none", "safe", result="text")
+_ENTITY = _Operation("entity", "GET", "/entity/{address}", True, "either", "safe", result="EntityLabelSet")
 _EXCHANGE_STATUS = _Operation(
     "exchangeStatus",
     "GET",
     "/exchange-status",
     True,
     "either",
-    True,
+    "safe",
     result="ExchangeStatusData",
 )
 _LABELS = _Operation(
@@ -8458,7 +8458,7 @@ _LABELS = _Operation(
     "/address/{chain}/{address}/labels",
     True,
     "either",
-    True,
+    "safe",
     result="EntityLabelSet",
 )
 _ATTRIBUTION = _Operation(
@@ -8467,7 +8467,7 @@ _ATTRIBUTION = _Operation(
     "/address/{chain}/{address}/attribution",
     True,
     "either",
-    True,
+    "safe",
     result="Attribution",
 )
 _REPORT_LABEL = _Operation(
@@ -8476,7 +8476,7 @@ _REPORT_LABEL = _Operation(
     "/address/{chain}/{address}/reports",
     True,
     "either",
-    False,
+    "safe",
     result="OneLabelReport",
 )
 _LABEL_REPORTS = _Operation(
@@ -8485,19 +8485,19 @@ _LABEL_REPORTS = _Operation(
     "/label-reports",
     True,
     "either",
-    True,
+    "safe",
     result="LabelReportList",
     items="reports",
 )
-_SCREEN = _Operation("screen", "POST", "/screen", True, "either", True, result="EntityLabelSet")
-_SCREEN_BULK = _Operation("screenBulk", "POST", "/screen/bulk", True, "either", True, result="BulkResult")
+_SCREEN = _Operation("screen", "POST", "/screen", True, "either", "safe", result="EntityLabelSet")
+_SCREEN_BULK = _Operation("screenBulk", "POST", "/screen/bulk", True, "either", "safe", result="BulkResult")
 _SANCTIONS_CHECK = _Operation(
     "sanctionsCheck",
     "GET",
     "/sanctions/check",
     True,
     "either",
-    True,
+    "safe",
     result="SanctionsCheck",
 )
 _ORACLE = _Operation(
@@ -8506,28 +8506,28 @@ _ORACLE = _Operation(
     "/oracle/address/{chain}/{address}",
     True,
     "either",
-    True,
+    "safe",
     result="OracleVerdict",
 )
-_ORACLE_ROOT = _Operation("oracleRoot", "GET", "/oracle/root/{chain}", True, "either", True, result="OracleRoot")
+_ORACLE_ROOT = _Operation("oracleRoot", "GET", "/oracle/root/{chain}", True, "either", "safe", result="OracleRoot")
 _ORACLE_PROOF = _Operation(
     "oracleProof",
     "GET",
     "/oracle/proof/{chain}/{address}",
     True,
     "either",
-    True,
+    "safe",
     result="OracleProof",
 )
-_SCREENING = _Operation("screening", "POST", "/screening", True, "either", True, result="ScreeningResult")
-_KYT = _Operation("kyt", "POST", "/kyt", True, "either", True, result="KytResult")
+_SCREENING = _Operation("screening", "POST", "/screening", True, "either", "keyed", result="ScreeningResult")
+_KYT = _Operation("kyt", "POST", "/kyt", True, "either", "keyed", result="KytResult")
 _LIST_SCREENINGS = _Operation(
     "listScreenings",
     "GET",
     "/screenings",
     True,
     "either",
-    True,
+    "safe",
     result="SavedScreeningList",
     items="screenings",
 )
@@ -8537,7 +8537,7 @@ _ONE_SCREENING = _Operation(
     "/screenings/{id}",
     True,
     "either",
-    True,
+    "safe",
     result="OneSavedScreening",
 )
 _COMPARE_SCREENINGS = _Operation(
@@ -8546,39 +8546,39 @@ _COMPARE_SCREENINGS = _Operation(
     "/screenings/{a}/compare/{b}",
     True,
     "either",
-    True,
+    "safe",
     result="ScreeningComparison",
 )
-_RECEIPT_PROOF = _Operation("receiptProof", "GET", "/receipts/{id}/proof", True, "either", True, result="text")
+_RECEIPT_PROOF = _Operation("receiptProof", "GET", "/receipts/{id}/proof", True, "either", "safe", result="text")
 _RECEIPT_LINE = _Operation(
     "receiptLine",
     "GET",
     "/receipts/{id}/lines/{line}",
     True,
     "either",
-    True,
+    "safe",
     result="ReceiptLine",
 )
-_ONE_RECEIPT = _Operation("oneReceipt", "GET", "/receipts/{id}", True, "either", True, result="OneReceipt")
-_JWKS = _Operation("jwks", "GET", "/.well-known/jwks.json", False, "none", True, has_envelope=False, result="Jwks")
-_TRACE = _Operation("trace", "POST", "/trace", True, "either", True, result="TraceResult")
+_ONE_RECEIPT = _Operation("oneReceipt", "GET", "/receipts/{id}", True, "either", "safe", result="OneReceipt")
+_JWKS = _Operation("jwks", "GET", "/.well-known/jwks.json", False, "none", "safe", has_envelope=False, result="Jwks")
+_TRACE = _Operation("trace", "POST", "/trace", True, "either", "keyed", result="TraceResult")
 _TRANSACTION = _Operation(
     "transaction",
     "GET",
     "/transactions/{hash}",
     True,
     "either",
-    True,
+    "safe",
     result="TransactionResult",
 )
-_USAGE = _Operation("usage", "GET", "/usage", True, "either", True, result="UsageRecord", items="history")
+_USAGE = _Operation("usage", "GET", "/usage", True, "either", "safe", result="UsageRecord", items="history")
 _BILLING_PACKAGES = _Operation(
     "billingPackages",
     "GET",
     "/billing/packages",
     True,
     "either",
-    True,
+    "safe",
     result="CreditPackages",
 )
 _BILLING_SETTINGS = _Operation(
@@ -8587,7 +8587,7 @@ _BILLING_SETTINGS = _Operation(
     "/billing/settings",
     True,
     "either",
-    True,
+    "safe",
     result="BillingSettings",
 )
 _CHANGE_BILLING_SETTINGS = _Operation(
@@ -8596,7 +8596,7 @@ _CHANGE_BILLING_SETTINGS = _Operation(
     "/billing/settings",
     True,
     "session",
-    True,
+    "safe",
     result="BillingSettings",
 )
 _BILLING_STATEMENT = _Operation(
@@ -8605,38 +8605,46 @@ _BILLING_STATEMENT = _Operation(
     "/billing/statements/{month}",
     True,
     "either",
-    True,
+    "safe",
     result="text",
 )
-_BILLING_STREAM = _Operation("billingStream", "GET", "/billing/stream", True, "either", True)
+_BILLING_STREAM = _Operation("billingStream", "GET", "/billing/stream", True, "either", "safe")
 _CREATE_CHECKOUT = _Operation(
     "createCheckout",
     "POST",
     "/billing/checkout",
     True,
     "session",
-    False,
+    "unsafe",
     result="CheckoutPage",
 )
-_CREATE_INVOICE = _Operation("createInvoice", "POST", "/billing/invoices", True, "session", True, result="OneInvoice")
+_CREATE_INVOICE = _Operation(
+    "createInvoice",
+    "POST",
+    "/billing/invoices",
+    True,
+    "session",
+    "keyed",
+    result="OneInvoice",
+)
 _LIST_INVOICES = _Operation(
     "listInvoices",
     "GET",
     "/billing/invoices",
     True,
     "either",
-    True,
+    "safe",
     result="InvoiceList",
     items="invoices",
 )
-_ONE_INVOICE = _Operation("oneInvoice", "GET", "/billing/invoices/{id}", True, "either", True, result="OneInvoice")
+_ONE_INVOICE = _Operation("oneInvoice", "GET", "/billing/invoices/{id}", True, "either", "safe", result="OneInvoice")
 _INVOICE_PRO_FORMA = _Operation(
     "invoiceProForma",
     "GET",
     "/billing/invoices/{id}/pro-forma",
     True,
     "either",
-    True,
+    "safe",
     result="text",
 )
 _INVOICE_TYPED_DATA = _Operation(
@@ -8645,7 +8653,7 @@ _INVOICE_TYPED_DATA = _Operation(
     "/billing/invoices/{id}/typed-data",
     True,
     "either",
-    True,
+    "safe",
     result="AuthorizationToSign",
 )
 _PAY_INVOICE = _Operation(
@@ -8654,7 +8662,7 @@ _PAY_INVOICE = _Operation(
     "/billing/invoices/{id}/authorizations",
     True,
     "either",
-    False,
+    "unsafe",
     result="OneAuthorization",
 )
 _LIST_AUTHORIZATIONS = _Operation(
@@ -8663,7 +8671,7 @@ _LIST_AUTHORIZATIONS = _Operation(
     "/billing/invoices/{id}/authorizations",
     True,
     "either",
-    True,
+    "safe",
     result="AuthorizationList",
 )
 _INVOICE_RECEIPT = _Operation(
@@ -8672,7 +8680,7 @@ _INVOICE_RECEIPT = _Operation(
     "/billing/invoices/{id}/receipt",
     True,
     "either",
-    True,
+    "safe",
     result="text",
 )
 _NAMES = _Operation(
@@ -8681,31 +8689,31 @@ _NAMES = _Operation(
     "/namescreen/bulk",
     True,
     "either",
-    True,
+    "keyed",
     has_envelope=False,
     result="NamesResult",
 )
-_CLEAR = _Operation("clear", "POST", "/namescreen/cleared", True, "either", True, result="ClearedAnswer")
+_CLEAR = _Operation("clear", "POST", "/namescreen/cleared", True, "either", "safe", result="ClearedAnswer")
 _CLEARED_LIST = _Operation(
     "clearedList",
     "GET",
     "/namescreen/cleared",
     True,
     "either",
-    True,
+    "safe",
     result="ClearedListAnswer",
     items="cleared",
 )
-_UNCLEAR = _Operation("unclear", "DELETE", "/namescreen/cleared/{id}", True, "either", True, result="ClearedAnswer")
-_REGISTER = _Operation("register", "POST", "/auth/register", True, "none", False, result="Done")
-_VERIFY_EMAIL = _Operation("verifyEmail", "POST", "/auth/verify", True, "none", False, result="Done")
+_UNCLEAR = _Operation("unclear", "DELETE", "/namescreen/cleared/{id}", True, "either", "safe", result="ClearedAnswer")
+_REGISTER = _Operation("register", "POST", "/auth/register", True, "none", "unsafe", result="Done")
+_VERIFY_EMAIL = _Operation("verifyEmail", "POST", "/auth/verify", True, "none", "unsafe", result="Done")
 _RESEND_CONFIRMATION = _Operation(
     "resendConfirmation",
     "POST",
     "/auth/confirmation",
     True,
     "none",
-    False,
+    "unsafe",
     result="Done",
 )
 _ACCEPT_INVITATION = _Operation(
@@ -8714,22 +8722,30 @@ _ACCEPT_INVITATION = _Operation(
     "/auth/invitation",
     True,
     "none",
-    False,
+    "unsafe",
     result="SessionData",
 )
-_LOGIN = _Operation("login", "POST", "/auth/login", True, "none", True, result="SessionData")
-_LOGOUT = _Operation("logout", "POST", "/auth/logout", True, "session", True, result="Done")
-_SESSION = _Operation("session", "GET", "/auth/session", True, "session", True, result="SessionData")
-_CHANGE_PASSWORD = _Operation("changePassword", "POST", "/auth/password", True, "session", False, result="SessionData")
-_FORGOT_PASSWORD = _Operation("forgotPassword", "POST", "/auth/password/forgot", True, "none", False, result="Done")
-_RESET_PASSWORD = _Operation("resetPassword", "POST", "/auth/password/reset", True, "none", False, result="Done")
+_LOGIN = _Operation("login", "POST", "/auth/login", True, "none", "unsafe", result="SessionData")
+_LOGOUT = _Operation("logout", "POST", "/auth/logout", True, "session", "safe", result="Done")
+_SESSION = _Operation("session", "GET", "/auth/session", True, "session", "safe", result="SessionData")
+_CHANGE_PASSWORD = _Operation(
+    "changePassword",
+    "POST",
+    "/auth/password",
+    True,
+    "session",
+    "unsafe",
+    result="SessionData",
+)
+_FORGOT_PASSWORD = _Operation("forgotPassword", "POST", "/auth/password/forgot", True, "none", "unsafe", result="Done")
+_RESET_PASSWORD = _Operation("resetPassword", "POST", "/auth/password/reset", True, "none", "unsafe", result="Done")
 _LIST_SESSIONS = _Operation(
     "listSessions",
     "GET",
     "/auth/sessions",
     True,
     "session",
-    True,
+    "safe",
     result="SessionList",
     items="sessions",
 )
@@ -8739,61 +8755,77 @@ _END_OTHER_SESSIONS = _Operation(
     "/auth/sessions",
     True,
     "session",
-    True,
+    "safe",
     result="EndedSessions",
 )
-_END_SESSION = _Operation("endSession", "DELETE", "/auth/sessions/{id}", True, "session", True, result="Done")
-_ENROL_TOTP = _Operation("enrolTotp", "POST", "/auth/totp", True, "session", False, result="TotpEnrolment")
-_CONFIRM_TOTP = _Operation("confirmTotp", "POST", "/auth/totp/confirm", True, "session", False, result="RecoveryCodes")
+_END_SESSION = _Operation("endSession", "DELETE", "/auth/sessions/{id}", True, "session", "safe", result="Done")
+_ENROL_TOTP = _Operation("enrolTotp", "POST", "/auth/totp", True, "session", "unsafe", result="TotpEnrolment")
+_CONFIRM_TOTP = _Operation(
+    "confirmTotp",
+    "POST",
+    "/auth/totp/confirm",
+    True,
+    "session",
+    "unsafe",
+    result="RecoveryCodes",
+)
 _RENEW_RECOVERY_CODES = _Operation(
     "renewRecoveryCodes",
     "POST",
     "/auth/totp/recovery-codes",
     True,
     "session",
-    False,
+    "unsafe",
     result="RecoveryCodes",
 )
-_DISABLE_TOTP = _Operation("disableTotp", "POST", "/auth/totp/disable", True, "session", False, result="Done")
-_LIST_KEYS = _Operation("listKeys", "GET", "/keys", True, "session", True, result="KeyList", items="keys")
-_CREATE_KEY = _Operation("createKey", "POST", "/keys", True, "either", False, result="NewKey")
-_TOGGLE_KEY = _Operation("toggleKey", "PATCH", "/keys/{id}", True, "either", True, result="OneKey")
-_REVOKE_KEY = _Operation("revokeKey", "DELETE", "/keys/{id}", True, "session", True, result="RevokedKey")
-_LIST_PEOPLE = _Operation("listPeople", "GET", "/people", True, "session", True, result="PeopleList", items="people")
-_ADD_PERSON = _Operation("addPerson", "POST", "/people", True, "session", False, result="OnePerson")
-_INVITE_PERSON = _Operation("invitePerson", "POST", "/people/invitations", True, "session", False, result="OnePerson")
-_CHANGE_PERSON = _Operation("changePerson", "PATCH", "/people/{id}", True, "session", True, result="OnePerson")
-_REMOVE_PERSON = _Operation("removePerson", "DELETE", "/people/{id}", True, "session", True, result="OnePerson")
+_DISABLE_TOTP = _Operation("disableTotp", "POST", "/auth/totp/disable", True, "session", "unsafe", result="Done")
+_LIST_KEYS = _Operation("listKeys", "GET", "/keys", True, "session", "safe", result="KeyList", items="keys")
+_CREATE_KEY = _Operation("createKey", "POST", "/keys", True, "either", "unsafe", result="NewKey")
+_TOGGLE_KEY = _Operation("toggleKey", "PATCH", "/keys/{id}", True, "either", "safe", result="OneKey")
+_REVOKE_KEY = _Operation("revokeKey", "DELETE", "/keys/{id}", True, "session", "safe", result="RevokedKey")
+_LIST_PEOPLE = _Operation("listPeople", "GET", "/people", True, "session", "safe", result="PeopleList", items="people")
+_ADD_PERSON = _Operation("addPerson", "POST", "/people", True, "session", "unsafe", result="OnePerson")
+_INVITE_PERSON = _Operation(
+    "invitePerson",
+    "POST",
+    "/people/invitations",
+    True,
+    "session",
+    "unsafe",
+    result="OnePerson",
+)
+_CHANGE_PERSON = _Operation("changePerson", "PATCH", "/people/{id}", True, "session", "safe", result="OnePerson")
+_REMOVE_PERSON = _Operation("removePerson", "DELETE", "/people/{id}", True, "session", "safe", result="OnePerson")
 _END_PERSON_SESSIONS = _Operation(
     "endPersonSessions",
     "DELETE",
     "/people/{id}/sessions",
     True,
     "session",
-    True,
+    "safe",
     result="EndedSessions",
 )
-_DISCARD_TOTP = _Operation("discardTotp", "DELETE", "/people/{id}/totp", True, "session", True, result="Done")
-_AUDIT_LOG = _Operation("auditLog", "GET", "/audit", True, "session", True, result="AuditPage", items="entries")
-_ADD_WALLET = _Operation("addWallet", "POST", "/monitoring/wallets", True, "either", True, result="OneWallet")
+_DISCARD_TOTP = _Operation("discardTotp", "DELETE", "/people/{id}/totp", True, "session", "safe", result="Done")
+_AUDIT_LOG = _Operation("auditLog", "GET", "/audit", True, "session", "safe", result="AuditPage", items="entries")
+_ADD_WALLET = _Operation("addWallet", "POST", "/monitoring/wallets", True, "either", "keyed", result="OneWallet")
 _LIST_WALLETS = _Operation(
     "listWallets",
     "GET",
     "/monitoring/wallets",
     True,
     "either",
-    True,
+    "safe",
     result="WalletList",
     items="wallets",
 )
-_ONE_WALLET = _Operation("oneWallet", "GET", "/monitoring/wallets/{id}", True, "either", True, result="WalletDetail")
+_ONE_WALLET = _Operation("oneWallet", "GET", "/monitoring/wallets/{id}", True, "either", "safe", result="WalletDetail")
 _CHANGE_WALLET = _Operation(
     "changeWallet",
     "PATCH",
     "/monitoring/wallets/{id}",
     True,
     "either",
-    True,
+    "safe",
     result="WalletDetail",
 )
 _REMOVE_WALLET = _Operation(
@@ -8802,7 +8834,7 @@ _REMOVE_WALLET = _Operation(
     "/monitoring/wallets/{id}",
     True,
     "either",
-    True,
+    "safe",
     result="WalletDetail",
 )
 _WALLET_ALERTS = _Operation(
@@ -8811,7 +8843,7 @@ _WALLET_ALERTS = _Operation(
     "/monitoring/wallets/{id}/alerts",
     True,
     "either",
-    True,
+    "safe",
     result="AlertList",
     items="alerts",
 )
@@ -8821,7 +8853,7 @@ _WALLET_TRANSACTIONS = _Operation(
     "/monitoring/wallets/{id}/transactions",
     True,
     "either",
-    True,
+    "safe",
     result="TransactionList",
     items="transactions",
 )
@@ -8831,7 +8863,7 @@ _TEST_WALLET = _Operation(
     "/monitoring/wallets/{id}/test",
     True,
     "either",
-    False,
+    "unsafe",
     result="TestDeliveries",
 )
 _LIST_ALERTS = _Operation(
@@ -8840,20 +8872,28 @@ _LIST_ALERTS = _Operation(
     "/monitoring/alerts",
     True,
     "either",
-    True,
+    "safe",
     result="AlertList",
     items="alerts",
 )
-_MOVE_ALERT = _Operation("moveAlert", "PATCH", "/monitoring/alerts/{id}", True, "either", True, result="OneAlert")
-_CHANNELS = _Operation("channels", "GET", "/monitoring/channels", True, "either", True, result="ChannelsAnswer")
-_SET_CHANNELS = _Operation("setChannels", "PUT", "/monitoring/channels", True, "either", True, result="ChannelsAnswer")
+_MOVE_ALERT = _Operation("moveAlert", "PATCH", "/monitoring/alerts/{id}", True, "either", "safe", result="OneAlert")
+_CHANNELS = _Operation("channels", "GET", "/monitoring/channels", True, "either", "safe", result="ChannelsAnswer")
+_SET_CHANNELS = _Operation(
+    "setChannels",
+    "PUT",
+    "/monitoring/channels",
+    True,
+    "either",
+    "safe",
+    result="ChannelsAnswer",
+)
 _WEBHOOK_SECRET = _Operation(
     "webhookSecret",
     "POST",
     "/monitoring/webhook-secret",
     True,
     "either",
-    False,
+    "unsafe",
     result="WebhookSecret",
 )
 _DELIVERIES = _Operation(
@@ -8862,7 +8902,7 @@ _DELIVERIES = _Operation(
     "/monitoring/deliveries",
     True,
     "either",
-    True,
+    "safe",
     result="DeliveryList",
     items="deliveries",
 )
@@ -8872,44 +8912,52 @@ _REPLAY_DELIVERY = _Operation(
     "/monitoring/deliveries/{id}/replay",
     True,
     "either",
-    True,
+    "keyed",
     result="OneDelivery",
 )
-_ALERT_STREAM = _Operation("alertStream", "GET", "/monitoring/stream", True, "either", True)
-_CREATE_CASE = _Operation("createCase", "POST", "/cases", True, "either", True, result="OneCase")
-_LIST_CASES = _Operation("listCases", "GET", "/cases", True, "either", True, result="CaseList", items="cases")
-_ONE_CASE = _Operation("oneCase", "GET", "/cases/{id}", True, "either", True, result="OneCase")
-_CHANGE_CASE = _Operation("changeCase", "PATCH", "/cases/{id}", True, "either", True, result="OneCase")
+_ALERT_STREAM = _Operation("alertStream", "GET", "/monitoring/stream", True, "either", "safe")
+_CREATE_CASE = _Operation("createCase", "POST", "/cases", True, "either", "keyed", result="OneCase")
+_LIST_CASES = _Operation("listCases", "GET", "/cases", True, "either", "safe", result="CaseList", items="cases")
+_ONE_CASE = _Operation("oneCase", "GET", "/cases/{id}", True, "either", "safe", result="OneCase")
+_CHANGE_CASE = _Operation("changeCase", "PATCH", "/cases/{id}", True, "either", "unversioned", result="OneCase")
 _CASE_EVENTS = _Operation(
     "caseEvents",
     "GET",
     "/cases/{id}/events",
     True,
     "either",
-    True,
+    "safe",
     result="CaseEventList",
     items="events",
 )
-_ADD_CASE_EVENT = _Operation("addCaseEvent", "POST", "/cases/{id}/events", True, "either", True, result="OneCaseEvent")
+_ADD_CASE_EVENT = _Operation(
+    "addCaseEvent",
+    "POST",
+    "/cases/{id}/events",
+    True,
+    "either",
+    "keyed",
+    result="OneCaseEvent",
+)
 _CASE_FILES = _Operation(
     "caseFiles",
     "GET",
     "/cases/{id}/files",
     True,
     "either",
-    True,
+    "safe",
     result="CaseFileList",
     items="files",
 )
-_ADD_CASE_FILE = _Operation("addCaseFile", "POST", "/cases/{id}/files", True, "either", True, result="OneCaseFile")
-_CASE_FILE = _Operation("caseFile", "GET", "/cases/{id}/files/{fileId}", True, "either", True, result="bytes")
-_EXPORT_CASE = _Operation("exportCase", "GET", "/cases/{id}/export", True, "either", True, result="bytes")
-_SEND_JOB = _Operation("sendJob", "POST", "/jobs", True, "either", True, result="OneJob")
-_LIST_JOBS = _Operation("listJobs", "GET", "/jobs", True, "either", True, result="JobList", items="jobs")
-_ONE_JOB = _Operation("oneJob", "GET", "/jobs/{id}", True, "either", True, result="OneJob")
-_CANCEL_JOB = _Operation("cancelJob", "DELETE", "/jobs/{id}", True, "either", True, result="OneJob")
-_JOB_LINE = _Operation("jobLine", "GET", "/jobs/{id}/lines/{line}", True, "either", True, result="JobLine")
-_JOB_RESULT = _Operation("jobResult", "GET", "/jobs/{id}/result", True, "either", True)
+_ADD_CASE_FILE = _Operation("addCaseFile", "POST", "/cases/{id}/files", True, "either", "keyed", result="OneCaseFile")
+_CASE_FILE = _Operation("caseFile", "GET", "/cases/{id}/files/{fileId}", True, "either", "safe", result="bytes")
+_EXPORT_CASE = _Operation("exportCase", "GET", "/cases/{id}/export", True, "either", "safe", result="bytes")
+_SEND_JOB = _Operation("sendJob", "POST", "/jobs", True, "either", "keyed", result="OneJob")
+_LIST_JOBS = _Operation("listJobs", "GET", "/jobs", True, "either", "safe", result="JobList", items="jobs")
+_ONE_JOB = _Operation("oneJob", "GET", "/jobs/{id}", True, "either", "safe", result="OneJob")
+_CANCEL_JOB = _Operation("cancelJob", "DELETE", "/jobs/{id}", True, "either", "unsafe", result="OneJob")
+_JOB_LINE = _Operation("jobLine", "GET", "/jobs/{id}/lines/{line}", True, "either", "safe", result="JobLine")
+_JOB_RESULT = _Operation("jobResult", "GET", "/jobs/{id}/result", True, "either", "safe")
 
 
 class ServiceResource(_Resource):
@@ -11787,11 +11835,13 @@ class Assay:
         timeout = self.timeout if options.timeout is None else _timeout_of(options.timeout)
         max_retries = self.max_retries if options.max_retries is None else options.max_retries
         can_repeat = content is None or content.can_repeat
+        has_version = body is not None and body.get("version") not in (None, NOT_GIVEN)
+        is_repeatable = operation.retry != "unsafe" and not (operation.retry == "unversioned" and has_version)
         attempt = 0
         while True:
             failure: AssayError
             try:
-                exchange = self._attempt(operation, url, sent, content, timeout)
+                exchange = self._attempt(operation.method, url, sent, content, timeout, is_repeatable)
                 if exchange.status < 300:
                     result = read(exchange)
                     self._take_session(exchange.headers)
@@ -11799,7 +11849,7 @@ class Assay:
                 raw = exchange.read()
             except APIConnectionError as error:
                 failure = error
-                is_safe = isinstance(error, _Unsent) or operation.is_repeatable
+                is_safe = isinstance(error, _Unsent) or is_repeatable
                 is_final = isinstance(error.__cause__, ssl.SSLCertVerificationError)
                 wait = backoff_seconds(attempt)
             else:
@@ -11807,7 +11857,7 @@ class Assay:
                     raise NotModified("The version that if_none_match names is current.")
                 failure = _error_of(exchange.status, exchange.headers, raw[:ERROR_BYTES_MAX])
                 is_refused = exchange.status in (408, 429)
-                is_safe = is_refused or (exchange.status >= 500 and operation.is_repeatable)
+                is_safe = is_refused or (exchange.status >= 500 and is_repeatable)
                 asked = failure.retry_after
                 is_final = asked is not None and asked > RETRY_AFTER_SECONDS_MAX
                 wait = backoff_seconds(attempt) if asked is None else asked
@@ -11817,9 +11867,15 @@ class Assay:
             self._sleep(wait)
 
     def _attempt(
-        self, operation: _Operation, url: str, headers: Dict[str, str], content: Optional[_Body], timeout: float
+        self,
+        method: str,
+        url: str,
+        headers: Dict[str, str],
+        content: Optional[_Body],
+        timeout: float,
+        is_repeatable: bool,
     ) -> _Exchange:
-        """Sends a request once. An idle connection that the server closed meanwhile is replaced."""
+        """Sends a request once. An idle connection that was closed meanwhile is replaced, if a repetition is safe."""
         while True:
             is_connected = False
             is_reused = False
@@ -11828,15 +11884,15 @@ class Assay:
                 connection, is_reused = self._pool.acquire(timeout)
                 is_connected = True
                 if content is None:
-                    connection.request(operation.method, url, headers=headers)
+                    connection.request(method, url, headers=headers)
                 else:
-                    content.send(connection, operation.method, url, headers)
+                    content.send(connection, method, url, headers)
                 return _Exchange(self._pool, connection, connection.getresponse())
             except (OSError, http.client.HTTPException) as error:
                 if connection is not None:
                     connection.close()
                 is_closed = isinstance(error, (ConnectionError, http.client.RemoteDisconnected))
-                if is_reused and is_closed and operation.is_repeatable and (content is None or content.can_repeat):
+                if is_reused and is_closed and is_repeatable and (content is None or content.can_repeat):
                     # Closed while it was idle. The others may be as old.
                     self._pool.close()
                     continue

@@ -8,6 +8,7 @@ import {
   acceptsKey,
   acceptsSession,
   hasOptionalBody,
+  isCharged,
   type Parameter,
   permissionsOf,
   type Route,
@@ -16,7 +17,7 @@ import {
 import { exampleOf } from './schema-example.ts';
 import { ErrorBody, Problem } from './schemas/envelopes.ts';
 import { text } from './schemas/fields.ts';
-import { isCharged, responsesOf, successHeaders } from './statuses.ts';
+import { responsesOf, successHeaders } from './statuses.ts';
 
 type JsonObject = { [name: string]: unknown };
 

@@ -19,7 +19,14 @@ import type { HttpMetrics } from './pipeline/metrics.ts';
 import type { Principal } from './pipeline/principal.ts';
 import type { AsyncData, LargeResponse, Page, Purchase, Work } from './pipeline/work.ts';
 import type { HttpDeps } from './ports.ts';
-import { type OperationExample, type Parameter, type Route, type StatusRow, standardRole } from './routes.ts';
+import {
+  type OperationExample,
+  type Parameter,
+  type Route,
+  type StatusRow,
+  standardRetry,
+  standardRole,
+} from './routes.ts';
 import { bodyEnvelope, chargedEnvelope, envelope } from './schemas/envelopes.ts';
 import type { EventStream } from './server/port.ts';
 import type { Upload } from './server/uploads.ts';
@@ -68,6 +75,7 @@ type RouteColumns = Pick<Route, 'id' | 'sdk' | 'tag' | 'method' | 'path' | 'summ
   Partial<
     Pick<
       Route,
+      | 'retry'
       | 'mount'
       | 'nodes'
       | 'permission'
@@ -267,8 +275,20 @@ export function operation<
     ...columns
   } = facts;
   type Call0 = Input<Static<Body>, ValueOf<Path>, ValueOf<Query>, ValueOf<Header>>;
-  const declared = { ...DEFAULTS, ...columns };
-  const row = { ...declared, role: columns.role ?? standardRole(declared) };
+  const declared = {
+    ...DEFAULTS,
+    ...columns,
+    parameters: [
+      ...parametersIn('path', pathParameters ?? {}),
+      ...parametersIn('query', query ?? {}),
+      ...parametersIn('header', header ?? {}),
+    ],
+  };
+  const row = {
+    ...declared,
+    role: columns.role ?? standardRole(declared),
+    retry: columns.retry ?? standardRetry(declared),
+  };
   const place = `${row.method} ${row.path}`;
   const kinds = { run, purchase, write, page, message, follow, upload, file, bytes };
   const isWhole = bare || page !== undefined || message !== undefined;
@@ -389,11 +409,6 @@ export function operation<
     kind: KINDS[kind],
     body,
     upload: upload?.types ?? null,
-    parameters: [
-      ...parametersIn('path', pathParameters ?? {}),
-      ...parametersIn('query', query ?? {}),
-      ...parametersIn('header', header ?? {}),
-    ],
     response: isWhole ? response : wrapped(response, row.credits, body !== null),
     otherTypes: otherTypes ?? [],
     statuses: statuses ?? {},

@@ -51,6 +51,16 @@ export interface StatusRow {
   readonly problem?: TSchema;
 }
 
+/**
+ * Whether a client may send a request again if its outcome is unknown.
+ *
+ * - `safe`: a second execution ends in the same state.
+ * - `keyed`: the server executes requests with the same Idempotency-Key once.
+ * - `unversioned`: `safe` if the body has no `version`. With one, the second execution is rejected although the first was made.
+ * - `unsafe`: a second execution takes effect again.
+ */
+export type Retry = 'safe' | 'keyed' | 'unversioned' | 'unsafe';
+
 /** An example of an operation. */
 export interface OperationExample {
   readonly summary: string;
@@ -67,6 +77,11 @@ export interface Route {
    * MCP, the files of the transparency log, and operations that other services call.
    */
   readonly sdk: `${string}.${string}` | null;
+  /**
+   * What the SDKs do if the outcome of a request is unknown. Default: `keyed` if the operation honours Idempotency-Key, else `unsafe` for POST
+   * and `safe` for other methods.
+   */
+  readonly retry: Retry;
   readonly tag: Tag;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Relative to the mount point; `{name}` matches a whole segment. */
@@ -167,6 +182,18 @@ export function hasOptionalBody({ method, body }: Pick<Route, 'method' | 'body'>
 export function standardRole(route: Admission & Pick<Route, 'method'>): Role | null {
   if (!acceptsSession(route)) return null;
   return route.method === 'GET' ? 'auditor' : 'analyst';
+}
+
+/** Whether successful requests can cost credits or several units of a quota. */
+export const isCharged = ({ credits, charges }: Pick<Route, 'credits' | 'charges'>): boolean =>
+  credits > 0 || charges !== null;
+
+/** Returns whether a request may be sent again, unless the operation declares it. */
+export function standardRetry(
+  route: Pick<Route, 'method' | 'credits' | 'charges' | 'parameters'>,
+): Exclude<Retry, 'unversioned'> {
+  if (isCharged(route) || route.parameters.some(({ name }) => name === 'Idempotency-Key')) return 'keyed';
+  return route.method === 'POST' ? 'unsafe' : 'safe';
 }
 
 /** Whether a client without a key may pay for a single request, if the operator accepts that: it is charged, and belongs to no account. */

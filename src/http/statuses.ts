@@ -2,13 +2,10 @@
  * The statuses of an operation: those of the stages of the pipeline that it passes, which follow from its columns, and its own. The
  * OpenAPI document is written from them.
  */
-import { acceptsSession, isPayable, permissionsOf, type Route, type StatusRow } from './routes.ts';
+import { acceptsSession, isCharged, isPayable, permissionsOf, type Route, type StatusRow } from './routes.ts';
 import { ErrorBody } from './schemas/envelopes.ts';
 
 const RATE_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
-
-export const isCharged = ({ credits, charges }: Pick<Route, 'credits' | 'charges'>): boolean =>
-  credits > 0 || charges !== null;
 
 /** A response as the document describes it. */
 export interface DescribedResponse extends StatusRow {

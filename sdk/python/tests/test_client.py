@@ -144,6 +144,19 @@ class Retries(unittest.TestCase):
         with Server(refusal(429, "OVERLOADED"), ok({"secret": "s", "previousUntil": None})) as server:
             self.assertEqual(server.client().webhooks.rotate_secret().secret, "s")
 
+    def test_a_job_that_may_be_stopped_is_not_cancelled_again(self):
+        with Server(*[refusal(502, "")] * 3) as server:
+            with self.assertRaises(assay.ServerError):
+                server.client().jobs.cancel("job_1")
+        self.assertEqual(len(server.requests), 1)
+
+    def test_a_change_of_a_case_is_sent_again_unless_it_has_a_version(self):
+        for version, count in ((None, 3), (4, 1)):
+            with Server(*[refusal(502, "")] * 3) as server:
+                with self.assertRaises(assay.ServerError):
+                    server.client().cases.update("cas_1", title="Deposit", version=version)
+            self.assertEqual(len(server.requests), count)
+
     def test_max_retries_and_idempotency_key_of_a_call(self):
         with Server(refusal(500, "INTERNAL")) as server:
             with self.assertRaises(assay.ServerError):

@@ -7,6 +7,8 @@ export const cancelJob = operation({
   ...JOBS,
   id: 'cancelJob',
   sdk: 'jobs.cancel',
+  // A second execution would remove the job that the first one has stopped.
+  retry: 'unsafe',
   method: 'DELETE',
   path: '/jobs/{id}',
   pathParameters: jobPath,

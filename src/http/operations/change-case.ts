@@ -7,6 +7,7 @@ export const changeCase = operation({
   ...CASES,
   id: 'changeCase',
   sdk: 'cases.update',
+  retry: 'unversioned',
   method: 'PATCH',
   path: '/cases/{id}',
   pathParameters: casePath,

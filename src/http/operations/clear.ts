@@ -9,6 +9,7 @@ import { clearedView, nameQuery } from './support/names.ts';
 export const clear = operation({
   id: 'clear',
   sdk: 'names.clear',
+  retry: 'safe',
   tag: 'Names',
   method: 'POST',
   path: '/namescreen/cleared',

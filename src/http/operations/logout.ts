@@ -6,6 +6,7 @@ import { DONE } from './support/sessions.ts';
 export const logout = operation({
   id: 'logout',
   sdk: 'auth.logout',
+  retry: 'safe',
   tag: 'Account',
   method: 'POST',
   path: '/auth/logout',

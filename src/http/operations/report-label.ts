@@ -9,6 +9,7 @@ import { reportView } from './support/label-reports.ts';
 export const reportLabel = operation({
   id: 'reportLabel',
   sdk: 'labels.report',
+  retry: 'safe',
   tag: 'Labels',
   method: 'POST',
   path: '/address/{chain}/{address}/reports',

@@ -7,6 +7,7 @@ import { BulkBody, BulkResult } from '../schemas/labels.ts';
 export const screenBulk = operation({
   id: 'screenBulk',
   sdk: 'labels.screenBulk',
+  retry: 'safe',
   tag: 'Labels',
   method: 'POST',
   path: '/screen/bulk',

@@ -7,6 +7,7 @@ import { AddressText, ChainText } from '../schemas/fields.ts';
 export const screen = operation({
   id: 'screen',
   sdk: 'labels.screen',
+  retry: 'safe',
   tag: 'Labels',
   method: 'POST',
   path: '/screen',

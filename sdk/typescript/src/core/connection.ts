@@ -75,9 +75,10 @@ export interface Call {
   readonly auth?: 'key' | 'session' | 'none' | undefined;
   /**
    * `safe`: a second execution changes nothing more (default for all but POST). `keyed`: the server executes it once for each
-   * idempotency key. `unsafe`: it is sent again only if the server has certainly not executed it (default for POST).
+   * idempotency key. `unversioned`: `safe` if the body has no `version`. `unsafe`: it is sent again only if the server has certainly not
+   * executed it (default for POST). Calls of operations take it from `RETRIES`.
    */
-  readonly retry?: 'safe' | 'keyed' | 'unsafe' | undefined;
+  readonly retry?: 'safe' | 'keyed' | 'unversioned' | 'unsafe' | undefined;
   readonly isRoot?: boolean | undefined;
   readonly options?: ChargedOptions | undefined;
 }
@@ -100,6 +101,14 @@ const UNUSABLE_PART = /\/(?:\.|%2e){0,2}(?:\/|$)/i;
 
 const environment = (name: string): string | undefined =>
   (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.[name];
+
+const hasVersion = (body: unknown): boolean =>
+  (body as { readonly version?: unknown } | undefined)?.version !== undefined;
+
+/** Whether a call may be sent again although the server may have executed it. */
+function isRepeatable({ method, body, retry = method === 'POST' ? 'unsafe' : 'safe' }: Call): boolean {
+  return retry !== 'unsafe' && !(retry === 'unversioned' && hasVersion(body));
+}
 
 const isReplayable = (content: Call['content']): content is ReplayableBody | undefined =>
   typeof content !== 'object' || !(Symbol.asyncIterator in content);
@@ -309,10 +318,9 @@ export class Connection {
    * @param read - reads a successful response; if it rejects, so does the attempt
    */
   async send<T>(call: Call, read: (response: TransportResponse) => Promise<T>): Promise<T> {
-    const { method, options } = call;
+    const { options } = call;
     const request = await this.#requestOf(call);
     const { signal } = request;
-    const retry = call.retry ?? (method === 'POST' ? 'unsafe' : 'safe');
     const retries = isReplayable(call.content) ? (options?.maxRetries ?? this.#maxRetries) : 0;
     for (let failures = 0; ; failures++) {
       let failure: AssayError;
@@ -324,7 +332,7 @@ export class Connection {
         failure = failureOf(error, signal);
       }
       const isAllowed =
-        retry !== 'unsafe' ||
+        isRepeatable(call) ||
         (failure instanceof ApiError && (failure.status === 429 || failure.status === 408));
       if (failures >= retries || !isAllowed || !isPassing(failure)) throw failure;
       const delay = delayAfter(failure, failures);

@@ -2,6 +2,7 @@
 import { ApiPromise, type PagePromise } from '../core/api-promise.ts';
 import type { CallOptions } from '../core/connection.ts';
 import { Resource, segment } from '../core/resource.ts';
+import { RETRIES } from '../generated/retries.ts';
 import type { Body, Data, QueryOf } from '../types.ts';
 
 type UsageRecord = Data<'usage'>;
@@ -153,7 +154,8 @@ export class Auth extends Resource {
   /** Ends the session. */
   logout(options?: CallOptions): ApiPromise<Data<'logout'>> {
     const path = '/auth/logout';
-    return this.#remember(this.connection.json({ method: 'POST', path, options, auth: 'session' }));
+    const retry = RETRIES.logout;
+    return this.#remember(this.connection.json({ method: 'POST', path, options, auth: 'session', retry }));
   }
 
   /** Returns the account of the session, and its end. */

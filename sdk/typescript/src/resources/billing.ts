@@ -3,6 +3,7 @@ import { type AlertStreamOptions, type BillingStreamEvent, streamEvents } from '
 import type { ApiPromise, PagePromise } from '../core/api-promise.ts';
 import type { CallOptions, ChargedOptions } from '../core/connection.ts';
 import { Resource, segment } from '../core/resource.ts';
+import { RETRIES } from '../generated/retries.ts';
 import type { Body, Data, QueryOf } from '../types.ts';
 
 type InvoiceList = Data<'listInvoices'>;
@@ -42,7 +43,7 @@ export class Billing extends Resource {
       body,
       options,
       auth: 'session',
-      retry: 'keyed',
+      retry: RETRIES.createInvoice,
     });
   }
 

@@ -3,6 +3,7 @@ import type { ApiPromise, PagePromise } from '../core/api-promise.ts';
 import type { CallOptions, ChargedOptions } from '../core/connection.ts';
 import { Resource, segment } from '../core/resource.ts';
 import type { ReplayableBody, TransportResponse } from '../core/transport.ts';
+import { RETRIES } from '../generated/retries.ts';
 import type { Body, Data, QueryOf } from '../types.ts';
 
 type CaseList = Data<'listCases'>;
@@ -23,7 +24,7 @@ const casePath = (id: string): string => `/cases/${segment(id)}`;
 export class Cases extends Resource {
   /** Opens a case, with its first note and links. */
   create(body: Body<'createCase'>, options?: ChargedOptions): ApiPromise<Data<'createCase'>> {
-    return this.connection.json({ method: 'POST', path: '/cases', body, options, retry: 'keyed' });
+    return this.connection.json({ method: 'POST', path: '/cases', body, options, retry: RETRIES.createCase });
   }
 
   /** Lists the cases of the account, the newest first. */
@@ -40,7 +41,7 @@ export class Cases extends Resource {
 
   /** Changes a case. With a version, a change that is sent again could be rejected although it was made. */
   update(id: string, body: Body<'changeCase'>, options?: CallOptions): ApiPromise<Data<'changeCase'>> {
-    const retry = body.version === undefined ? 'safe' : 'unsafe';
+    const retry = RETRIES.changeCase;
     return this.connection.json({ method: 'PATCH', path: casePath(id), body, options, retry });
   }
 
@@ -60,7 +61,7 @@ export class Cases extends Resource {
     options?: ChargedOptions,
   ): ApiPromise<Data<'addCaseEvent'>> {
     const path = `${casePath(id)}/events`;
-    return this.connection.json({ method: 'POST', path, body, options, retry: 'keyed' });
+    return this.connection.json({ method: 'POST', path, body, options, retry: RETRIES.addCaseEvent });
   }
 
   /** Lists the files of a case without their content, the newest first. */
@@ -86,7 +87,7 @@ export class Cases extends Resource {
       content,
       type,
       options,
-      retry: 'keyed',
+      retry: RETRIES.addCaseFile,
     });
   }
 

@@ -3,6 +3,7 @@ import type { ApiPromise, PagePromise } from '../core/api-promise.ts';
 import type { CallOptions, ChargedOptions } from '../core/connection.ts';
 import { Resource, segment } from '../core/resource.ts';
 import type { ReplayableBody, TransportResponse } from '../core/transport.ts';
+import { RETRIES } from '../generated/retries.ts';
 import type { Data, QueryOf } from '../types.ts';
 
 type JobList = Data<'listJobs'>;
@@ -39,7 +40,7 @@ export class Jobs extends Resource {
       type: TYPES[query.format ?? 'ndjson'],
       // An upload of a gigabyte takes its time; the server ends one that is silent.
       options: { timeout: 0, ...options },
-      retry: 'keyed',
+      retry: RETRIES.sendJob,
     });
   }
 
@@ -85,7 +86,6 @@ export class Jobs extends Resource {
 
   /** Stops a job, or removes one that has ended. */
   cancel(id: string, options?: CallOptions): ApiPromise<Data<'cancelJob'>> {
-    // A second execution would remove the job that the first one has stopped.
-    return this.connection.json({ method: 'DELETE', path: jobPath(id), options, retry: 'unsafe' });
+    return this.connection.json({ method: 'DELETE', path: jobPath(id), options, retry: RETRIES.cancelJob });
   }
 }

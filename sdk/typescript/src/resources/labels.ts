@@ -2,6 +2,7 @@
 import type { ApiPromise } from '../core/api-promise.ts';
 import type { CallOptions } from '../core/connection.ts';
 import { Resource, segment } from '../core/resource.ts';
+import { RETRIES } from '../generated/retries.ts';
 import type { Body, Data, PathOf, QueryOf } from '../types.ts';
 
 export class Oracle extends Resource {
@@ -95,7 +96,7 @@ export class Labels extends Resource {
     options?: CallOptions,
   ): ApiPromise<Data<'reportLabel'>> {
     const path = `/address/${segment(chain)}/${segment(address)}/reports`;
-    return this.connection.json({ method: 'POST', path, body, options, retry: 'safe' });
+    return this.connection.json({ method: 'POST', path, body, options, retry: RETRIES.reportLabel });
   }
 
   /** Returns the reports of the account, newest first, with the decisions of the operators. */
@@ -105,7 +106,7 @@ export class Labels extends Resource {
 
   /** Returns all labels of an address, given in the body. */
   screen(body: Body<'screen'>, options?: CallOptions): ApiPromise<Data<'screen'>> {
-    return this.connection.json({ method: 'POST', path: '/screen', body, options, retry: 'safe' });
+    return this.connection.json({ method: 'POST', path: '/screen', body, options, retry: RETRIES.screen });
   }
 
   /**
@@ -115,7 +116,13 @@ export class Labels extends Resource {
    * const { results } = await assay.labels.screenBulk({ chain: 'ETH', addresses, verdict: true });
    */
   screenBulk(body: Body<'screenBulk'>, options?: CallOptions): ApiPromise<Data<'screenBulk'>> {
-    return this.connection.json({ method: 'POST', path: '/screen/bulk', body, options, retry: 'safe' });
+    return this.connection.json({
+      method: 'POST',
+      path: '/screen/bulk',
+      body,
+      options,
+      retry: RETRIES.screenBulk,
+    });
   }
 }
 

@@ -3,6 +3,7 @@ import { type AlertStreamOptions, type StreamEvent, streamEvents } from '../aler
 import type { ApiPromise, PagePromise } from '../core/api-promise.ts';
 import type { CallOptions, ChargedOptions } from '../core/connection.ts';
 import { Resource, segment } from '../core/resource.ts';
+import { RETRIES } from '../generated/retries.ts';
 import type { Body, Data, QueryOf } from '../types.ts';
 import { type UnwrapOptions, unwrap, type WebhookEvent, type WebhookHeaders } from '../webhooks.ts';
 
@@ -18,7 +19,7 @@ const walletPath = (id: string): string => `${WALLETS}/${segment(id)}`;
 export class Wallets extends Resource {
   /** Watches a wallet. It is screened at once, which costs 1 credit. */
   create(body: Body<'addWallet'>, options?: ChargedOptions): ApiPromise<Data<'addWallet'>> {
-    return this.connection.json({ method: 'POST', path: WALLETS, body, options, retry: 'keyed' });
+    return this.connection.json({ method: 'POST', path: WALLETS, body, options, retry: RETRIES.addWallet });
   }
 
   list(
@@ -150,6 +151,6 @@ export class Deliveries extends Resource {
   /** Sends a message again, under the same webhook-id. */
   replay(id: string, options?: ChargedOptions): ApiPromise<Data<'replayDelivery'>> {
     const path = `/monitoring/deliveries/${segment(id)}/replay`;
-    return this.connection.json({ method: 'POST', path, options, retry: 'keyed' });
+    return this.connection.json({ method: 'POST', path, options, retry: RETRIES.replayDelivery });
   }
 }

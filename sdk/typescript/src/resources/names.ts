@@ -2,6 +2,7 @@
 import type { ApiPromise, PagePromise } from '../core/api-promise.ts';
 import type { CallOptions, ChargedOptions } from '../core/connection.ts';
 import { Resource, segment } from '../core/resource.ts';
+import { RETRIES } from '../generated/retries.ts';
 import type { Body, Data, QueryOf } from '../types.ts';
 
 type Cleared = Data<'clearedList'>;
@@ -14,13 +15,14 @@ export class Names extends Resource {
       path: '/namescreen/bulk',
       body,
       options,
-      retry: 'keyed',
+      retry: RETRIES.names,
     });
   }
 
   /** Clears a match of a name: later responses mark it, until the entity changes. */
   clear(body: Body<'clear'>, options?: CallOptions): ApiPromise<Data<'clear'>> {
-    return this.connection.json({ method: 'POST', path: '/namescreen/cleared', body, options });
+    const retry = RETRIES.clear;
+    return this.connection.json({ method: 'POST', path: '/namescreen/cleared', body, options, retry });
   }
 
   /** Lists the cleared matches. */

@@ -2,6 +2,7 @@
 import type { ApiPromise, PagePromise } from '../core/api-promise.ts';
 import type { CallOptions, ChargedOptions } from '../core/connection.ts';
 import { Resource, segment } from '../core/resource.ts';
+import { RETRIES } from '../generated/retries.ts';
 import type { Body, Data, PathOf, QueryOf } from '../types.ts';
 
 type SavedList = Data<'listScreenings'>;
@@ -16,7 +17,13 @@ export class Screening extends Resource {
    * const report = await assay.screening.create({ chain: 'ETH', address });
    */
   create(body: Body<'screening'>, options?: ChargedOptions): ApiPromise<Data<'screening'>> {
-    return this.connection.json({ method: 'POST', path: '/screening', body, options, retry: 'keyed' });
+    return this.connection.json({
+      method: 'POST',
+      path: '/screening',
+      body,
+      options,
+      retry: RETRIES.screening,
+    });
   }
 }
 
@@ -30,7 +37,7 @@ export class Kyt extends Resource {
    * const { decision } = await assay.kyt.check({ chain: 'ETH', from, to });
    */
   check(body: Body<'kyt'>, options?: ChargedOptions): ApiPromise<Data<'kyt'>> {
-    return this.connection.json({ method: 'POST', path: '/kyt', body, options, retry: 'keyed' });
+    return this.connection.json({ method: 'POST', path: '/kyt', body, options, retry: RETRIES.kyt });
   }
 }
 
@@ -42,7 +49,7 @@ export class Trace extends Resource {
    * @throws InvalidRequestError, PaymentRequiredError
    */
   create(body: Body<'trace'>, options?: ChargedOptions): ApiPromise<Data<'trace'>> {
-    return this.connection.json({ method: 'POST', path: '/trace', body, options, retry: 'keyed' });
+    return this.connection.json({ method: 'POST', path: '/trace', body, options, retry: RETRIES.trace });
   }
 }
 
