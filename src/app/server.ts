@@ -1,19 +1,15 @@
 /** The server: starts the services of one node in named steps, and stops them. */
 
 import { join } from 'node:path';
-import { takeJson } from '../base/buffer-pool.ts';
-import { type Clock, monotonicOriginMs } from '../base/clock.ts';
+import { monotonicOriginMs } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import type { Logger } from '../base/log.ts';
 import { collectOldObjectsLater } from '../base/old-objects.ts';
 import { openFilesLimit } from '../base/open-files.ts';
 import { endEach } from '../base/opened-once.ts';
 import { programFile, workerUrl } from '../base/paths.ts';
-import type { Random } from '../base/random.ts';
 import type { CryptoPayments } from '../billing/crypto/crypto-payments.ts';
 import type { Billing } from '../billing/service.ts';
 import type { AuthorizedPayments } from '../billing/x402/store.ts';
-import type { CaseService } from '../cases/service.ts';
 import { CHAINS } from '../chains/registry.ts';
 import type { AttributionServices, Served } from '../cli/services.ts';
 import type { Config } from '../config/config.ts';
@@ -21,61 +17,48 @@ import { type ExposureKeeping, startExposureKeeping } from '../exposure/start.ts
 import { createHttpApp } from '../http/http-app.ts';
 import type { Acceptors, HttpApp, OperatorViews } from '../http/ports.ts';
 import { connectionsMaxOf } from '../http/server/connections.ts';
-import { hasBulkJobs, type OpenBulkJobs, openBulkJobs } from '../jobs/bulk/open.ts';
+import { hasBulkJobs } from '../jobs/bulk/open.ts';
 import { requireJobsFolder } from '../jobs/jobs-folder.ts';
 import { startRefreshing } from '../labels/refresh.ts';
-import { hasMonitoring, type Monitoring, type MonitoringDeps } from '../monitoring/open.ts';
-import type { StreamHub } from '../monitoring/stream.ts';
+import { hasMonitoring } from '../monitoring/open.ts';
 import type { Role } from '../nodes/roles.ts';
 import { POOL_LIMITS } from '../pool/limits.ts';
 import { createLocalChunks, type LocalChunks } from '../pool/local-chunks.ts';
 import { createPool, type WorkerPool } from '../pool/pool.ts';
-import type { GraphUseCases } from '../pool/tasks/index.ts';
 import type { WorkerSettings } from '../pool/worker-services.ts';
-import { ReceiptBatches } from '../receipts/batches.ts';
 import type { ReceiptLog } from '../receipts/log/log.ts';
-import type { Receipts } from '../receipts/service.ts';
 import { openReplication, type Replication } from '../replication/replication.ts';
-import type { SavedScreenings } from '../saved-screenings/service.ts';
 import { lmdbFault } from '../state/lmdb-binary.ts';
 import { requireSound } from '../state/sound-file.ts';
 import { watchStorage } from '../state/storage-watch.ts';
 import type { AcceptorStores } from './acceptor-thread.ts';
-import { type AccountServices, accountsFolderOf } from './account-services.ts';
+import { accountsFolderOf } from './account-services.ts';
 import {
   type AuthorizedServices,
   authorizedServicesOf,
   checkAuthorizedPayments,
   hasAuthorizedPayments,
 } from './authorized-services.ts';
-import { billingDelivery, billingStreams } from './billing-events.ts';
-import { casesOf, retentionOf } from './case-services.ts';
+import { billingDelivery } from './billing-events.ts';
+import { retentionOf } from './case-services.ts';
 import type { ChainServices } from './chain-services.ts';
-import { jobBilling } from './job-billing.ts';
-import type { LabelServices } from './label-services.ts';
+import { type JobPlaces, type LaterDeps, LaterServices, type Serving } from './later-services.ts';
 import { LogPublishing, logDegradations, receiptLogOf } from './log-services.ts';
 import { connectNode, type NodeConnection } from './node-services.ts';
 import { operatorViews } from './operator-status.ts';
-import { receiptRetentionOf, receiptsOf } from './receipt-services.ts';
-import { savedScreeningsOf, screeningRetentionOf } from './saved-services.ts';
-import type { ScreeningServices } from './screening-services.ts';
+import { receiptRetentionOf } from './receipt-services.ts';
+import { screeningRetentionOf } from './saved-services.ts';
 import { SnapshotFollower } from './snapshot-follower.ts';
 import { metricsOf, readinessOf, type ServerStatus } from './status.ts';
-import { localGraph, type OpenedLater, useCasesOf } from './use-cases.ts';
+import { localGraph, useCasesOf } from './use-cases.ts';
 
 const HOUR_MS = 3_600_000;
 
 /** Folders and settings that the threads of the pool open. */
 export type WorkerFolders = Required<Omit<WorkerSettings, 'snapshotEpoch' | 'bufferPoolMemory' | 'niceness'>>;
 
-export interface ServerDeps {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
+export interface ServerDeps extends LaterDeps {
   readonly chains: ChainServices;
-  readonly labels: LabelServices;
-  readonly accounts: AccountServices;
-  readonly screening: ScreeningServices;
   readonly attribution: Pick<
     AttributionServices,
     'decide' | 'explain' | 'keep' | 'report' | 'reported' | 'reports'
@@ -83,11 +66,6 @@ export interface ServerDeps {
   /** Paths of the stores of this installation, inside the data folder. */
   readonly storePaths: () => readonly string[];
   readonly workerFolders: WorkerFolders;
-  readonly openMonitoring: (
-    screen: MonitoringDeps['screen'],
-    dutyOf?: MonitoringDeps['dutyOf'],
-  ) => Monitoring;
-  readonly version: string;
 }
 
 /** Work that runs beside requests until it is stopped. */
@@ -95,21 +73,12 @@ interface Background {
   stop(): void | Promise<void>;
 }
 
-/** The services that need the worker pool. */
-interface Serving {
-  readonly pool: WorkerPool;
-  readonly chunks: LocalChunks;
-  readonly node: NodeConnection;
-  /** Use cases over transfers, on whichever node they are stored. */
-  readonly graph: GraphUseCases;
-}
-
 /** A server of one node. `start` and `stop` are called once. */
 export class Server {
   readonly #config: Config;
   readonly #deps: ServerDeps;
   readonly #roles: readonly Role[];
-  readonly #jobPlaces: { readonly storePath: string; readonly folder: string; readonly isShared: boolean };
+  readonly #jobPlaces: JobPlaces;
   // Services in the order of their start. Each is null until it is started.
   #chunks: LocalChunks | null = null;
   #node: NodeConnection | null = null;
@@ -119,22 +88,16 @@ export class Server {
   readonly #snapshotEpoch = new Int32Array(new SharedArrayBuffer(4));
   #replication: Replication | null = null;
   #snapshots: SnapshotFollower | null = null;
-  #monitoring: Monitoring | null = null;
-  #jobs: OpenBulkJobs | null = null;
-  #billingStreams: StreamHub | null = null;
+  #later: LaterServices | null = null;
   /** Null until it is started: after a failed start, its store may be damaged, and is not opened to stop it. */
   #billing: Billing | null = null;
   /** Null until it is started, or if no key is configured. */
   #payments: CryptoPayments | null = null;
   /** Null if payments by a signed authorization are not accepted. */
   #authorized: AuthorizedServices | null = null;
-  #cases: CaseService | null = null;
-  #savedScreenings: SavedScreenings | null = null;
   /** Null on a node without the role api. */
   #receiptLog: ReceiptLog | null = null;
   #logPublishing: LogPublishing | null = null;
-  #receipts: Receipts | null = null;
-  #receiptBatches: ReceiptBatches | null = null;
   /** Ends the completion of interrupted purchases of screenings. */
   readonly #stopped = new AbortController();
   #finishing: Promise<void> | null = null;
@@ -196,8 +159,9 @@ export class Server {
     await this.#openStores();
     const pool = this.#startPool();
     const serving: Serving = { pool, chunks, node, graph: node.routed(localGraph(pool, this.#deps.chains)) };
+    const later = this.#prepareLater(serving);
     await this.#createAuthorized();
-    const app = this.#createHttp(serving);
+    const app = this.#createHttp(serving, later);
     // Read before the first request, so that reading a large register or exposure index does not delay one.
     await this.#deps.labels.exchanges().refreshImported();
     if (this.#answers) this.#deps.screening.exposureReader().openAll();
@@ -211,16 +175,16 @@ export class Server {
     const firstKey = this.#answers ? await accounts.createFirstKey() : null;
     const localPlan = this.#answers ? await accounts.localPlan() : null;
     snapshots.start();
-    this.#openBackgroundServices(serving);
+    this.#openBackgroundServices(later);
     this.#startExposureKeeping();
     this.#startAttributionKeeping();
     this.#startRefreshing();
-    if (this.#answers) this.#startSavedScreenings();
-    if (this.#answers) this.#startBilling(serving);
+    if (this.#answers) this.#startSavedScreenings(later);
+    if (this.#answers) this.#startBilling(later);
     this.#startAuthorized();
     if (this.#roles.includes('listener')) this.#followPayments();
     this.#logPublishing?.start();
-    if (this.#answers) this.#startReceipts();
+    if (this.#answers) this.#startReceipts(later);
     this.#logServing(url, backend);
     return { url, backend, firstKey, localPlan, stop: () => this.#stop() };
   }
@@ -286,21 +250,16 @@ export class Server {
     return pool;
   }
 
-  /** Services that the first operation that needs them opens. */
-  #openedLater(serving: Serving): OpenedLater {
-    return {
-      monitoring: () => this.#openMonitoring(serving).service,
-      cases: () => this.#openCases(serving),
-      savedScreenings: () => this.#openSavedScreenings(),
-      billingStreams: () => this.#openBillingStreams(),
-      receiptLog: () => this.#requireReceiptLog(),
-      receipts: () => this.#openReceipts(),
-      receiptBatches: () => this.#openReceiptBatches(),
-      jobs: () => this.#openJobs(serving),
-    };
+  #prepareLater(serving: Serving): LaterServices {
+    this.#later = new LaterServices(
+      this.#config,
+      { roles: this.#roles, jobPlaces: this.#jobPlaces, receiptLog: this.#receiptLog, ...serving },
+      this.#deps,
+    );
+    return this.#later;
   }
 
-  #createHttp(serving: Serving): HttpApp {
+  #createHttp(serving: Serving, later: LaterServices): HttpApp {
     const { clock, random, log, accounts, labels, version } = this.#deps;
     const { httpBackend, httpKeepAliveSeconds, host, port, tls, publicHost, mcpOrigins, trustedProxies } =
       this.#config;
@@ -317,8 +276,8 @@ export class Server {
       leases: () => accounts.shared().leases.states(),
       redisProblem: () => serving.node.problem(),
       replication: () => this.#replication,
-      watching: () => this.#monitoring,
-      jobs: () => this.#jobs,
+      watching: () => later.opened.monitoring,
+      jobs: () => later.opened.jobs,
       gasAccounts: () => this.#authorized?.gasAccounts ?? null,
     };
     const operations = this.#answers ? 'all' : 'health';
@@ -342,7 +301,7 @@ export class Server {
         random,
         log,
         access: accounts.access(),
-        useCases: useCasesOf(this.#config, { ...this.#deps, ...serving }, this.#openedLater(serving)),
+        useCases: useCasesOf(this.#config, { ...this.#deps, ...serving }, later.useCases),
         readiness: () => readinessOf(status),
         operator: this.#operatorViews(status),
         payPerCall: () => this.#authorized?.payPerCall ?? null,
@@ -409,47 +368,16 @@ export class Server {
       onLabels: () => {
         pool.refresh();
         Atomics.add(this.#snapshotEpoch, 0, 1);
-        if (this.#jobs !== null) chunks.refresh();
-        this.#monitoring?.listsChanged();
+        if (this.#later?.opened.jobs) chunks.refresh();
+        this.#later?.opened.monitoring?.listsChanged();
       },
     });
     return this.#snapshots;
   }
 
-  /** Opened by the first operation that needs it, or at startup if there are wallets. */
-  #openMonitoring({ graph, node }: Serving): Monitoring {
-    if (this.#monitoring !== null) return this.#monitoring;
-    const opened = this.#deps.openMonitoring(
-      async (request) => takeJson(await graph.screening(request)),
-      node.dutyOf,
-    );
-    opened.start({
-      follows: this.#roles.includes('listener'),
-      sends: this.#roles.includes('delivery'),
-      bills: this.#answers,
-    });
-    this.#monitoring = opened;
-    return opened;
-  }
-
-  #openCases(serving: Serving): CaseService {
-    this.#cases ??= casesOf(this.#config, {
-      ...this.#deps,
-      monitoring: () => this.#openMonitoring(serving).service,
-      savedScreenings: () => this.#openSavedScreenings(),
-    });
-    return this.#cases;
-  }
-
-  #openSavedScreenings(): SavedScreenings {
-    const { labels, version } = this.#deps;
-    this.#savedScreenings ??= savedScreeningsOf({ version, freshness: labels.freshness }, this.#deps);
-    return this.#savedScreenings;
-  }
-
-  #startBilling(serving: Serving): void {
+  #startBilling(later: LaterServices): void {
     this.#billing = this.#deps.accounts.billing();
-    this.#billing.start(billingDelivery(() => this.#openMonitoring(serving).service));
+    this.#billing.start(billingDelivery(() => later.monitoring().service));
   }
 
   /** Sends and follows payments by a signed authorization. */
@@ -482,36 +410,11 @@ export class Server {
       .catch((error: unknown) => log.error({ error: messageOf(error) }, 'payments are not followed'));
   }
 
-  #openBillingStreams(): StreamHub {
-    this.#billingStreams ??= billingStreams(this.#deps.accounts.billing(), this.#deps);
-    return this.#billingStreams;
-  }
-
-  #openReceipts(): Receipts {
-    const { labels, screening, version } = this.#deps;
-    this.#receipts ??= receiptsOf(
-      {
-        version,
-        dataDir: this.#config.dataDir,
-        freshness: labels.freshness,
-        policy: screening.policy(),
-        log: () => this.#requireReceiptLog(),
-      },
-      this.#deps,
-    );
-    return this.#receipts;
-  }
-
-  #openReceiptBatches(): ReceiptBatches {
-    const { clock, random, log } = this.#deps;
-    this.#receiptBatches ??= new ReceiptBatches({ receipts: () => this.#openReceipts(), clock, random, log });
-    return this.#receiptBatches;
-  }
-
   /** Creates the first signing key, so that a verifier that is set up before the first receipt has it, and deletes what is due. */
-  #startReceipts(): void {
+  #startReceipts(later: LaterServices): void {
     const { log } = this.#deps;
-    this.#openReceipts()
+    later
+      .receipts()
       .keys.active()
       .catch((error: unknown) =>
         log.error({ reason: messageOf(error) }, 'first key of receipts was not created'),
@@ -520,18 +423,13 @@ export class Server {
   }
 
   /** Completes what an earlier process left, and deletes what is due. */
-  #startSavedScreenings(): void {
-    this.#finishing = this.#openSavedScreenings().finish(this.#stopped.signal);
+  #startSavedScreenings(later: LaterServices): void {
+    this.#finishing = later.savedScreenings().finish(this.#stopped.signal);
     const retentions = [
       retentionOf(this.#config, this.#deps),
       screeningRetentionOf(this.#config, this.#deps),
     ];
     this.#stopAtEnd(...retentions);
-  }
-
-  #requireReceiptLog(): ReceiptLog {
-    if (this.#receiptLog === null) throw new Error('A node without the role api has no transparency log.');
-    return this.#receiptLog;
   }
 
   /** Opens the publication of the log, if the settings name a place or a witness, and compares the log with what is published. */
@@ -541,30 +439,13 @@ export class Server {
     await this.#logPublishing?.audit();
   }
 
-  /** Opened by the first operation on jobs, or at startup if there are jobs; its threads start with the first chunk. */
-  #openJobs({ node, chunks }: Serving): OpenBulkJobs {
-    if (this.#jobs !== null) return this.#jobs;
-    const { accounts, clock, random, log } = this.#deps;
-    const jobs = openBulkJobs(this.#jobPlaces, {
-      ...accounts.shared(),
-      runner: node.chunks(chunks),
-      billing: jobBilling(accounts.access),
-      clock,
-      random,
-      log,
-    });
-    jobs.start();
-    this.#jobs = jobs;
-    return jobs;
-  }
-
-  #openBackgroundServices(serving: Serving): void {
+  #openBackgroundServices(later: LaterServices): void {
     const isShared = this.#deps.accounts.redis !== null;
     // With a Redis, another node may have received the request to watch, or the job.
     const mayWatch = isShared && this.#roles.some((role) => role !== 'worker');
-    if (this.#answers || mayWatch || hasMonitoring(this.#config.dataDir)) this.#openMonitoring(serving);
+    if (this.#answers || mayWatch || hasMonitoring(this.#config.dataDir)) later.monitoring();
     const mayWork = isShared && (this.#answers || this.#works);
-    if (this.#answers || mayWork || hasBulkJobs(this.#jobPlaces)) this.#openJobs(serving);
+    if (this.#answers || mayWork || hasBulkJobs(this.#jobPlaces)) later.jobs();
   }
 
   #startExposureKeeping(): void {
@@ -621,11 +502,11 @@ export class Server {
   #stopEach(): Promise<void> {
     this.#snapshots?.stop();
     return endEach([
-      () => this.#billingStreams?.close('The server is stopping.'),
+      () => this.#later?.opened.billingStreams?.close('The server is stopping.'),
       () => this.#payments?.stop(),
       () => this.#authorized?.close(),
       () => this.#billing?.stop(),
-      () => this.#monitoring?.service.streams.close('The server is stopping.'),
+      () => this.#later?.opened.monitoring?.service.streams.close('The server is stopping.'),
       () =>
         Promise.all([
           ...this.#background.map((one) => one.stop()),
@@ -638,11 +519,11 @@ export class Server {
         return this.#finishing;
       },
       // After the last request, and before the log that it appends to.
-      () => this.#receiptBatches?.stop(),
+      () => this.#later?.opened.receiptBatches?.stop(),
       () => this.#logPublishing?.stop(),
       () => this.#receiptLog?.close(),
-      () => this.#monitoring?.close(),
-      () => this.#jobs?.close(),
+      () => this.#later?.opened.monitoring?.close(),
+      () => this.#later?.opened.jobs?.close(),
       () => this.#node?.leave(),
       () => this.#chunks?.close(),
       () => this.#pool?.close(),
