@@ -7,7 +7,6 @@ import { AssayError } from '../base/errors.ts';
 import { createIds } from '../base/ids.ts';
 import { type PageRequest, sequenceOfCursor } from '../base/paging.ts';
 import type { Random } from '../base/random.ts';
-import { CHAIN_LIMITS } from '../chains/limits.ts';
 import type { Encryption } from '../state/encryption.ts';
 import {
   type AppliedWrite,
@@ -21,6 +20,7 @@ import {
 import { type AlertFilter, type AlertIndex, openAlertIndex } from './alert-index.ts';
 import { AlertWriter } from './alert-writer.ts';
 import { LmdbBlockWriter } from './block-writer.ts';
+import { ChainBlocks } from './chain-blocks.ts';
 import { ChangeLog } from './change-log.ts';
 import { type ChannelStore, openChannels } from './channels.ts';
 import { type LmdbOutbox, openOutbox } from './delivery/outbox-lmdb.ts';
@@ -55,18 +55,12 @@ import { WatchLog } from './watch-log.ts';
 
 export const FORMAT_VERSION = 1;
 
-/** Sorts after every address in a key: addresses are ASCII. */
-const PAST_ADDRESSES = '~';
 const DAY_MS = 86_400_000;
 /** Set when every active wallet has been scheduled. */
 const REFRESHES_PLANNED = 'refreshesPlanned';
 
-type BlockKey = [chain: string, height: number, walletId: string, number: number];
-
 const notFound = (what: string, id: string): AssayError =>
   new AssayError('NOT_FOUND', `id: there is no ${what} '${id.slice(0, 64)}'.`, { field: 'id' });
-
-const firstHeightKey = (chain: MonitoringChain): string => `firstHeight ${chain}`;
 
 export interface MonitoringStoreDeps {
   readonly clock: Clock;
@@ -109,6 +103,7 @@ class LmdbMonitoringStore implements MonitoringStore {
   readonly #alertIndex: AlertIndex;
   readonly #changes: ChangeLog;
   readonly #watchLog: WatchLog;
+  readonly #blocks: ChainBlocks;
   readonly #alerts: AlertWriter;
   readonly #writer: BlockWriter;
   readonly #walletLists: ReturnType<typeof createWalletLists>;
@@ -136,6 +131,7 @@ class LmdbMonitoringStore implements MonitoringStore {
     this.#refreshes = refreshes;
     this.#alertIndex = alertIndex;
     this.#watchLog = watchLog;
+    this.#blocks = new ChainBlocks(tables, meta);
     this.#changes = changes;
     this.channels = openChannels(root, { encryption, clock, random });
     this.outbox = openOutbox(root, { channels: this.channels, clock, random, newId, readAlert });
@@ -247,7 +243,7 @@ class LmdbMonitoringStore implements MonitoringStore {
 
   /** Stores and watches a new wallet. Call it inside a transaction. */
   #watch(wallet: MonitoredWallet, head: number | null): void {
-    this.#beginChain(wallet.chain, head);
+    this.#blocks.begin(wallet.chain, head);
     this.#putWallet(wallet, 'wallet.created');
   }
 
@@ -280,7 +276,7 @@ class LmdbMonitoringStore implements MonitoringStore {
       if (before === null) throw notFound('wallet', walletId);
       const after: MonitoredWallet = { ...change(before), updatedAtMs: this.#clock.now() };
       if (before.status === 'ACTIVE' && after.status !== 'ACTIVE') this.outbox.cancelWallet(walletId);
-      if (before.status !== 'ACTIVE' && after.status === 'ACTIVE') this.#beginChain(after.chain, head);
+      if (before.status !== 'ACTIVE' && after.status === 'ACTIVE') this.#blocks.begin(after.chain, head);
       if (isUrlSet && after.customWebhookUrl !== null)
         this.outbox.enableUrl(accountId, after.customWebhookUrl);
       this.#putWallet(after, 'wallet.updated');
@@ -391,45 +387,19 @@ class LmdbMonitoringStore implements MonitoringStore {
 
   isWatched(chain: MonitoringChain): boolean {
     this.#root.resetReadTxn();
-    return this.#isWatched(chain);
-  }
-
-  #isWatched(chain: MonitoringChain): boolean {
-    const { watched } = this.#tables;
-    return (
-      [...watched.getKeys({ start: [chain, '', ''], end: [chain, PAST_ADDRESSES, ''], limit: 1 })].length > 0
-    );
+    return this.#blocks.isWatched(chain);
   }
 
   // --- blocks -----------------------------------------------------------------------------------------------------------
 
   blocks(chain: MonitoringChain): readonly BlockRef[] {
     this.#root.resetReadTxn();
-    return this.#readBlocks(chain);
-  }
-
-  #readBlocks(chain: MonitoringChain): BlockRef[] {
-    const range = {
-      start: [chain, -1] as [string, number],
-      end: [chain, Number.MAX_SAFE_INTEGER] as [string, number],
-    };
-    return [...this.#tables.blocks.getRange(range)].map(({ key, value }) => ({
-      height: key[1],
-      hash: value,
-    }));
+    return this.#blocks.processed(chain);
   }
 
   firstHeight(chain: MonitoringChain): number | null {
     this.#root.resetReadTxn();
-    return this.#meta.get(firstHeightKey(chain)) ?? null;
-  }
-
-  /** Call it inside a transaction, before the first wallet of a chain is watched: earlier checkpoints are not valid for it. */
-  #beginChain(chain: MonitoringChain, head: number | null): void {
-    if (this.#isWatched(chain)) return;
-    for (const { height } of this.#readBlocks(chain)) this.#tables.blocks.removeSync([chain, height]);
-    if (head === null) this.#meta.removeSync(firstHeightKey(chain));
-    else this.#meta.putSync(firstHeightKey(chain), head + 1);
+    return this.#blocks.firstHeight(chain);
   }
 
   applyBlock(
@@ -439,31 +409,10 @@ class LmdbMonitoringStore implements MonitoringStore {
     fence?: Fence | null,
   ): Promise<void> {
     return this.#commit(() => {
-      const { blocks, transactionsOfBlock } = this.#tables;
-      const stored = this.#readBlocks(chain);
-      const last = stored.at(-1);
-      // Already processed, by this process before a restart or by another one.
-      if (last !== undefined && block.height <= last.height) {
-        const before = stored.find(({ height }) => height === block.height);
-        // Another node has processed another block at this height: the chain was reorganised in between, and the caller must
-        // revert first.
-        if (before !== undefined && before.hash !== block.hash)
-          throw new AssayError(
-            'NOT_READY',
-            `Block ${block.height} of ${chain} was already processed with a different hash.`,
-          );
-        return;
-      }
+      const earlier = this.#blocks.before(chain, block);
+      if (earlier === null) return;
       work(this.#writer);
-      blocks.putSync([chain, block.height], block.hash);
-      for (const { height } of stored)
-        if (height <= block.height - CHAIN_LIMITS.reorgBlocksMax) blocks.removeSync([chain, height]);
-      // No reorg reverts these blocks any more.
-      const settled = {
-        start: [chain, 0, '', 0] as BlockKey,
-        end: [chain, block.height - CHAIN_LIMITS.reorgBlocksMax + 1, '', 0] as BlockKey,
-      };
-      for (const key of [...transactionsOfBlock.getKeys(settled)]) transactionsOfBlock.removeSync(key);
+      this.#blocks.add(chain, block, earlier);
       this.#alerts.finalize(chain, block.height);
     }, fence);
   }
@@ -475,22 +424,7 @@ class LmdbMonitoringStore implements MonitoringStore {
     fence?: Fence | null,
   ): Promise<void> {
     return this.#commit(() => {
-      const { blocks, transactionsOfBlock, transactions } = this.#tables;
-      const above = {
-        start: [chain, height + 1] as [string, number],
-        end: [chain, Number.MAX_SAFE_INTEGER] as [string, number],
-      };
-      const reverted = [...blocks.getKeys(above)];
-      for (const key of reverted) blocks.removeSync(key);
-      const lowest = reverted[0]?.[1];
-      if (lowest !== undefined && this.#readBlocks(chain).length === 0)
-        this.#meta.putSync(firstHeightKey(chain), lowest);
-      const start: BlockKey = [chain, height + 1, '', 0];
-      const end: BlockKey = [chain, Number.MAX_SAFE_INTEGER, '', 0];
-      for (const { key } of [...transactionsOfBlock.getRange({ start, end })]) {
-        const transaction = transactions.get([key[2], key[3]]);
-        transactionsOfBlock.removeSync(key);
-        if (transaction === undefined) continue;
+      for (const transaction of this.#blocks.revertAbove(chain, height)) {
         this.#writer.changeTransaction({ ...transaction, reorged: true });
         onTransaction(transaction, this.#writer);
         this.#revertAlerts(transaction);
@@ -518,10 +452,7 @@ class LmdbMonitoringStore implements MonitoringStore {
   }
 
   forgetBlocks(chain: MonitoringChain, fence?: Fence | null): Promise<void> {
-    return this.#commit(() => {
-      if (this.#isWatched(chain)) return;
-      this.#beginChain(chain, null);
-    }, fence);
+    return this.#commit(() => this.#blocks.begin(chain, null), fence);
   }
 
   write(work: (writer: BlockWriter) => void, fence?: Fence | null): Promise<void> {
