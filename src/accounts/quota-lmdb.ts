@@ -5,7 +5,6 @@
  * (docs/decisions/full-disk.md).
  */
 import type { Clock } from '../base/clock.ts';
-import { isoTime } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { openLiveStore } from '../state/live-store.ts';
@@ -14,6 +13,14 @@ import { isStorageFull } from '../state/storage.ts';
 import type { CounterMemo } from './counter-memo.ts';
 import type { QuotaMeterName } from './plans.ts';
 import type { MonthUse, QuotaDecision, QuotaMeter } from './quota.ts';
+import {
+  type Counter,
+  countersOf,
+  type Month,
+  monthEndOf,
+  monthOf,
+  monthsBetween,
+} from './quota-counters.ts';
 import { type SharedCounterMemory, type SharedPlace, SharedPlaces, SharedUnits } from './shared-counters.ts';
 
 export const FORMAT_VERSION = 1;
@@ -34,81 +41,17 @@ export interface QuotaMeterDeps {
   readonly generation: () => number;
 }
 
-/** One account's month on one meter. */
-interface Counter {
-  readonly key: [month: string, accountId: string, meter: QuotaMeterName];
-  /** The parts of the key once more: a request compares them, and an array would be one more read. */
-  readonly accountId: string;
-  readonly meter: QuotaMeterName;
-  readonly month: Month;
-  /** Units that the store counts, as last read, including our unspent lease but not `coming`. */
-  stored: number;
-  /** Leased units that are not taken yet. */
-  spare: number;
-  /** Units of a lease that is being committed. */
-  coming: number;
-  /** Units that were taken while the store could not be written. The store does not count them yet; `stored` does. */
-  owed: number;
-  /** The part of `owed` that a lease is writing. */
-  settling: number;
-  /** A lease that is being committed: resolves with whether it was written; null without one. Never rejects. */
-  leasing: Promise<boolean> | null;
-  limit: number | null;
-  generation: number;
-  /** Holds `spare` between the steps of this meter, for threads that take units from it. Null until the counter is shared. */
-  shared: SharedUnits | null;
-  isInStep: boolean;
-}
-
 /** The units that an event took, and the month in which it took them. */
 interface EventUnits {
   readonly month: string;
   readonly units: number;
 }
 
-interface Month {
-  /** `2026-11`. */
-  readonly name: string;
-  readonly startMs: number;
-  /** First instant of the next month. */
-  readonly endMs: number;
-  readonly resetAt: string;
-  readonly counters: Readonly<Record<QuotaMeterName, Map<string, Counter>>>;
-}
-
-/** Returns the first instant after a month, in ms since the epoch. */
-function monthEndOf(name: string): number {
-  const [year, month] = name.split('-').map(Number) as [number, number];
-  return Date.UTC(year, month, 1);
-}
-
-/** Returns the UTC calendar month of a time. */
-function monthOf(epochMs: number): Month {
-  const name = isoTime(epochMs).slice(0, 7);
-  const endMs = monthEndOf(name);
-  return {
-    name,
-    startMs: Date.parse(name),
-    endMs,
-    resetAt: isoTime(endMs),
-    counters: { intel: new Map(), oracle: new Map() },
-  };
-}
-
-const countersOf = ({ counters }: Month): Counter[] => [
-  ...counters.intel.values(),
-  ...counters.oracle.values(),
-];
-
 /** Events are settled within days; they are deleted after this many months, a few with each new event. */
 const EVENT_MONTHS = 3;
 const EVENTS_PURGED = 8;
 
-function monthsBetween(earlier: string, later: string): number {
-  const count = (name: string): number => Number(name.slice(0, 4)) * 12 + Number(name.slice(5));
-  return count(later) - count(earlier);
-}
-
+/** Returns the number of units that one lease takes from the store. */
 const leaseOf = (limit: number | null): number =>
   limit === null ? LEASE_MAX : Math.min(LEASE_MAX, Math.max(1, Math.floor(limit * LEASE_SHARE)));
 
