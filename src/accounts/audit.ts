@@ -128,6 +128,7 @@ export interface AuditLog {
    *
    * @param before - only entries with a lower number; null for the newest
    * @returns the entries, and the number to continue before; null if no entry follows
+   * @throws NOT_READY while the log of an older version of the program is upgraded
    */
   page(
     accountId: string,
@@ -382,6 +383,8 @@ const LOOKED_THROUGH = 100;
  * Wraps the ledger so that every booking is logged; charges and repeated bookings are not. A booking cannot be undone because its entry is
  * missing in the audit log: if the entry cannot be written, the booking is written to the program's log, and the error says that the
  * credits are booked.
+ *
+ * @returns a ledger of which `book` rejects with LEDGER_UNAVAILABLE then
  */
 export function auditBookings(
   ledger: Ledger,

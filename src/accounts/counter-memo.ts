@@ -9,4 +9,5 @@ export interface CounterMemo {
   units: object | null;
 }
 
+/** Returns the references of a key that has not been used yet. */
 export const newCounterMemo = (): CounterMemo => ({ window: null, units: null });

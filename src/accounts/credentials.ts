@@ -20,7 +20,7 @@ export interface Credentials {
  * Requires the current password of a person who is logged in.
  *
  * @param field - field of the request, for the error
- * @throws INVALID_REQUEST naming the field, RATE_LIMITED after too many failed attempts
+ * @throws INVALID_REQUEST naming the field; RATE_LIMITED after too many failed attempts; OVERLOADED if too many passwords are being checked
  */
 export async function requirePassword(
   { passwords, attempts }: Pick<Credentials, 'passwords' | 'attempts'>,

@@ -56,14 +56,14 @@ export interface Members {
   /**
    * Adds the person of an invitation.
    *
-   * @throws INVALID_REQUEST naming `token` or `password`
+   * @throws INVALID_REQUEST naming `token` or `password`; OVERLOADED
    */
   accept(token: string, password: string, from: string): Promise<Person>;
   /**
    * Adds a person with a password, without an email.
    *
    * @param own - password of the person who adds, for the role owner
-   * @throws INVALID_REQUEST, also if the address has an account anywhere in the installation
+   * @throws INVALID_REQUEST, also if the address has an account anywhere in the installation; RATE_LIMITED, OVERLOADED
    */
   add(
     actor: Actor,
@@ -77,14 +77,14 @@ export interface Members {
    * Changes the role of a person or an invitation.
    *
    * @param own - password of the person who does it, if the person is or becomes an owner
-   * @throws NOT_FOUND; INVALID_REQUEST for the last owner, and naming `currentPassword`
+   * @throws NOT_FOUND; INVALID_REQUEST for the last owner, and naming `currentPassword`; RATE_LIMITED, OVERLOADED
    */
   setRole(actor: Actor, accountId: string, id: string, role: Role, own?: string): Promise<MemberView>;
   /**
    * Removes a person with all their sessions, or withdraws an invitation. The keys that the person created stay; the audit log names them.
    *
    * @param own - password of the person who does it, if the person is an owner
-   * @throws NOT_FOUND; INVALID_REQUEST for the last owner, and naming `currentPassword`
+   * @throws NOT_FOUND; INVALID_REQUEST for the last owner, and naming `currentPassword`; RATE_LIMITED, OVERLOADED
    */
   remove(actor: Actor, accountId: string, id: string, own?: string): Promise<MemberView>;
   /** Ends all sessions of a person of the account; returns how many. Throws NOT_FOUND. */
@@ -93,7 +93,7 @@ export interface Members {
    * Disables the second factor of another person of the account, who has lost it.
    *
    * @param own - password of the person who does it
-   * @throws NOT_FOUND; INVALID_REQUEST for the own id, and naming `currentPassword`
+   * @throws NOT_FOUND; INVALID_REQUEST for the own id, and naming `currentPassword`; RATE_LIMITED, OVERLOADED
    */
   discardFactor(actor: Actor, accountId: string, id: string, own: string): Promise<void>;
 }
@@ -326,7 +326,7 @@ class MembersService implements Members {
   /**
    * Whether a change of an owner is confirmed by a password. An operator at the command line needs none.
    *
-   * @throws INVALID_REQUEST naming `currentPassword`, RATE_LIMITED
+   * @throws INVALID_REQUEST naming `currentPassword`; RATE_LIMITED, OVERLOADED
    */
   async #isConfirmed({ who, from }: Actor, own: string | undefined): Promise<boolean> {
     if (who === OPERATOR.who) return true;

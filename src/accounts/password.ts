@@ -17,9 +17,17 @@ const HASH_BYTES = 32;
 const STORED = /^scrypt\$(\d{1,2})\$(\d{1,2})\$(\d{1,2})\$([0-9A-Za-z_-]+)\$([0-9A-Za-z_-]+)$/;
 
 export interface Passwords {
-  /** Returns the text to store. Throws INVALID_REQUEST naming `field` if the password is too short or too long. */
+  /**
+   * Returns the text to store.
+   *
+   * @throws INVALID_REQUEST naming `field` if the password is too short or too long; OVERLOADED if too many passwords are being checked
+   */
   hash(password: string, field: string): Promise<string>;
-  /** Returns whether the password matches; takes as long if `stored` is null (the account does not exist). */
+  /**
+   * Returns whether the password matches; takes as long if `stored` is null (the account does not exist).
+   *
+   * @throws OVERLOADED if too many passwords are being checked; STORE_CORRUPT if `stored` is damaged
+   */
   matches(password: string, stored: string | null): Promise<boolean>;
 }
 

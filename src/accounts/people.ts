@@ -97,9 +97,9 @@ export interface People {
   resendConfirmation(email: string, from: string): Promise<void>;
   /** Rejects with INVALID_REQUEST if the token is used, expired or unknown. */
   verifyEmail(token: string, from: string): Promise<void>;
-  /** Rejects with UNAUTHENTICATED, SECOND_FACTOR_REQUIRED, RATE_LIMITED. */
+  /** Rejects with UNAUTHENTICATED, SECOND_FACTOR_REQUIRED, RATE_LIMITED, OVERLOADED. */
   login(email: string, password: string, from: string, extras?: LoginExtras): Promise<NewSession>;
-  /** Accepts an invitation, and begins a session. Rejects with INVALID_REQUEST. */
+  /** Accepts an invitation, and begins a session. Rejects with INVALID_REQUEST, OVERLOADED. */
   acceptInvitation(token: string, password: string, client: SessionClient): Promise<NewSession>;
   /** Returns the session with this cookie text, or null. Synchronous; the time of its use is written later. */
   session(token: string): Session | null;
@@ -110,7 +110,11 @@ export interface People {
   endSession(personId: string, sessionId: string, from: string): Promise<void>;
   /** Ends all sessions of a person except one; returns how many. */
   endOtherSessions(personId: string, currentId: string, from: string): Promise<number>;
-  /** Ends every session of the person and starts a new one. */
+  /**
+   * Ends every session of the person and starts a new one.
+   *
+   * @throws INVALID_REQUEST naming `currentPassword` or `newPassword`; RATE_LIMITED, OVERLOADED
+   */
   changePassword(
     personId: string,
     current: string,
@@ -122,7 +126,7 @@ export interface People {
   forgot(email: string, from: string): Promise<void>;
   /**
    * Sets a password. If the address was not confirmed before, the keys and the second factor of the registration end: whoever registered it
-   * may be somebody else. Rejects with INVALID_REQUEST.
+   * may be somebody else. Rejects with INVALID_REQUEST, OVERLOADED.
    */
   resetPassword(token: string, password: string, from: string): Promise<void>;
   /**

@@ -40,7 +40,8 @@ export interface SecondFactor {
   /**
    * Creates a secret, which counts after `confirm`.
    *
-   * @throws INVALID_REQUEST if the password is wrong, or a second factor is enabled; NOT_READY if this node has another encryption key
+   * @throws INVALID_REQUEST if the password is wrong, or a second factor is enabled; RATE_LIMITED, OVERLOADED; NOT_READY if this node has
+   * another encryption key
    */
   enrol(personId: string, password: string, from: string): Promise<Enrolment>;
   /**
@@ -50,9 +51,9 @@ export interface SecondFactor {
    * @throws INVALID_REQUEST naming `code`
    */
   confirm(personId: string, code: string, from: string): Promise<readonly string[]>;
-  /** Replaces all recovery codes. Throws INVALID_REQUEST naming `password` or `code`. */
+  /** Replaces all recovery codes. Throws INVALID_REQUEST naming `password` or `code`, RATE_LIMITED, OVERLOADED. */
   renew(personId: string, password: string, code: string, from: string): Promise<readonly string[]>;
-  /** Disables the second factor. Throws INVALID_REQUEST naming `password` or `code`. */
+  /** Disables the second factor. Throws INVALID_REQUEST naming `password` or `code`, RATE_LIMITED, OVERLOADED. */
   disable(personId: string, password: string, code: string, from: string): Promise<void>;
   /** Disables the second factor of a person who has lost it, on behalf of `actor`. Throws NOT_FOUND if there is no such factor. */
   discard(person: Person, actor: Actor): Promise<void>;

@@ -91,7 +91,7 @@ export interface UseCases {
    */
   kyt(request: KytRequest): Promise<PooledJson>;
   trace(request: TraceRequest): Promise<TraceResult>;
-  /** @throws INVALID_REQUEST if the text is not a transaction hash */
+  /** @throws INVALID_REQUEST if the text is not a transaction hash, or not one of the chain; UNKNOWN_CHAIN */
   transaction(request: TransactionRequest): Promise<TransactionAnswer>;
   readonly names: NameUseCases;
   /** Opened on first use: an installation that watches no wallet allocates nothing for it. */

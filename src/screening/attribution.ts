@@ -363,7 +363,7 @@ const withoutOwners = (labels: readonly Label[]): readonly Label[] =>
  * Returns the label from which an attribution has its category.
  *
  * @param labels - of an address
- * @param found - its attribution, or the one that applies before a designation
+ * @param designatedLater - of its attribution, or of the one that applies before a designation
  * @returns null if the address has no label that counts, as a contract of a known bridge
  */
 export function countedLabelOf(

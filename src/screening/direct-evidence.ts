@@ -87,7 +87,7 @@ export function createSentTo(
  * are, until the address has spent more of them than it has from parties without risk. No one else can spend in its name.
  *
  * @param exposures - all evidence of the address
- * @param basis - measure of the received value
+ * @param unpriced - of the measure of the received value
  */
 export function withSpent(
   exposures: readonly ExposureEvidence[],

@@ -15,20 +15,24 @@ import {
 import { CHAIN_LIMITS } from '../../chains/limits.ts';
 import { CHAINS } from '../../chains/registry.ts';
 
+/** One of a list of texts. */
 export const oneOf = <Values extends string[]>(
   values: readonly [...Values],
   description?: string,
   options: TSchemaOptions = {},
 ): TEnum<Values> => Type.Enum(values, description === undefined ? options : { description, ...options });
 
+/** A value of the schema, or null. */
 export const nullable = <Schema extends TSchema>(
   schema: Schema,
   description?: string,
 ): TUnion<[Schema, TNull]> =>
   Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 
+/** Any text. */
 export const text = (description?: string): TString =>
   Type.String(description === undefined ? {} : { description });
+
 /** An amount of an asset: decimal text in native units, with the decimals of the asset (docs/decisions/amounts.md). */
 export const amountFields = {
   amount: Type.String({ description: 'Native units, decimal; the smallest unit if `decimals` is null.' }),
@@ -40,12 +44,20 @@ export const amountFields = {
 /** A point in time, ISO 8601 in UTC. */
 export const time = (description?: string): TString =>
   Type.String({ format: 'date-time', ...(description === undefined ? {} : { description }) });
+
+/** Any number. */
 export const number = (description?: string): TNumber =>
   Type.Number(description === undefined ? {} : { description });
+
+/** A whole number, not negative. */
 export const count = (description?: string): TInteger =>
   Type.Integer(description === undefined ? { minimum: 0 } : { minimum: 0, description });
+
+/** True or false. */
 export const flag = (description?: string): TBoolean =>
   Type.Boolean(description === undefined ? {} : { description });
+
+/** A list of values of the schema, of any length. */
 export const listOf = <Item extends TSchema>(schema: Item, description?: string): TArray<Item> =>
   Type.Array(schema, description === undefined ? {} : { description });
 
@@ -63,6 +75,7 @@ export const chainText = (
 
 export const ChainText = chainText();
 
+/** An address as a client may write it, on any chain. */
 export const addressText = (description = 'Address, in any form that is valid for the chain.'): TString =>
   Type.String({
     minLength: 1,

@@ -95,6 +95,7 @@ export const ScreeningBody = Type.Object(
   { title: 'ScreeningBody' },
 );
 
+/** An amount in USD; null if nothing has a price. */
 export const money = (description?: string) =>
   nullable(Type.Number(), description ?? 'USD; null if nothing has a price.');
 

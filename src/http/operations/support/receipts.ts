@@ -143,6 +143,7 @@ export function withReceipt(
  *
  * @param request - the body without `receipt`, `verifier` and `save`
  * @param run - a use case over transfers, which a node with the role worker may answer
+ * @throws NOT_READY if that node is of an earlier version, which gives no evidence
  */
 export async function attestedTask<Request extends object>(
   asked: Asked,
