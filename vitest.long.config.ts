@@ -48,6 +48,8 @@ export default defineConfig({
     // Each test has its own end; this ends what hangs.
     testTimeout: 4 * 3_600_000,
     hookTimeout: 600_000,
+    // As in vitest.config.ts; the default is one second.
+    expect: { poll: { timeout: 60_000 } },
     // A second try would hide what happens once in many hours.
     retry: 0,
     pool: 'forks',
