@@ -84,7 +84,23 @@ export function openClearedStore(
   const { root } = openStore(options.path, FORMAT_VERSION, { name: 'cleared' });
   const matches: LiveDatabase<ClearedMatch, string> = root.openDB({ name: 'matches', encoding: 'json' });
 
+  /** Cleared matches of each account, as this version counts them. An earlier version, which has no such numbers, changes none. */
+  const counts: LiveDatabase<number, string> = root.openDB({ name: 'counts', encoding: 'json' });
+
   const prefixOf = (accountId: string): string => `${accountId}/`;
+
+  /** Reads all matches of an account to count them: 10 ms for the maximum. */
+  const counted = (accountId: string): number =>
+    matches.getKeysCount({ start: prefixOf(accountId), end: `${prefixOf(accountId)}~` });
+
+  /** Counts a new match; returns false if the account has too many. Must run inside a transaction. */
+  function hasRoom(accountId: string): boolean {
+    let count = counts.get(accountId) ?? counted(accountId);
+    if (count >= NAME_LIMITS.clearedMatchesMax) count = counted(accountId);
+    if (count >= NAME_LIMITS.clearedMatchesMax) return false;
+    counts.putSync(accountId, count + 1);
+    return true;
+  }
 
   /** Yields the entries with keys that begin with `prefix` and come after `after`, in order. Keys are ASCII. */
   function* under(prefix: string, after = ''): Generator<ClearedMatch> {
@@ -99,11 +115,8 @@ export function openClearedStore(
       const id = idOf(match.name, match.list, match.entityId);
       const key = prefixOf(accountId) + id;
       const record: ClearedMatch = { id, ...match, clearedAt: isoTime(deps.clock.now()) };
-      const stored = await matches.transaction(() => {
-        if (matches.get(key) === undefined) {
-          const count = matches.getKeysCount({ start: prefixOf(accountId), end: `${prefixOf(accountId)}~` });
-          if (count >= NAME_LIMITS.clearedMatchesMax) return false;
-        }
+      const stored = await root.transaction(() => {
+        if (matches.get(key) === undefined && !hasRoom(accountId)) return false;
         matches.putSync(key, record);
         return true;
       });
@@ -127,9 +140,12 @@ export function openClearedStore(
     },
     async remove(accountId, id) {
       const key = prefixOf(accountId) + id;
-      const removed = await matches.transaction(() => {
+      const removed = await root.transaction(() => {
         const known = matches.get(key);
-        if (known !== undefined) matches.removeSync(key);
+        if (known === undefined) return undefined;
+        matches.removeSync(key);
+        const count = counts.get(accountId) ?? 0;
+        if (count > 0) counts.putSync(accountId, count - 1);
         return known;
       });
       if (removed !== undefined) return removed;

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type ClearedStore, openClearedStore } from '../../src/names/cleared.ts';
+import type { LiveRoot } from '../../src/state/live-store.ts';
 import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 
 overLiveStates((makeState) => {
@@ -58,6 +59,33 @@ overLiveStates((makeState) => {
     await store.close();
     store = await open();
     expect(store.list('a', { limit: 10 })).toEqual({ cleared: [again], nextCursor: null });
+  });
+
+  it('counts all matches of an account once, not for each further one', async () => {
+    await store.close();
+    let counts = 0;
+    store = openClearedStore(
+      { path: join(folder, 'cleared.lmdb') },
+      {
+        clock: { now: () => Date.parse('2026-11-21T00:00:00Z'), monotonic: () => 0 },
+        openStore: (...options) => {
+          const live = state.openStore(...options);
+          const { root } = live;
+          const openDB: LiveRoot['openDB'] = (one) => {
+            const database = root.openDB(one);
+            const getKeysCount: typeof database.getKeysCount = (range) => {
+              counts++;
+              return database.getKeysCount(range);
+            };
+            return Object.assign(Object.create(database), { getKeysCount });
+          };
+          return { ...live, root: Object.assign(Object.create(root), { openDB }) };
+        },
+      },
+    );
+    await state.ready();
+    for (let at = 0; at < 20; at++) await store.clear('a', match(`N${at}`, `${at}`));
+    expect(counts).toBe(1);
   });
 
   it('lists page by page, and deletes only matches of the account', async () => {
