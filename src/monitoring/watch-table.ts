@@ -109,6 +109,9 @@ class ChainTable {
   readonly #free: number[] = [];
   readonly #probe = new Uint8Array(ADDRESS_BYTES);
 
+  /** Distinct addresses that no wallet watches any more. */
+  #unwatched = 0;
+
   /** Number of watched wallets. */
   live = 0;
 
@@ -135,6 +138,7 @@ class ChainTable {
     this.#ids.write(watcher.walletId, (wallet - 1) * ID_CHARS, ID_CHARS, 'latin1');
     this.#accounts[wallet - 1] = this.#accountNames.numberOf(watcher.accountId);
     const number = found === 0 ? this.#insert() : found;
+    if (found !== 0 && this.#last[number - 1] === 0) this.#unwatched--;
     this.#before[wallet - 1] = this.#last[number - 1] as number;
     this.#last[number - 1] = wallet;
   }
@@ -152,8 +156,10 @@ class ChainTable {
     }
     if (wallet === 0) return;
     const below = this.#before[wallet - 1] as number;
-    if (above === 0) this.#last[number - 1] = below;
-    else this.#before[above - 1] = below;
+    if (above === 0) {
+      this.#last[number - 1] = below;
+      if (below === 0) this.#unwatched++;
+    } else this.#before[above - 1] = below;
     this.#free.push(wallet);
     this.live--;
   }
@@ -201,6 +207,9 @@ class ChainTable {
   }
 
   #insert(): number {
+    // Wallets come and go: before the table grows, the places of addresses without one are used again, if they are at least half.
+    const isFull = (this.#count + 1) * ADDRESS_BYTES > this.#addresses.length;
+    if (isFull && this.#unwatched * 2 >= this.#count) this.#removeUnwatched();
     const number = ++this.#count;
     if (number * ADDRESS_BYTES > this.#addresses.length) {
       const more = new Uint8Array(this.#addresses.length * 2);
@@ -216,6 +225,22 @@ class ChainTable {
     }
     this.#place(number);
     return number;
+  }
+
+  /** Removes the addresses that no wallet watches any more. */
+  #removeUnwatched(): void {
+    this.#slots.fill(0);
+    let kept = 0;
+    for (let number = 1; number <= this.#count; number++) {
+      const last = this.#last[number - 1] as number;
+      if (last === 0) continue;
+      this.#addresses.copyWithin(kept * ADDRESS_BYTES, (number - 1) * ADDRESS_BYTES, number * ADDRESS_BYTES);
+      this.#last[kept++] = last;
+      this.#place(kept);
+    }
+    this.#last.fill(0, kept, this.#count);
+    this.#count = kept;
+    this.#unwatched = 0;
   }
 
   #place(number: number): void {

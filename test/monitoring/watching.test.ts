@@ -113,6 +113,63 @@ describe('lists and the table of addresses', () => {
   });
 });
 
+describe('the table of addresses', () => {
+  const change = (n: number, isActive: boolean) => ({
+    chain: 'ETH' as const,
+    walletAddress: address(n * 7_919),
+    accountId: 'a',
+    walletId: `${n}`.padStart(26, '0'),
+    isActive,
+  });
+
+  it('takes no more memory for wallets that were removed', () => {
+    const table = buildWatchTable([]);
+    const turn = (from: number, count: number): void => {
+      for (let n = from; n < from + count; n++) {
+        table.apply(change(n, true));
+        table.apply(change(n, false));
+      }
+    };
+    for (let n = 1; n <= 500; n++) table.apply(change(n, true));
+    turn(1_000, 5_000);
+    const before = process.memoryUsage().arrayBuffers;
+    turn(10_000, 100_000);
+    // A table of 100,000 addresses takes 4 MB.
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(500_000);
+    expect(table.size).toBe(500);
+    for (let n = 1; n <= 500; n++) expect(table.watchers('ETH', address(n * 7_919))).toHaveLength(1);
+  });
+
+  it('finds the wallets that are left, while thousands come and go', () => {
+    const next = seededUint32(11);
+    const table = buildWatchTable([]);
+    const active = new Set<number>();
+    for (let step = 0; step < 30_000; step++) {
+      // Grows to some thousand addresses, shrinks to some hundred, and grows again.
+      const isShrinking = Math.floor(step / 5_000) % 2 === 1;
+      const n = next() % 20_000;
+      const isActive = !isShrinking && next() % 4 > 0;
+      if (isShrinking) {
+        for (const one of [n, ...[...active].slice(0, 2)]) {
+          table.apply(change(one, false));
+          active.delete(one);
+        }
+        continue;
+      }
+      table.apply(change(n, isActive));
+      if (isActive) active.add(n);
+      else active.delete(n);
+      if (step % 4_999 > 0) continue;
+      expect(table.size).toBe(active.size);
+      for (let one = 0; one < 20_000; one += 7)
+        expect(table.watchers('ETH', address(one * 7_919))).toHaveLength(active.has(one) ? 1 : 0);
+    }
+    expect(table.size).toBe(active.size);
+    for (let one = 0; one < 20_000; one++)
+      expect(table.watchers('ETH', address(one * 7_919))).toHaveLength(active.has(one) ? 1 : 0);
+  });
+});
+
 describe('the first height to process', () => {
   it('is after the newest block for the first wallet of a chain, and unchanged for later wallets', async () => {
     expect(store.firstHeight('ETH')).toBeNull();
