@@ -64,6 +64,25 @@ interface AccountRow {
 /** The keys of an account are adjacent. */
 type AccountKey = [accountId: string, keyId: string];
 
+/**
+ * The lists in which keys are found without reading those that were revoked years ago: an account may have many of them. They end with the
+ * key's id.
+ */
+type ListKey =
+  | [list: 'active', accountId: string, keyId: string]
+  | [list: 'revoked', accountId: string, createdAt: string, keyId: string]
+  | [list: 'created', creatorId: string, keyId: string];
+
+const KEY_ID_PREFIX = 'key_';
+/** Sorts after every id and every time in a key: both are printable ASCII. */
+const PAST = '\u007f';
+/** Name of the number of changes that the lists include. Versions of the program without them increment only the generation. */
+const LISTED = 'listed';
+/** Name of the number of times at which all keys were added to the lists. */
+const LISTINGS = 'listings';
+/** Keys that one transaction adds to the lists: 1 MB of a write set, and some 30 ms of the event loop. */
+const LISTED_AT_ONCE = 2_000;
+
 export interface KeyStoreDeps {
   readonly clock: Clock;
   readonly random: Random;
@@ -120,7 +139,8 @@ function checkPlan(plan: PlanName): PlanName {
 }
 
 /** Orders the oldest first. */
-const byAge = (a: KeyRecord, b: KeyRecord): number => (a.createdAt + a.id < b.createdAt + b.id ? -1 : 1);
+const byAge = (a: KeyRow | KeyRecord, b: KeyRow | KeyRecord): number =>
+  a.createdAt + a.id < b.createdAt + b.id ? -1 : 1;
 
 const unknownKey = (): AssayError => new AssayError('NOT_FOUND', 'There is no key with this id.');
 
@@ -155,12 +175,16 @@ class LmdbKeyStore implements KeyStore {
   readonly #accounts: LiveDatabase<AccountRow, string>;
   readonly #lastUsed: LiveDatabase<number, string>;
   readonly #byAccount: LiveDatabase<true, AccountKey>;
+  readonly #lists: LiveDatabase<true, ListKey>;
   readonly #digestOf: (token: string, out: Uint32Array) => void;
   readonly #digest = new Uint32Array(4);
   readonly #verified = new VerifiedKeys(ACCOUNT_LIMITS.verifiedKeysMax);
   /** Times of last use that are not written yet, by key id, in ms since the epoch. */
   readonly #unwritten = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
+  /** Adds keys to the lists; null while none is missing. */
+  #listing: Promise<void> | null = null;
+  #isClosing = false;
   /** The generation number as last read from the store. */
   #storedGeneration = -1;
   /** Counts how often the cache was cleared. */
@@ -183,14 +207,19 @@ class LmdbKeyStore implements KeyStore {
     this.#accounts = root.openDB({ name: 'accounts', encoding: 'json' });
     this.#lastUsed = root.openDB({ name: 'lastUsed', encoding: 'json' });
     this.#byAccount = root.openDB({ name: 'byAccount', encoding: 'json' });
+    this.#lists = root.openDB({ name: 'lists', encoding: 'json' });
     store.upgrade(() => this.#indexByAccount());
     this.#digestOf = createTokenDigest(deps.random);
     store.onApplied((writes) => {
       // The stored number is not compared after writes of other nodes: another history may have the same number.
       if (writes.some(({ database }) => database !== 'lastUsed')) this.#storedGeneration = -1;
     });
-    this.#timer = setInterval(() => void this.#flushUse(), options.lastUsedFlushMs ?? LAST_USED_FLUSH_MS);
+    this.#timer = setInterval(() => {
+      void this.#flushUse();
+      this.#beginLists();
+    }, options.lastUsedFlushMs ?? LAST_USED_FLUSH_MS);
     this.#timer.unref();
+    this.#beginLists();
   }
 
   verify(token: string): KeyRecord | null {
@@ -226,9 +255,28 @@ class LmdbKeyStore implements KeyStore {
     if (accountId === undefined) {
       for (const { value } of this.#rows.getRange()) records.push(this.#recordOf(value));
     } else {
-      records.push(...this.#recordsOf(accountId));
+      records.push(...this.#rowsOf(accountId).map((row) => this.#recordOf(row)));
     }
     return records.sort(byAge);
+  }
+
+  active(accountId: string): readonly KeyRecord[] {
+    if (!this.#isFresh) this.#refresh();
+    this.#collectUse();
+    return this.#activeOf(accountId).map((row) => this.#recordOf(row));
+  }
+
+  shown(accountId: string, revokedMax: number): readonly KeyRecord[] {
+    if (!this.#isFresh) this.#refresh();
+    this.#collectUse();
+    const rows = [...this.#activeOf(accountId), ...this.#newestRevokedOf(accountId, revokedMax)];
+    return rows.map((row) => this.#recordOf(row)).sort(byAge);
+  }
+
+  descendants(id: string): readonly KeyRecord[] {
+    if (!this.#isFresh) this.#refresh();
+    this.#collectUse();
+    return this.#descendantsOf(id).map((row) => this.#recordOf(row));
   }
 
   planOf(accountId: string): PlanName | null {
@@ -274,7 +322,7 @@ class LmdbKeyStore implements KeyStore {
     const hash = sha256(apiKey);
     const createdAt = isoTime(this.#deps.clock.now());
     const row: KeyRow = {
-      id: `key_${Buffer.from(this.#deps.random.bytes(12)).toString('hex')}`,
+      id: `${KEY_ID_PREFIX}${Buffer.from(this.#deps.random.bytes(12)).toString('hex')}`,
       name,
       ...visibleParts(apiKey),
       permissions,
@@ -304,6 +352,7 @@ class LmdbKeyStore implements KeyStore {
       this.#rows.putSync(row.id, row);
       this.#idByHash.putSync(hash, row.id);
       this.#byAccount.putSync([accountId, row.id], true);
+      this.#enlist(row);
       return row;
     });
     return { record: this.#recordOf(row), apiKey };
@@ -323,11 +372,8 @@ class LmdbKeyStore implements KeyStore {
     const [first, ...others] = await this.#change((): readonly [KeyRow, ...KeyRow[]] | AssayError => {
       const stored = this.#rows.get(id);
       if (stored === undefined) return unknownKey();
-      const active = descendantsOf(this.#recordsOf(stored.accountId).sort(byAge), id).flatMap((key) => {
-        const row = key.status === 'ACTIVE' ? this.#rows.get(key.id) : undefined;
-        return row === undefined ? [] : [this.#revoked(row, revokedAt)];
-      });
-      return [this.#revoked(stored, revokedAt), ...active];
+      const active = this.#descendantsOf(id).filter(({ status }) => status === 'ACTIVE');
+      return [this.#revoked(stored, revokedAt), ...active.map((row) => this.#revoked(row, revokedAt))];
     });
     return [this.#recordOf(first), ...others.map((row) => this.#recordOf(row))];
   }
@@ -337,7 +383,124 @@ class LmdbKeyStore implements KeyStore {
     if (row.status === 'REVOKED') return row;
     const revoked: KeyRow = { ...row, status: 'REVOKED', revokedAt };
     this.#rows.putSync(row.id, revoked);
+    this.#enlist(revoked);
     return revoked;
+  }
+
+  /** Puts a new or changed row into its lists. Must run inside a transaction. */
+  #enlist({ id, accountId, status, createdAt, createdBy }: KeyRow): void {
+    if (status === 'ACTIVE') this.#lists.putSync(['active', accountId, id], true);
+    else {
+      this.#lists.removeSync(['active', accountId, id]);
+      this.#lists.putSync(['revoked', accountId, createdAt, id], true);
+    }
+    // Others create keys, too: people, and the operator.
+    if (createdBy?.startsWith(KEY_ID_PREFIX)) this.#lists.putSync(['created', createdBy, id], true);
+  }
+
+  /** Number of changes that the lists lack. */
+  #unlisted(): number {
+    return (this.#meta.get('generation') ?? 0) - (this.#meta.get(LISTED) ?? 0);
+  }
+
+  /** Returns false if a version of the program without the lists has changed keys: all keys are then read instead. */
+  #isListed(): boolean {
+    return this.#unlisted() === 0;
+  }
+
+  #beginLists(): void {
+    this.#listing ??= this.#completeLists().finally(() => {
+      this.#listing = null;
+    });
+  }
+
+  /** Adds what the lists lack, in steps: one transaction of all keys would be too large to replicate. A failure is only logged. */
+  async #completeLists(): Promise<void> {
+    try {
+      this.#root.resetReadTxn();
+      const missing = this.#unlisted();
+      const listings = this.#meta.get(LISTINGS) ?? 0;
+      if (missing === 0) return;
+      for (let after: string | null = ''; after !== null && !this.#isClosing; ) {
+        const start: string = after;
+        after = await this.#root.transaction(() => this.#listSome(start, { missing, listings }));
+      }
+    } catch (error) {
+      this.#deps.log.error({ reason: messageOf(error) }, 'lists of keys not completed');
+    }
+  }
+
+  /**
+   * Adds the keys after one id to the lists. Must run inside a transaction.
+   *
+   * @param begun - number of changes that the lists include after the last keys, and `LISTINGS` when that was read
+   * @returns the last id; null if there are no further keys
+   */
+  #listSome(after: string, { missing, listings }: { missing: number; listings: number }): string | null {
+    const rows = [...this.#rows.getRange({ start: after, limit: LISTED_AT_ONCE + 1 })];
+    for (const { value } of rows) this.#enlist(value);
+    const last = rows.at(-1)?.key;
+    if (rows.length > LISTED_AT_ONCE && last !== undefined) return last;
+    // Otherwise another process has added the same keys meanwhile.
+    if (listings === (this.#meta.get(LISTINGS) ?? 0)) {
+      this.#meta.putSync(LISTINGS, listings + 1);
+      this.#meta.putSync(LISTED, (this.#meta.get(LISTED) ?? 0) + missing);
+    }
+    return null;
+  }
+
+  /** Returns the rows of keys in one list. */
+  #rowsIn(start: ListKey, end: ListKey, limit: number, reverse = false): KeyRow[] {
+    return [...this.#lists.getKeys({ start, end, limit, reverse })].flatMap(
+      (key) => this.#rows.get(key.at(-1) as string) ?? [],
+    );
+  }
+
+  /** Returns the active keys of an account, oldest first. */
+  #activeOf(accountId: string): KeyRow[] {
+    const rows = this.#isListed()
+      ? this.#rowsIn(['active', accountId, ''], ['active', accountId, PAST], Number.MAX_SAFE_INTEGER)
+      : this.#rowsOf(accountId);
+    return rows.filter(({ status }) => status === 'ACTIVE').sort(byAge);
+  }
+
+  /** Returns the newest revoked keys of an account, newest first. */
+  #newestRevokedOf(accountId: string, limit: number): KeyRow[] {
+    const start: ListKey = ['revoked', accountId, PAST, ''];
+    const end: ListKey = ['revoked', accountId, '', ''];
+    if (this.#isListed()) return this.#rowsIn(start, end, limit, true);
+    const revoked = this.#rowsOf(accountId).filter(({ status }) => status === 'REVOKED');
+    return revoked.sort(byAge).reverse().slice(0, limit);
+  }
+
+  /** Returns the keys that a key created, those that they created, and so on, oldest first. */
+  #descendantsOf(id: string): KeyRow[] {
+    const accountId = this.#rows.get(id)?.accountId;
+    if (accountId === undefined) return [];
+    if (!this.#isListed()) {
+      const found = new Set(
+        descendantsOf(
+          this.#rowsOf(accountId).map((row) => this.#recordOf(row)),
+          id,
+        ).map((key) => key.id),
+      );
+      return this.#rowsOf(accountId)
+        .filter((row) => found.has(row.id))
+        .sort(byAge);
+    }
+    const found = new Map<string, KeyRow>();
+    const creators = [id];
+    for (let creator = creators.pop(); creator !== undefined; creator = creators.pop())
+      for (const row of this.#rowsIn(
+        ['created', creator, ''],
+        ['created', creator, PAST],
+        Number.MAX_SAFE_INTEGER,
+      )) {
+        if (row.id === id || row.accountId !== accountId || found.has(row.id)) continue;
+        found.set(row.id, row);
+        creators.push(row.id);
+      }
+    return [...found.values()].sort(byAge);
   }
 
   async setPermission(id: string, permission: Permission, enabled: boolean): Promise<KeyRecord> {
@@ -375,6 +538,8 @@ class LmdbKeyStore implements KeyStore {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
+    this.#isClosing = true;
+    await this.#listing;
     await this.#flushUse();
     await this.#root.close();
   }
@@ -448,15 +613,10 @@ class LmdbKeyStore implements KeyStore {
     };
   }
 
-  /** Returns the keys of an account, in the order of their ids. */
-  #recordsOf(accountId: string): KeyRecord[] {
-    const records: KeyRecord[] = [];
-    // Ids are printable ASCII, so this range covers all keys of the account and no others.
-    for (const [, id] of this.#byAccount.getKeys({ start: [accountId, ''], end: [accountId, '\u007f'] })) {
-      const row = this.#rows.get(id);
-      if (row !== undefined) records.push(this.#recordOf(row));
-    }
-    return records;
+  /** Returns all keys of an account, in the order of their ids. */
+  #rowsOf(accountId: string): KeyRow[] {
+    const ids = this.#byAccount.getKeys({ start: [accountId, ''], end: [accountId, PAST] });
+    return [...ids].flatMap(([, id]) => this.#rows.get(id) ?? []);
   }
 
   /** Looks up a key that is not cached, by its SHA-256. */
@@ -474,8 +634,9 @@ class LmdbKeyStore implements KeyStore {
   async #change<T>(work: () => T | AssayError): Promise<T> {
     const result = await this.#root.transaction(() => {
       const outcome = work();
-      if (!(outcome instanceof AssayError))
-        this.#meta.putSync('generation', (this.#meta.get('generation') ?? 0) + 1);
+      if (outcome instanceof AssayError) return outcome;
+      for (const number of ['generation', LISTED])
+        this.#meta.putSync(number, (this.#meta.get(number) ?? 0) + 1);
       return outcome;
     });
     if (result instanceof AssayError) throw result;

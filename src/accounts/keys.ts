@@ -97,6 +97,12 @@ export interface KeyStore {
   get(id: string): KeyRecord | null;
   /** Returns all keys, or those of one account, oldest first. */
   list(accountId?: string): readonly KeyRecord[];
+  /** Returns the active keys of an account, oldest first. Their number alone decides how long it takes, as with the next two. */
+  active(accountId: string): readonly KeyRecord[];
+  /** Returns the active keys of an account and its newest revoked ones, oldest first. */
+  shown(accountId: string, revokedMax: number): readonly KeyRecord[];
+  /** Returns the keys that a key created, those that they created, and so on, oldest first; none for an unknown key. */
+  descendants(id: string): readonly KeyRecord[];
   /** Returns the plan of an account; null if the account does not exist. */
   planOf(accountId: string): PlanName | null;
   /** Returns true if an account is disabled: its keys are then not accepted. */

@@ -471,8 +471,8 @@ class PeopleService implements People {
   async #revokeKeys(person: Person, from: string): Promise<void> {
     const done = new Set<string>();
     const actor = { who: person.id, from };
-    for (const { id, status } of this.#keys.list(person.id)) {
-      if (status !== 'ACTIVE' || done.has(id)) continue;
+    for (const { id } of this.#keys.active(person.id)) {
+      if (done.has(id)) continue;
       // With those that it creates at this moment.
       for (const { id: revoked } of await this.#keys.revokeWithDescendants(id)) {
         done.add(revoked);

@@ -1,7 +1,6 @@
 /** `assay keys create|list|revoke`: API keys, with or without a running server. */
 import type { Command } from 'commander';
 import {
-  descendantsOf,
   KEY_RECEIPTS,
   type KeyReceipts,
   type KeyRecord,
@@ -116,7 +115,7 @@ export function addKeysCommand(program: Command, terminal: Terminal, services: (
       const store = services().keys();
       const revoked = options.descendants ? await store.revokeWithDescendants(id) : [await store.revoke(id)];
       const [key] = revoked as readonly [KeyRecord, ...KeyRecord[]];
-      const left = descendantsOf(store.list(key.accountId), id).filter(({ status }) => status === 'ACTIVE');
+      const left = store.descendants(id).filter(({ status }) => status === 'ACTIVE');
       const report = { ...key, revokedDescendants: revoked.slice(1), activeDescendants: left };
       answer(terminal, options.json ?? false, report, () => [
         ...revoked.map((one) => `${one.id} (${one.name}) is revoked.`),

@@ -6,14 +6,20 @@ import { createTokenDigest, isTokenShaped, newToken } from '../../src/accounts/k
 import type { KeyRecord } from '../../src/accounts/keys.ts';
 import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
 import { VerifiedKeys } from '../../src/accounts/verified-keys.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { type Random, seededUint32, systemRandom } from '../../src/base/random.ts';
-import { type LiveStore, type OpenStore, openLiveStore } from '../../src/state/live-store.ts';
+import {
+  type LiveDatabase,
+  type LiveStore,
+  type OpenStore,
+  openLiveStore,
+} from '../../src/state/live-store.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
 import { type KeyAction, keyStoreConformance } from '../conformance/keys.ts';
 import { overLiveStates } from '../setup/live-state.ts';
 import { inOtherProcess } from './other-process.ts';
-import { type TempFolder, tempFolder } from './temp-folder.ts';
+import { memoryFolder, type TempFolder, tempFolder } from './temp-folder.ts';
 
 overLiveStates((makeState, name) =>
   keyStoreConformance(name, async () => {
@@ -46,6 +52,121 @@ overLiveStates((makeState, name) =>
     return world;
   }),
 );
+
+describe('a store with many revoked keys', () => {
+  const deps = { clock: systemClock, random: systemRandom, log: silentLogger };
+  let folder: TempFolder;
+  let path: string;
+  beforeEach(() => {
+    folder = memoryFolder();
+    path = join(folder.path, 'keys.mdb');
+  });
+  afterEach(() => folder.remove());
+
+  it('reads only those that are shown', async () => {
+    let read = 0;
+    let isOpen = false;
+    const openStore: OpenStore = (...store) => {
+      const live = openLiveStore(...store);
+      const openDB = live.root.openDB.bind(live.root);
+      live.root.openDB = ((options: { name: string }) => {
+        const database = openDB(options as never);
+        if (options.name !== 'keys') return database;
+        const get = database.get.bind(database);
+        return Object.assign(Object.create(database), {
+          get(key: string) {
+            read++;
+            return get(key);
+          },
+          getRange: () => (isOpen ? expect.fail('all keys are read') : database.getRange()),
+        });
+      }) as never;
+      return live;
+    };
+    const keys = openKeyStore({ path }, { ...deps, openStore });
+    isOpen = true;
+    const { record } = await keys.create({ name: 'first' });
+    const child = await keys.create({ name: 'child', createdBy: record.id });
+    /** Numbers of rows that each call reads. */
+    const reads = async (): Promise<number[]> => {
+      const counts: number[] = [];
+      for (const call of [
+        () => keys.active('local'),
+        () => keys.shown('local', 2),
+        () => keys.descendants(record.id),
+        () => keys.revokeWithDescendants(child.record.id),
+      ]) {
+        read = 0;
+        await call();
+        counts.push(read);
+      }
+      return counts;
+    };
+    const before = await reads();
+    const created = await Promise.all(
+      Array.from({ length: 300 }, () => keys.create({ name: 'short-lived' })),
+    );
+    await Promise.all(created.map((one) => keys.revoke(one.record.id)));
+    const after = await reads();
+    expect(after.map((count, at) => count - (before[at] as number))).toEqual([-1, 1, 0, 0]);
+    await keys.close();
+    // As an earlier version leaves them.
+    const earlier = openLiveStore(path, 1);
+    await earlier.root.openDB({ name: 'lists', encoding: 'json' }).clearAsync();
+    for (const name of ['listed', 'listings']) await earlier.meta.remove(name);
+    await earlier.root.close();
+    isOpen = false;
+    const again = openKeyStore({ path }, { ...deps, openStore });
+    await expect
+      .poll(() => {
+        read = 0;
+        const active = again.active('local');
+        return [active.map(({ id }) => id), read];
+      })
+      .toEqual([[record.id], 1]);
+    expect(again.shown('local', 1_000)).toEqual(again.list('local'));
+    await again.close();
+  });
+
+  it('shows what a version of the program without the lists has changed', async () => {
+    let keys = openKeyStore({ path }, deps);
+    const { record: first } = await keys.create({ name: 'first' });
+    const { record: child } = await keys.create({ name: 'child', createdBy: first.id });
+    const { record: grandchild } = await keys.create({ name: 'grandchild', createdBy: child.id });
+    await keys.close();
+    /** Revokes a key as that version does. */
+    const revokeAsBefore = ({ root, meta }: LiveStore, id: string): Promise<void> => {
+      const rows: LiveDatabase<object, string> = root.openDB({ name: 'keys', encoding: 'json' });
+      return root.transaction(() => {
+        rows.putSync(id, { ...rows.get(id), status: 'REVOKED' });
+        meta.putSync('generation', (meta.get('generation') ?? 0) + 1);
+      });
+    };
+    let live: LiveStore = openLiveStore(path, 1);
+    await revokeAsBefore(live, child.id);
+    await live.root.close();
+    const openStore: OpenStore = (...store) => {
+      live = openLiveStore(...store);
+      return live;
+    };
+    keys = openKeyStore({ path }, { ...deps, openStore });
+    const statuses = (): string[] => keys.shown('local', 9).map(({ status }) => status);
+    expect(keys.active('local')).toHaveLength(2);
+    expect(statuses().sort()).toEqual(['ACTIVE', 'ACTIVE', 'REVOKED']);
+    // While this version has the store open, too.
+    await revokeAsBefore(live, grandchild.id);
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    expect(keys.active('local').map(({ id }) => id)).toEqual([first.id]);
+    expect(statuses().sort()).toEqual(['ACTIVE', 'REVOKED', 'REVOKED']);
+    expect(keys.descendants(first.id)).toHaveLength(2);
+    await keys.create({ name: 'last', createdBy: first.id });
+    expect(keys.descendants(first.id)).toHaveLength(3);
+    expect(statuses().sort()).toEqual(['ACTIVE', 'ACTIVE', 'REVOKED', 'REVOKED']);
+    await keys.revokeWithDescendants(first.id);
+    expect(keys.active('local')).toEqual([]);
+    await keys.close();
+  });
+});
 
 function seeded(seed: number): Random {
   const next = seededUint32(seed);

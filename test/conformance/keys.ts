@@ -133,6 +133,34 @@ export function keyStoreConformance(name: string, makeWorld: () => Promise<KeySt
       await expect(keys.revokeWithDescendants('key_none')).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
+    it('finds active, newest revoked and created keys as a search of all keys does', async () => {
+      const ids: string[] = [];
+      for (let n = 0; n < 24; n++) {
+        // Times of creation may go backwards.
+        world.now += n % 5 === 0 ? -3_000 : 1_000;
+        const creator = n % 3 === 0 ? undefined : keys.active('local').at(-(n % 2))?.id;
+        const accountId = n % 7 === 6 ? 'local2' : 'local';
+        const ofCreator = creator === undefined || accountId === 'local2' ? {} : { createdBy: creator };
+        ids.push((await keys.create({ name: `${n}`, accountId, ...ofCreator })).record.id);
+        if (n % 4 === 3) await keys.revoke(ids[n - 2] as string);
+      }
+      await world.elsewhere(['revoke', ids[20] as string]);
+      await world.settled();
+      await nextTurn();
+      for (const accountId of ['local', 'local2', 'nobody']) {
+        const all = keys.list(accountId);
+        expect(keys.active(accountId)).toEqual(all.filter(({ status }) => status === 'ACTIVE'));
+        expect(keys.shown(accountId, 100)).toEqual(all);
+        const newest = all.filter(({ status }) => status === 'REVOKED').slice(-2);
+        expect(keys.shown(accountId, 2)).toEqual(
+          all.filter((key) => key.status === 'ACTIVE' || newest.includes(key)),
+        );
+        for (const { id } of all) expect(keys.descendants(id)).toEqual(descendantsOf(all, id));
+      }
+      expect(keys.descendants('key_none')).toEqual([]);
+      expect(keys.list('local').filter(({ status }) => status === 'REVOKED').length).toBeGreaterThan(4);
+    });
+
     it('removes and restores a permission', async () => {
       const { record, apiKey } = await keys.create({ name: 'k', permissions: ['oracle', 'intel'] });
       expect(record.permissions).toEqual(['intel', 'oracle']);

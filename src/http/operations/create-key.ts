@@ -25,7 +25,7 @@ export const createKey = operation({
     const accountId = accountOf(principal);
     const permissions = body.permissions ?? principal.key?.permissions ?? PERMISSIONS;
     checkGrant(principal, permissions);
-    const active = services.access.keys.list(accountId).filter((key) => key.status === 'ACTIVE');
+    const active = services.access.keys.active(accountId);
     if (active.length >= HTTP_LIMITS.keysPerAccountMax)
       throw new AssayError(
         'INVALID_REQUEST',

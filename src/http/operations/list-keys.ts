@@ -24,9 +24,7 @@ export const listKeys = operation({
   summary: 'API keys',
   description: `All keys of the account; of the revoked keys the newest ${HTTP_LIMITS.keysPerAccountMax}.`,
   async run({ services: { access }, call, query: { limit, cursor } }) {
-    const all = access.keys.list(accountOf(principalOf(call)));
-    const revoked = all.filter((key) => key.status === 'REVOKED').slice(-HTTP_LIMITS.keysPerAccountMax);
-    const listed = all.filter((key) => key.status === 'ACTIVE' || revoked.includes(key));
+    const listed = access.keys.shown(accountOf(principalOf(call)), HTTP_LIMITS.keysPerAccountMax);
     const before = cursor === undefined ? -1 : listed.findIndex(({ id }) => id === cursor);
     if (cursor !== undefined && before < 0) throw invalidCursor();
     const keys = listed.slice(before + 1, before + 1 + limit).map(keyView);

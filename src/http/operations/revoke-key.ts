@@ -1,7 +1,6 @@
 /** `DELETE /keys/{id}`. */
 import { Type } from 'typebox';
-import { descendantsOf } from '../../accounts/keys.ts';
-import { accountOf, operation, principalOf } from '../operation.ts';
+import { operation, principalOf } from '../operation.ts';
 import { idText } from '../schemas/fields.ts';
 import { RevokedKey } from '../schemas/keys.ts';
 import { auditedKeys, keyView, ownKey } from './support/keys.ts';
@@ -33,9 +32,7 @@ export const revokeKey = operation({
     const [key, ...revoked] = query.descendants
       ? await keys.revokeWithDescendants(id)
       : ([await keys.revoke(id)] as const);
-    const active = descendantsOf(keys.list(accountOf(principal)), id).filter(
-      ({ status }) => status === 'ACTIVE',
-    );
+    const active = keys.descendants(id).filter(({ status }) => status === 'ACTIVE');
     return {
       key: keyView(key),
       revokedDescendants: revoked.map(keyView),
