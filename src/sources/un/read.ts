@@ -40,7 +40,10 @@ function readParty(element: XmlElement, file: string): SourceRecord<'UN'> {
   const provenance = { file, line: element.line };
   const entityId = textOf(element, 'DATAID');
   const primary = joined(
-    ['FIRST_NAME', 'SECOND_NAME', 'THIRD_NAME', 'FOURTH_NAME'].map((tag) => textOf(element, tag)),
+    // `na` in small letters: not available.
+    ['FIRST_NAME', 'SECOND_NAME', 'THIRD_NAME', 'FOURTH_NAME']
+      .map((tag) => textOf(element, tag))
+      .filter((text) => text !== 'na'),
   );
   if (entityId === '' || primary === '') {
     return {
@@ -130,7 +133,7 @@ const BETWEEN_NAMES =
   /;|\s[b-z]\)\s|(?<=\p{Script=Latin})\s(?=[^\P{L}\p{Script=Latin}])|(?<=[^\P{L}\p{Script=Latin}])\s(?=\p{Script=Latin})/u;
 
 /** Words about a name that the list prints within it. */
-const NOTES = /\(original script\)|^original script:|\s-\s*sub-unit name$/gi;
+const NOTES = /\(original script\)|\(previously listed as\)|^original script:|\s-\s*sub-unit name$/gi;
 
 /**
  * Returns the names in one element of the list, which may print several: separated by semicolons (`Halen Bakhtiar; Haleh Bakhtiari`), or
