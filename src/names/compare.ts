@@ -299,18 +299,27 @@ function partialOf(left: ParsedName, right: ParsedName, aligned: Alignment): num
   const [a, b] = [namesIn(left), namesIn(right)];
   if (a === 0 || b === 0) return 0;
   for (const pair of aligned.pairs) {
-    const [here, there] = [pair.left.length, pair.right.length];
+    // An article that is written with its name (`Al-Qahtani`, `Alqahtani`) is no name.
+    const [here, there] = [ownNames(left, pair.left), ownNames(right, pair.right)];
     // One word by its sound in another script is one of many that sound so.
     if (here >= a && there >= b && readingDiffers(left, right, pair.left, pair.right))
       return pair.meeting.similarity;
     // Characters that write one foreign name are one name; several words that are written as one are the whole name.
     if (!((here >= a && there < b) || (there >= b && here < a))) continue;
-    return here + there > 2 && pair.meeting.similarity < JOINED_SURE ? 0 : pair.meeting.similarity;
+    return pair.left.length + pair.right.length > 2 && pair.meeting.similarity < JOINED_SURE
+      ? 0
+      : pair.meeting.similarity;
   }
   return 0;
 }
 
 const isOwnName = (part: NamePart): boolean => part.weight >= PAIR_LEAST && part.kind !== 'particle';
+
+const ownNames = (name: ParsedName, at: readonly number[]): number => {
+  let count = 0;
+  for (const position of at) if (isOwnName(name.parts[position] as NamePart)) count++;
+  return count;
+};
 
 /** Returns how many parts of a name are names of their own. */
 export function namesIn(name: ParsedName): number {

@@ -397,6 +397,13 @@ describe('namesakes', () => {
     expect(confidence(b, a)).toBeLessThan(0.7);
   });
 
+  it('counts no article as a name of its own', () => {
+    // Not 0.8: a family name with its article is one of two names of the query, not its only one.
+    for (const name of ['Alqahtani, Saif Saad Q.', 'Al Qahtani, Saif Saad'])
+      expect(confidence('Noura Al-Qahtani', name), name).toBeLessThan(0.6);
+    expect(confidence('Al-Qahtani', 'Alqahtani, Saif Saad Q.')).toBeGreaterThan(0.7);
+  });
+
   it('scores a single rare name at most 0.8, and a single common one below', () => {
     expect(confidence('Kadyrov', 'KADYROV, Ramzan Akhmatovich')).toBe(0.8);
     expect(confidence('Garcia', 'GARCIA LOPEZ, Jose')).toBeLessThan(0.7);
