@@ -68,7 +68,11 @@ export function splitArabic(words: readonly Written[], vocab: Vocabulary): Writt
     const word = words[at] as Written;
     const { text, script } = word;
     const next = words[at + 1];
-    if (script === 'abjad' && word.origin === 'عبد' && next?.origin === 'الله') {
+    if (script === 'abjad' && next?.script === 'abjad' && isEi(word.origin, next.origin)) {
+      const origin = `${word.origin.slice(0, -1)}${EI}`;
+      out.push({ ...word, text: abjadText(origin, text), origin, raw: `${word.raw} ${next.raw}` });
+      at++;
+    } else if (script === 'abjad' && word.origin === 'عبد' && next?.origin === 'الله') {
       out.push({ ...word, text: 'bdllh', origin: 'عبدالله', raw: `${word.raw} ${next.raw}` });
       at++;
     } else if (script === 'abjad') splitAbjad(word, out);
@@ -97,6 +101,11 @@ export function splitArabic(words: readonly Written[], vocab: Vocabulary): Writt
   }
   return out;
 }
+
+/** The end of Persian surnames after a silent `ه`, with which Persian writes it apart (`خامنه‌ای` is Khamenei). */
+const EI = 'ئی';
+const isEi = (origin: string, next: string): boolean =>
+  (next === 'ای' || next === EI) && origin.length >= 3 && origin.endsWith('ه');
 
 /** `عبد` alone or before an article, and `الدين` at the end, in letters with unified forms. */
 const ORIGIN_ABD = /^عبدال(?!ل?ه)(?=\p{L}{3}|ح[قی]$)|^عبد(?!ال|لل)(?=\p{L}{4})/u;
