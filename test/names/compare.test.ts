@@ -430,6 +430,10 @@ describe('parts', () => {
     ['Dr. William Gates', 'Bill Gates'],
     ['Brigade Forty-four', 'Brigade 44'],
     ['Ig0r Sech1n', 'Igor Sechin'],
+    ['Jewgienij Prigożyn', 'Yevgeny Prigozhin'],
+    ['Jevgenij Prigozjin', 'Yevgeny Prigozhin'],
+    ['Nikolaj Patrušev', 'Nikolai Patrushev'],
+    ['Nikolaj Patrusjev', 'Nikolai Patrushev'],
   ])('%s matches %s', (a, b) => {
     expect(confidence(a, b)).toBeGreaterThanOrEqual(0.7);
   });
