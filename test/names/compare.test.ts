@@ -445,6 +445,8 @@ describe('parts', () => {
     ['INVERSIONES MPS S.A.', 'Inversiones MPS SA'],
     ['Banco Delta, S.A.', 'Banco Delta SA'],
     ['Delta Trade S.à r.l.', 'DELTA TRADE SARL'],
+    ['Delta Trade A/S', 'DELTA TRADE AS'],
+    ['Delta Trade A.Ş.', 'Delta Trade Anonim Şirketi'],
   ])('%s and %s have one legal form, with and without dots', (a, b) => {
     expect(confidence(a, b)).toBe(1);
   });
