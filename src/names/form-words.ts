@@ -1,7 +1,7 @@
 /** Finds legal forms among the words of a name, also with a typo. */
 
 import { isOneEdit } from './edits.ts';
-import type { LatinWord } from './transliterate.ts';
+import { formWord, type LatinWord } from './transliterate.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
 /** Returns the legal form that begins with a word, and the number of its words; null if none does. */
@@ -14,7 +14,7 @@ export function formAt(
   let found: { kind: string; words: number } | null = null;
   const most = Math.min(vocab.longestForm, words.length - at);
   for (let count = 1; count <= most; count++) {
-    phrase += (count === 1 ? '' : ' ') + (words[at + count - 1] as LatinWord).text;
+    phrase += (count === 1 ? '' : ' ') + formWord(words[at + count - 1] as LatinWord);
     const kind = vocab.forms.get(phrase);
     // A single word of two letters is a legal form only at either end: elsewhere it is part of a person's name.
     if (kind && (phrase.length > 2 || at === 0 || at + count === words.length))
@@ -25,7 +25,7 @@ export function formAt(
   if (slipped !== null && slipped.words > (found?.words ?? 0)) return slipped;
   // At the beginning, two letters are a legal form only in Cyrillic and Indonesian names.
   if (found && phrase.length > 0 && at === 0) {
-    const first = (words[at] as LatinWord).text;
+    const first = formWord(words[at] as LatinWord);
     if (found.words === 1 && first.length === 2 && !LEADING_FORMS.has(first)) return null;
   }
   return found;
@@ -40,9 +40,8 @@ function slippedFormAt(
   at: number,
   vocab: Vocabulary,
 ): { kind: string; words: number } | null {
-  const text = (words[at] as LatinWord).text;
-  const next = words[at + 1]?.text;
-  if (next === undefined) {
+  const text = formWord(words[at] as LatinWord);
+  if (at + 1 === words.length) {
     const first = text.charCodeAt(0);
     const last = text.charCodeAt(text.length - 1);
     for (let length = text.length - 1; length <= text.length + 1; length++) {
@@ -56,14 +55,16 @@ function slippedFormAt(
     }
     return null;
   }
-  const afterNext = words[at + 2]?.text ?? '';
+  const next = formWord(words[at + 1] as LatinWord);
+  const third = words[at + 2];
+  const afterNext = third === undefined ? '' : formWord(third);
   if (!vocab.formWords.has(text) && !vocab.formWords.has(next) && !vocab.formWords.has(afterNext))
     return null;
   const most = Math.min(vocab.longestForm, words.length - at);
   for (let count = most; count >= 2; count--) {
     for (let wrong = 0; wrong < count; wrong++) {
       const found = vocab.formsWithout.get(withGap(words, at, count, wrong));
-      const word = (words[at + wrong] as LatinWord).text;
+      const word = formWord(words[at + wrong] as LatinWord);
       const form = found?.find((each) => isOneEdit(each.word, word));
       if (form) return { kind: form.kind, words: count };
     }
@@ -75,7 +76,7 @@ function withGap(words: readonly LatinWord[], at: number, count: number, gap: nu
   let phrase = '';
   for (let word = 0; word < count; word++) {
     if (word > 0) phrase += ' ';
-    if (word !== gap) phrase += (words[at + word] as LatinWord).text;
+    if (word !== gap) phrase += formWord(words[at + word] as LatinWord);
   }
   return phrase;
 }

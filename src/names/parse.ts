@@ -5,7 +5,7 @@ import { formAt } from './form-words.ts';
 import { latinPart, makePart, type NamePart, PARTS_MAX } from './name-parts.ts';
 import { type NameSegment, NO_SEGMENTS, segmentsOf } from './name-segments.ts';
 import { isPinyin } from './readings/wade.ts';
-import type { LatinWord } from './transliterate.ts';
+import { formWord, type LatinWord } from './transliterate.ts';
 import { type Vocabulary, vocabulary } from './vocabulary.ts';
 import {
   latinWords,
@@ -52,7 +52,7 @@ function classify(words: readonly Written[], vocab: Vocabulary, isForeign: boole
     source.push(from);
     if (part.kind === 'descriptive') isPerson = false;
   };
-  const isSpecial = words.map(({ text }) => vocab.special.has(text));
+  const isSpecial = words.map((word) => vocab.special.has(formWord(word)));
   let at = 0;
   for (; at < words.length && parts.length < PARTS_MAX; at++) {
     // Only the last word may be a form that no table has: one with a wrong letter.

@@ -25,6 +25,9 @@ export interface LatinWord {
   readonly origin: string;
 }
 
+/** Returns a word as legal forms have it: in its own letters, if these write no vowels (the consonants of `اصل` are not the form `SL`). */
+export const formWord = ({ text, script, origin }: LatinWord): string => (script === 'abjad' ? origin : text);
+
 const HAS_DEVANAGARI = /\p{Script=Devanagari}/u;
 
 /** Latin letters that Unicode normalisation does not decompose. */

@@ -1,7 +1,7 @@
 /** The words of `data/names/`, loaded when the first name is parsed. */
 import { readShipped } from './shipped.ts';
 import { fold } from './sound.ts';
-import { transliterateWord } from './transliterate.ts';
+import { formWord, transliterateWord } from './transliterate.ts';
 
 export interface Vocabulary {
   /** Maps `limited liability company` to its kind; keys are words joined by one space. */
@@ -169,14 +169,14 @@ function readForms(): Map<string, string> {
   return forms;
 }
 
-/** Returns the words of a form as a name with it has them: in Latin letters, without dots. */
+/** Returns the words of a form as a name with it has them, without dots. */
 const writtenPhrase = (form: string): string =>
   form
     .normalize('NFKC')
     .replace(/[.'\u2019\u02bc\u02bb\u05f4]/g, '')
     .split(/[^\p{L}\p{N}\p{M}]+/u)
     .flatMap((word) => transliterateWord(word))
-    .map((word) => word.text)
+    .map(formWord)
     .join(' ');
 
 /** Shares in hundred-thousandths: a name of this share in one country, or more, is as common as a name can be. */

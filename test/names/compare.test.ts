@@ -451,6 +451,14 @@ describe('parts', () => {
     expect(confidence(a, b)).toBe(1);
   });
 
+  it('takes the consonants of an Arabic or Hebrew word for no legal form in Latin letters', () => {
+    // Read without vowels, these are SL and TBK.
+    expect(parseName('محمدی اصل').forms).toEqual([]);
+    expect(parseName('سید محمد اتابک').forms).toEqual([]);
+    expect(parseName('شركة دلتا المحدودة').forms).toHaveLength(1);
+    expect(parseName('דלתא בע״מ').forms).toHaveLength(1);
+  });
+
   it('takes two letters with dots for initials', () => {
     expect(confidence('Ivanov S.A.', 'Ivanov, Sergei Aleksandrovich')).toBeGreaterThanOrEqual(0.85);
     expect(parseName('Ali Mohamed A.S.').forms).toEqual([]);
