@@ -20,6 +20,15 @@ export function kindOf(query: NameQuery, asked: ParsedName): AskedKind {
   return namesPerson(asked) ? 'Person' : null;
 }
 
+/**
+ * Returns whether the query may name a person with words that were read as legal forms (`Pak Han Se`): its `schema` says so, or says nothing and
+ * people have such names.
+ */
+export function mayNamePerson({ schema }: NameQuery, asked: ParsedName): boolean {
+  if (schema === 'Person') return asked.forms.length > 0;
+  return asked.mayBePerson === true && (schema ?? 'Unknown') === 'Unknown';
+}
+
 /** Returns whether all words of a name are usual in the names of people. */
 function namesPerson(asked: ParsedName): boolean {
   const { personWords } = vocabulary();

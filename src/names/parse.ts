@@ -1,5 +1,6 @@
 /** Parses a name into words in Latin letters, each with its kind (name, number, legal form, title, particle) and its weight. */
 
+import type { PartySchema } from '../sources/records.ts';
 import { splitArabic } from './arabic-words.ts';
 import { formAt } from './form-words.ts';
 import { latinPart, makePart, type NamePart, PARTS_MAX } from './name-parts.ts';
@@ -29,24 +30,42 @@ export interface ParsedName {
   readonly written: readonly string[];
   /** True if the name has more words than are used. */
   readonly isCut?: boolean;
+  /** True if each legal form is a word that people are named as well (`Pak Han Se`): the name may be a person's. */
+  readonly mayBePerson?: boolean;
 }
 
 /** Parses a name. It never throws; a name without letters and digits has no parts. */
-export function parseName(name: string): ParsedName {
+export const parseName = (name: string): ParsedName => parse(name, false);
+
+/** Parses the name of a person, in which no word is a legal form (`Pak Han Se`, `Moussa, Bah Ag`). */
+export const parsePerson = (name: string): ParsedName => parse(name, true);
+
+/** Parses the name of a listed party. */
+export const parseListed = (name: string, schema: PartySchema): ParsedName =>
+  parse(name, schema === 'Person');
+
+function parse(name: string, isPerson: boolean): ParsedName {
   const isPlain = ONLY_LETTERS.test(name);
   const words = isPlain ? (plainWords(name) ?? latinWords(name)) : splitDigits(latinWords(name));
-  return classify(splitArabic(words, vocabulary()), vocabulary(), !isPlain && MIDDLE_DOT.test(name));
+  const isForeign = !isPlain && MIDDLE_DOT.test(name);
+  return classify(splitArabic(words, vocabulary()), vocabulary(), isForeign, isPerson);
 }
 
 const MIDDLE_DOT = /[\u00b7\u2022\u2027\u30fb\uff0e]/;
 
-function classify(words: readonly Written[], vocab: Vocabulary, isForeign: boolean): ParsedName {
+function classify(
+  words: readonly Written[],
+  vocab: Vocabulary,
+  isForeign: boolean,
+  isOfPerson: boolean,
+): ParsedName {
   const parts: NamePart[] = [];
   const forms: NamePart[] = [];
   const source: (Written | null)[] = [];
   const writtenForms: string[] = [];
   const letters: number[] = [];
   let isPerson = true;
+  let mayBePerson = true;
   const add = (part: NamePart, from: Written): void => {
     parts.push(part);
     source.push(from);
@@ -57,7 +76,7 @@ function classify(words: readonly Written[], vocab: Vocabulary, isForeign: boole
   for (; at < words.length && parts.length < PARTS_MAX; at++) {
     // Only the last word may be a form that no table has: one with a wrong letter.
     const isName = !isSpecial[at] && !isSpecial[at + 1] && !isSpecial[at + 2] && at + 1 < words.length;
-    const form = isName ? null : formAt(words, at, vocab);
+    const form = isName || isOfPerson ? null : formAt(words, at, vocab);
     const word = words[at] as Written;
     // If a name consists only of a word that is also a legal form ("SE", "AG"), the word is its name.
     // `S.A.` alone may be the initials of a person (`Ivanov S.A.`); a form of several words (`S.A. de C.V.`) may not.
@@ -65,6 +84,7 @@ function classify(words: readonly Written[], vocab: Vocabulary, isForeign: boole
       form?.words === 1 && word.isLetters && word.text.length < 3 && mayBeOfPerson(words, at, vocab);
     if (form && words.length > 1 && !isInitials && !isGivenName(words, at, vocab)) {
       forms.push(makePart(form.kind, 'form', 'latin', vocab));
+      mayBePerson &&= form.words === 1 && mayBeName(formWord(word), vocab);
       writtenForms.push(
         words
           .slice(at, at + form.words)
@@ -107,8 +127,13 @@ function classify(words: readonly Written[], vocab: Vocabulary, isForeign: boole
     segments: forms.length > 0 ? NO_SEGMENTS : segmentsOf(parts, source, isForeign, vocab),
     written: [...source.map((word) => word?.raw ?? ''), ...writtenForms],
     ...(isCut ? { isCut } : {}),
+    ...(forms.length > 0 && mayBePerson ? { mayBePerson } : {}),
   };
 }
+
+/** Returns whether a legal form may be a name of people. A form with a wrong letter may be any name (`Atabak`). */
+const mayBeName = (text: string, vocab: Vocabulary): boolean =>
+  vocab.nameForms.has(text) || !vocab.forms.has(text);
 
 /**
  * Returns whether the words beside two letters with dots may be those of a person: a single one (`Ivanov S.A.`), or usual names. Beside other

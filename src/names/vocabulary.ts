@@ -6,6 +6,8 @@ import { formWord, transliterateWord } from './transliterate.ts';
 export interface Vocabulary {
   /** Maps `limited liability company` to its kind; keys are words joined by one space. */
   readonly forms: ReadonlyMap<string, string>;
+  /** Forms of one word that are also names of people (`se`, `ag`). */
+  readonly nameForms: ReadonlySet<string>;
   /** Maximum number of words of a form. */
   readonly longestForm: number;
   /** The first words of longer forms, joined by one space. */
@@ -62,7 +64,7 @@ export function vocabulary(): Vocabulary {
 const readJson = <T>(name: string): T => readShipped('names', name);
 
 function load(): Vocabulary {
-  const forms = readForms();
+  const { forms, nameForms } = readForms();
   const particles = readJson<{ words: string[]; joining: string[]; halves: string[] }>('particles.json');
   const numbers = readJson<{
     words: Record<string, number>;
@@ -109,6 +111,7 @@ function load(): Vocabulary {
   const counted = [numbers.words, numbers.tens, numbers.roman].flatMap((words) => Object.keys(words));
   return {
     forms,
+    nameForms,
     formsWithout,
     formWords,
     longForms: longFormsOf(forms),
@@ -152,9 +155,10 @@ function longFormsOf(forms: ReadonlyMap<string, string>): Vocabulary['longForms'
 }
 
 /** Reads the legal forms: those in Latin letters first, which decide if a form has two kinds. */
-function readForms(): Map<string, string> {
-  const { kinds, languages } = readJson<{
+function readForms(): Pick<Vocabulary, 'forms' | 'nameForms'> {
+  const { kinds, people, languages } = readJson<{
     kinds: Record<string, string[]>;
+    people: string[];
     languages: Record<string, Record<string, string[]>>;
   }>('organisation-forms.json');
   const forms = new Map<string, string>();
@@ -166,7 +170,7 @@ function readForms(): Map<string, string> {
       for (const phrase of phrases.map(writtenPhrase)) if (!forms.has(phrase)) forms.set(phrase, kind);
     }
   }
-  return forms;
+  return { forms, nameForms: new Set(people) };
 }
 
 /** Returns the words of a form as a name with it has them, without dots. */

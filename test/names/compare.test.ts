@@ -9,7 +9,7 @@ import { features } from '../../src/names/compare.ts';
 import { isOneEdit } from '../../src/names/edits.ts';
 import { kindOf } from '../../src/names/kinds.ts';
 import { explainNames, judge, nameConfidence, weighEvidence } from '../../src/names/model.ts';
-import { parseName } from '../../src/names/parse.ts';
+import { parseName, parsePerson } from '../../src/names/parse.ts';
 import { readJson } from '../../src/state/atomic-file.ts';
 
 const confidence = (a: string, b: string): number => nameConfidence(parseName(a), parseName(b));
@@ -457,6 +457,14 @@ describe('parts', () => {
     expect(parseName('سید محمد اتابک').forms).toEqual([]);
     expect(parseName('شركة دلتا المحدودة').forms).toHaveLength(1);
     expect(parseName('דלתא בע״מ').forms).toHaveLength(1);
+  });
+
+  it('reads no legal form in the name of a person', () => {
+    for (const name of ['Pak Han Se', 'Moussa, Bah Ag', 'Pao, Hua Chiang', 'Chun Doo Hwan', 'Delta Limited'])
+      expect(parsePerson(name).forms, name).toEqual([]);
+    expect(parseName('Pak Han Se').mayBePerson).toBe(true);
+    for (const name of ['Delta Limited', 'Delta SA de CV', 'Pak Se Ltd', 'Delta'])
+      expect(parseName(name).mayBePerson, name).toBeUndefined();
   });
 
   it('takes two letters with dots for initials', () => {

@@ -265,6 +265,43 @@ describe('an index of names', () => {
     index.close();
   });
 
+  it('reads words of people that are also legal forms as names, and those of firms as forms', async () => {
+    const firm = { schema: 'Organization' } as const;
+    const index = await indexOf('two-readings', [
+      entity('1', ['Pak, Han Se']),
+      entity('2', ['PAO, Hua Chiang']),
+      entity('3', ['AL-DURI, Izzat Ibrahim']),
+      entity('4', ['اتابک, سید محمد']),
+      entity('5', ['Khun Sa']),
+      entity('6', ['Acuario Delta'], firm),
+      entity('7', ['Se Han Pak SA'], { schema: 'Unknown' }),
+    ]);
+    const ids = (name: string, schema?: NameEntity['schema']): string[] =>
+      index
+        .match(schema ? { name, schema } : { name })
+        .filter(({ score }) => score >= 0.85)
+        .map(({ entityId }) => entityId);
+    expect(ids('Han Pak Se')).toEqual(['1', '7']);
+    expect(ids('Han Pak Se', 'Person')).toEqual(['1', '7']);
+    expect(ids('Han Pak Se', 'Organization')).toEqual(['7']);
+    expect([ids('Hua Chiang Pao'), ids('Ad-Duri Izzat Ibrahim'), ids('سید محمد اتابک')]).toEqual([
+      ['2'],
+      ['3'],
+      ['4'],
+    ]);
+    // The form of a firm is no name of a person, whatever the person is called.
+    expect(index.match({ name: 'Acuario Delta SA' }).map(({ entityId }) => entityId)).toEqual(['6']);
+    expect(ids('Pak Han Ltd')).toEqual([]);
+    const [match] = index.match({ name: 'Hua Chiang Pao' });
+    expect(match?.explanation.map(({ kind, asked }) => [kind, asked])).toEqual([
+      ['exact', 'Hua'],
+      ['exact', 'Chiang'],
+      ['exact', 'Pao'],
+      ['order', null],
+    ]);
+    index.close();
+  });
+
   it('shows a party without a Latin primary name under its first strong Latin name', async () => {
     const index = await indexOf('latin', [
       {

@@ -10,7 +10,7 @@ import { noteFinishedSize } from '../../state/finished-size.ts';
 import { openEnvironment } from '../../state/lmdb.ts';
 import type { NameEntity, NameIndexMeta } from '../name.ts';
 import type { NamePart } from '../name-parts.ts';
-import { type ParsedName, parseName } from '../parse.ts';
+import { type ParsedName, parseListed } from '../parse.ts';
 import {
   ALWAYS_OPEN,
   CLASS_MASK,
@@ -86,7 +86,7 @@ export async function buildNameIndex(
         if (!name.weak) row.flags &= ~WEAK;
         continue;
       }
-      const parsed = parseName(name.text);
+      const parsed = parseListed(name.text, entity.schema);
       const parts = [...parsed.parts, ...parsed.forms, ...parsed.segments.map((segment) => segment.part)];
       if (parts.length === 0) continue;
       const id = nameRows.length;

@@ -19,7 +19,7 @@ import type { NameIndexMeta } from '../name.ts';
 import type { NamePartKind } from '../name-parts.ts';
 import type { NameScript } from '../transliterate.ts';
 
-export const FORMAT_VERSION = 11;
+export const FORMAT_VERSION = 12;
 export const ENVIRONMENT_FILE = 'names.mdb';
 /** Holds the size of the finished environment in bytes. */
 export const SIZE_FILE = 'names.size';

@@ -3,7 +3,7 @@ import { identifierLabel } from '../../sources/identifiers.ts';
 import type { PartyIdentifier } from '../../sources/records.ts';
 import { explainNames, type Judgement, weighEvidence } from '../model.ts';
 import type { MatchReason, NameMatch, NameQuery } from '../name.ts';
-import { type ParsedName, parseName } from '../parse.ts';
+import { type ParsedName, parseListed } from '../parse.ts';
 
 export type EntityFacts = Omit<
   NameMatch,
@@ -17,6 +17,8 @@ export type EntityFacts = Omit<
 export interface Best {
   /** -1 if the entity was found by an identifier, and none of its names is similar. */
   readonly name: number;
+  /** The reading of the query that matched. */
+  readonly asked: ParsedName;
   readonly entity: number;
   readonly judged: Judgement | null;
   readonly score: number;
@@ -45,20 +47,18 @@ export class FoundMatch implements NameMatch {
   readonly partial: boolean;
   readonly #index: MatchedIndex;
   readonly #query: NameQuery;
-  readonly #asked: ParsedName;
   readonly #found: Best;
   #read: EntityFacts | null;
   #matchedName: string | null = null;
   #explanation: readonly MatchReason[] | null = null;
 
-  constructor(index: MatchedIndex, query: NameQuery, asked: ParsedName, found: Best) {
+  constructor(index: MatchedIndex, query: NameQuery, found: Best) {
     this.listType = index.listType(found.entity);
     this.weak = found.weak;
     this.score = found.score;
     this.partial = found.partial;
     this.#index = index;
     this.#query = query;
-    this.#asked = asked;
     this.#found = found;
     this.#read = found.facts;
   }
@@ -115,10 +115,12 @@ export class FoundMatch implements NameMatch {
   }
 
   get explanation() {
-    const { identified, judged, weak } = this.#found;
+    const { asked, identified, judged, weak } = this.#found;
     this.#explanation ??= [
       ...identified.map(identifierReason),
-      ...(judged === null ? [] : explainNames(this.#asked, parseName(this.matchedName), judged)),
+      ...(judged === null
+        ? []
+        : explainNames(asked, parseListed(this.matchedName, this.#facts.schema), judged)),
       ...weighEvidence(this.#query, { ...this.#facts, weak }).reasons,
     ];
     return this.#explanation;

@@ -8,7 +8,7 @@ import { wrongFormat } from '../../state/format-version.ts';
 import type { RootDatabase } from '../../state/lmdb.ts';
 import { openMappedFile } from '../../state/mapped-file.ts';
 import { Meetings, type MeetingTable, mayJoin } from '../align.ts';
-import { isPartial, kindOf, mostForKinds } from '../kinds.ts';
+import { isPartial, kindOf, mayNamePerson, mostForKinds } from '../kinds.ts';
 import {
   floorOf,
   isIdentical,
@@ -31,7 +31,7 @@ import {
 } from '../name.ts';
 import { indexedPart, type NamePart } from '../name-parts.ts';
 import { NO_SEGMENTS, placeSegments } from '../name-segments.ts';
-import { type ParsedName, parseName } from '../parse.ts';
+import { type ParsedName, parseName, parsePerson } from '../parse.ts';
 import { AskedWords } from './asked-words.ts';
 import { CandidateBounds } from './candidate-bounds.ts';
 import { CandidateSearch, wordsStart } from './candidates.ts';
@@ -106,6 +106,12 @@ const LIST_TYPE = ',"listType":"';
  * of equal scores, the same word comes before a word of another script that may be read so.
  */
 const singleName = ({ judged }: Best): number => judged?.features.partial ?? 0;
+
+/** The parties that a reading of a query is compared with. */
+type Parties = typeof ALL | typeof PEOPLE | typeof OTHERS;
+const ALL = 'all';
+const PEOPLE = 'people';
+const OTHERS = 'others';
 
 class MappedNames implements NameIndex, MatchedIndex {
   readonly meta: NameIndexMeta;
@@ -196,31 +202,65 @@ class MappedNames implements NameIndex, MatchedIndex {
   }
 
   match(query: NameQuery, options: MatchOptions = {}): readonly NameMatch[] {
-    const { limit = LIMIT, threshold = THRESHOLD } = options;
+    const { limit = LIMIT } = options;
     const asked = parseName(query.name);
     if (this.names === 0) return [];
-    const { meetings, bounds } = this;
-    meetings.trim();
+    this.meetings.trim();
     this.asked.trim();
+    const best = new Map<number, Best>();
+    const isPerson = query.schema === 'Person';
+    const person = mayNamePerson(query, asked) ? parsePerson(query.name) : null;
+    this.addMatches(query, asked, person !== null && isPerson ? OTHERS : ALL, options, best);
+    if (person !== null) this.addMatches(query, person, PEOPLE, options, best);
+    if (query.identifiers !== undefined) this.addIdentified(query.identifiers, asked, best);
+    return [...best.values()]
+      .sort(
+        (a, b) =>
+          b.score - a.score ||
+          b.logit - a.logit ||
+          singleName(b) - singleName(a) ||
+          this.listTypeAt(a.entity) - this.listTypeAt(b.entity) ||
+          a.entity - b.entity,
+      )
+      .slice(0, limit)
+      .map((found) => new FoundMatch(this, query, found));
+  }
+
+  close(): void {
+    this.isClosed = true;
+    void this.environment.close();
+  }
+
+  /** Adds the parties with a name that matches a reading of the query, if they match better than before. */
+  private addMatches(
+    query: NameQuery,
+    asked: ParsedName,
+    parties: Parties,
+    { threshold = THRESHOLD, exhaustive: isExhaustive = false }: MatchOptions,
+    best: Map<number, Best>,
+  ): void {
+    const { meetings, bounds } = this;
     const mostShift = mostEvidence(query);
     const needsFacts = mostShift > 0;
     const kind = kindOf(query, asked);
     // Skips names that no evidence could lift to the threshold.
     const floor = floorOf(threshold) - mostShift;
-    const best = new Map<number, Best>();
     const consider = (
       name: number,
       listed: ParsedName,
       known: MeetingTable | null,
       isApart = false,
     ): void => {
+      const flags = this.rows[name * NAME_WORDS + 1] as number;
+      const schema = SCHEMATA[(flags >>> SCHEMA_SHIFT) & 7] ?? 'Unknown';
+      if (parties !== ALL && (schema === 'Person') !== (parties === PEOPLE)) return;
       const judged = judgeAbove(asked, listed, floor, meetings, known, isApart);
       if (judged === null) return;
+      // A firm with `SA` does not name a person who is called Sa.
+      if (parties === PEOPLE && query.schema !== 'Person' && judged.features.partial > 0) return;
       const identical = isIdentical(asked, listed);
       if (toConfidence(judged.logit + mostShift, identical) < threshold) return;
       const entity = this.rows[name * NAME_WORDS] as number;
-      const flags = this.rows[name * NAME_WORDS + 1] as number;
-      const schema = SCHEMATA[(flags >>> SCHEMA_SHIFT) & 7] ?? 'Unknown';
       const weak = (flags & WEAK) !== 0;
       const before = best.get(entity);
       const facts = needsFacts ? (before?.facts ?? this.entity(entity)) : null;
@@ -235,10 +275,9 @@ class MappedNames implements NameIndex, MatchedIndex {
       if (score < threshold) return;
       if (before && (before.score > score || (before.score === score && before.logit >= logit))) return;
       const identified = NO_IDENTIFIERS;
-      best.set(entity, { name, entity, judged, score, logit, partial, weak, facts, identified });
+      best.set(entity, { name, asked, entity, judged, score, logit, partial, weak, facts, identified });
     };
-    if (options.exhaustive === true)
-      for (let name = 0; name < this.names; name++) consider(name, this.parsed(name), null);
+    if (isExhaustive) for (let name = 0; name < this.names; name++) consider(name, this.parsed(name), null);
     else if (asked.parts.length > 0) {
       const isBounded = floor >= BOUNDED_FLOOR;
       const { names, joined } = this.search.candidates(asked, isBounded);
@@ -261,29 +300,16 @@ class MappedNames implements NameIndex, MatchedIndex {
         if (bounds.mayReach(name, least)) consider(name, listed, bounds.meetings, bounds.isApart);
       }
     }
-    if (query.identifiers !== undefined) this.addIdentified(query.identifiers, best);
-    return [...best.values()]
-      .sort(
-        (a, b) =>
-          b.score - a.score ||
-          b.logit - a.logit ||
-          singleName(b) - singleName(a) ||
-          this.listTypeAt(a.entity) - this.listTypeAt(b.entity) ||
-          a.entity - b.entity,
-      )
-      .slice(0, limit)
-      .map((found) => new FoundMatch(this, query, asked, found));
-  }
-
-  close(): void {
-    this.isClosed = true;
-    void this.environment.close();
   }
 
   /** Adds the entities that have an identifier of the query: the number identifies them, whatever their names are. */
-  private addIdentified(asked: NonNullable<NameQuery['identifiers']>, best: Map<number, Best>): void {
+  private addIdentified(
+    identifiers: NonNullable<NameQuery['identifiers']>,
+    asked: ParsedName,
+    best: Map<number, Best>,
+  ): void {
     for (const kind of IDENTIFIER_KINDS) {
-      const value = asked[kind] === undefined ? null : normaliseIdentifier(kind, asked[kind]);
+      const value = identifiers[kind] === undefined ? null : normaliseIdentifier(kind, identifiers[kind]);
       if (value === null) continue;
       const identifier = { kind, value };
       const key = identifierKey(identifier);
@@ -294,6 +320,7 @@ class MappedNames implements NameIndex, MatchedIndex {
         if (facts.identifiers?.includes(key) !== true) return;
         best.set(entity, {
           name: known?.name ?? -1,
+          asked: known?.asked ?? asked,
           entity,
           judged: known?.judged ?? null,
           score: 1,
