@@ -414,7 +414,7 @@ class LmdbKeyStore implements KeyStore {
     });
   }
 
-  /** Adds what the lists lack, in steps: one transaction of all keys would be too large to replicate. A failure is only logged. */
+  /** Adds what the lists lack, in steps: one transaction of all keys would be too large to replicate. A failure is at most logged. */
   async #completeLists(): Promise<void> {
     try {
       this.#root.resetReadTxn();
@@ -426,6 +426,8 @@ class LmdbKeyStore implements KeyStore {
         after = await this.#root.transaction(() => this.#listSome(start, { missing, listings }));
       }
     } catch (error) {
+      // Not while Redis cannot be reached, or has not been read yet: the next look completes them.
+      if (error instanceof AssayError && error.code === 'NOT_READY') return;
       this.#deps.log.error({ reason: messageOf(error) }, 'lists of keys not completed');
     }
   }

@@ -812,10 +812,17 @@ describe('the operations', () => {
     });
     const world = (keys: ReturnType<typeof key>[]) => {
       const made: object[] = [];
+      const those = (accountId: string, status: string) =>
+        keys.filter((one) => one.accountId === accountId && one.status === status);
       const access = {
         keys: {
           get: (id: string) => keys.find((one) => one.id === id) ?? null,
-          list: (accountId: string) => keys.filter((one) => one.accountId === accountId),
+          active: (accountId: string) => those(accountId, 'ACTIVE'),
+          shown: (accountId: string, revokedMax: number) => [
+            ...those(accountId, 'REVOKED').slice(-revokedMax),
+            ...those(accountId, 'ACTIVE'),
+          ],
+          descendants: () => [],
           create: async (draft: object) => {
             made.push(draft);
             return { record: key(99), apiKey: 'text' };
