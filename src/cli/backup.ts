@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { backUp, verifyBackup } from '../backup/backup.ts';
 import { answer, type Terminal } from './context.ts';
-import { createProgress, megabytes } from './progress.ts';
+import { megabytes, withProgress } from './progress.ts';
 import type { Services } from './services.ts';
 
 /** Adds `assay backup`. */
@@ -23,10 +23,9 @@ export function addBackupCommand(program: Command, terminal: Terminal, services:
             `${found.entries} entries of ${found.environments} stores.`,
         ]);
       }
-      const progress = createProgress(terminal);
-      try {
-        const { dataDir, clock } = services();
-        const report = await backUp(
+      const { dataDir, clock } = services();
+      const report = await withProgress(terminal, (progress) =>
+        backUp(
           {
             dataDir,
             folder,
@@ -34,13 +33,10 @@ export function addBackupCommand(program: Command, terminal: Terminal, services:
             onProgress: ({ files, totalFiles }) => progress.update('backup', files, totalFiles, 'files'),
           },
           { clock },
-        );
-        progress.end();
-        answer(terminal, options.json ?? false, report, () => [
-          `${report.files.length} files, ${megabytes(report.files.reduce((sum, file) => sum + file.bytes, 0))} in ${folder}.`,
-        ]);
-      } finally {
-        progress.end();
-      }
+        ),
+      );
+      answer(terminal, options.json ?? false, report, () => [
+        `${report.files.length} files, ${megabytes(report.files.reduce((sum, file) => sum + file.bytes, 0))} in ${folder}.`,
+      ]);
     });
 }

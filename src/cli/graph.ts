@@ -8,7 +8,7 @@ import { sleep } from '../base/retry.ts';
 import { parseChainId } from '../chains/registry.ts';
 import type { PushReport } from '../graph/remote/push-session.ts';
 import { answer, errorLine, type Terminal, wholeNumber } from './context.ts';
-import { createProgress } from './progress.ts';
+import { withProgress } from './progress.ts';
 import type { Services } from './services.ts';
 
 interface PushCommandOptions {
@@ -42,21 +42,17 @@ async function pushOnce(
   terminal: Terminal,
   opened: Services,
 ): Promise<void> {
-  const progress = createProgress(terminal);
-  try {
-    const report = await opened.pushGraph({
+  const report = await withProgress(terminal, (progress) =>
+    opened.pushGraph({
       chain: parseChainId(chainText),
       ...(options.to === undefined ? {} : { to: options.to }),
       isFull: options.full ?? false,
       signal: terminal.signal,
       onProgress: (stage, done, total) =>
         progress.update(stage, done, total, stage === 'wait for readers' ? 'ms' : 'records'),
-    });
-    progress.end();
-    answer(terminal, options.json ?? false, report, () => linesOf(report));
-  } finally {
-    progress.end();
-  }
+    }),
+  );
+  answer(terminal, options.json ?? false, report, () => linesOf(report));
 }
 
 /** Pushes until it is interrupted, also if the server is temporarily unavailable. */

@@ -19,7 +19,7 @@ import {
 } from '../graph/ingest/ingest-utxo-files.ts';
 import { quotedRejects } from '../sources/layout-error.ts';
 import { answer, type Terminal } from './context.ts';
-import { createProgress } from './progress.ts';
+import { createProgress, withProgress } from './progress.ts';
 import type { Services } from './services.ts';
 
 const FORMATS = [...INGEST_FORMATS, ...UTXO_INGEST_FORMATS] as const;
@@ -127,17 +127,14 @@ function pricing(opened: Services, signal: AbortSignal): IngestDeps['store'] {
 /** Applies the rules of derived labels to the new transfers of a chain on which they were applied before. */
 async function attributeNew(chain: ChainId, opened: Services, terminal: Terminal): Promise<void> {
   if (!opened.attribution.isActive(chain)) return;
-  const progress = createProgress(terminal);
-  try {
-    await opened.attribution.run(chain, {
+  await withProgress(terminal, (progress) =>
+    opened.attribution.run(chain, {
       signal: terminal.signal,
       logs: 'none',
       transfers: opened.transfers('write'),
       onProgress: (step, done, total, unit) => progress.update(`${chain} ${step}`, done, total, unit),
-    });
-  } finally {
-    progress.end();
-  }
+    }),
+  );
 }
 
 /** Adds `assay ingest`. */

@@ -12,7 +12,7 @@ import { openLines } from '../sources/open.ts';
 import type { Source } from '../sources/source.ts';
 import { answer, type Terminal } from './context.ts';
 import { addDisputeCommands } from './label-disputes.ts';
-import { createProgress } from './progress.ts';
+import { createProgress, withProgress } from './progress.ts';
 import type { Services } from './services.ts';
 import { mirrorFrom, showRefresh, sourceLines } from './sync.ts';
 
@@ -150,13 +150,12 @@ function addRestore(labels: Command, terminal: Terminal, services: () => Service
       const row = requireLowered(opened.store.catalogue().datasets);
       const listed = options.addresses === undefined ? [] : await keysIn(options.addresses);
       const transfers = opened.transfers('read');
-      const progress = createProgress(terminal);
       function* seen(): Generator<Uint8Array> {
         yield* listed;
         yield* transfers.addresses('BTC');
       }
-      try {
-        const report = await restoreLowered(
+      const report = await withProgress(terminal, (progress) =>
+        restoreLowered(
           row,
           {
             chain: 'BTC',
@@ -165,12 +164,9 @@ function addRestore(labels: Command, terminal: Terminal, services: () => Service
             signal: terminal.signal,
           },
           opened,
-        );
-        progress.end();
-        answer(terminal, options.json ?? false, report, restoreLines);
-      } finally {
-        progress.end();
-      }
+        ),
+      );
+      answer(terminal, options.json ?? false, report, restoreLines);
     });
 }
 

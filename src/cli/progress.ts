@@ -101,3 +101,16 @@ export function createProgress(terminal: Terminal): Progress {
     },
   };
 }
+
+/** Shows the progress of `work` while it runs. Returns its result. */
+export async function withProgress<Result>(
+  terminal: Terminal,
+  work: (progress: Progress) => Promise<Result>,
+): Promise<Result> {
+  const progress = createProgress(terminal);
+  try {
+    return await work(progress);
+  } finally {
+    progress.end();
+  }
+}

@@ -1,7 +1,7 @@
 /** `assay redis`: manages the Redis that nodes share, fills it from a standalone machine, or restores it. */
 import type { Command } from 'commander';
 import { answer, type Terminal, table } from './context.ts';
-import { createProgress } from './progress.ts';
+import { withProgress } from './progress.ts';
 import type { FillReport, NewerReport, RestoreReport, Services } from './services.ts';
 
 function linesOf({ resumed, stores, ledger }: FillReport): readonly string[] {
@@ -62,17 +62,13 @@ export function addRedisCommand(program: Command, terminal: Terminal, services: 
     )
     .option('--json', 'answer as JSON')
     .action(async (options: { readonly json?: boolean }) => {
-      const progress = createProgress(terminal);
-      try {
-        const report = await services().fillRedis({
+      const report = await withProgress(terminal, (progress) =>
+        services().fillRedis({
           signal: terminal.signal,
           onProgress: (stage, done, total, unit) => progress.update(stage, done, total, unit),
-        });
-        progress.end();
-        answer(terminal, options.json ?? false, report, linesOf);
-      } finally {
-        progress.end();
-      }
+        }),
+      );
+      answer(terminal, options.json ?? false, report, linesOf);
     });
   redis
     .command('found')
@@ -95,18 +91,14 @@ export function addRedisCommand(program: Command, terminal: Terminal, services: 
     .option('--check', 'only print the versions of the replicas, and whether Redis accepts them')
     .option('--json', 'answer as JSON')
     .action(async (options: { readonly check?: boolean; readonly json?: boolean }) => {
-      const progress = createProgress(terminal);
-      try {
-        const report = await services().restoreRedis({
+      const report = await withProgress(terminal, (progress) =>
+        services().restoreRedis({
           isCheck: options.check ?? false,
           signal: terminal.signal,
           onProgress: (stage, done, total, unit) => progress.update(stage, done, total, unit),
-        });
-        progress.end();
-        answer(terminal, options.json ?? false, report, restoredLines);
-      } finally {
-        progress.end();
-      }
+        }),
+      );
+      answer(terminal, options.json ?? false, report, restoredLines);
     });
   redis
     .command('newer')
@@ -119,17 +111,13 @@ export function addRedisCommand(program: Command, terminal: Terminal, services: 
     )
     .option('--json', 'answer as JSON')
     .action(async (options: { readonly restore?: readonly string[]; readonly json?: boolean }) => {
-      const progress = createProgress(terminal);
-      try {
-        const report = await services().newerStates({
+      const report = await withProgress(terminal, (progress) =>
+        services().newerStates({
           restore: options.restore ?? [],
           signal: terminal.signal,
           onProgress: (stage, done, total, unit) => progress.update(stage, done, total, unit),
-        });
-        progress.end();
-        answer(terminal, options.json ?? false, report, newerLines);
-      } finally {
-        progress.end();
-      }
+        }),
+      );
+      answer(terminal, options.json ?? false, report, newerLines);
     });
 }
