@@ -479,17 +479,7 @@ class LmdbKeyStore implements KeyStore {
   #descendantsOf(id: string): KeyRow[] {
     const accountId = this.#rows.get(id)?.accountId;
     if (accountId === undefined) return [];
-    if (!this.#isListed()) {
-      const found = new Set(
-        descendantsOf(
-          this.#rowsOf(accountId).map((row) => this.#recordOf(row)),
-          id,
-        ).map((key) => key.id),
-      );
-      return this.#rowsOf(accountId)
-        .filter((row) => found.has(row.id))
-        .sort(byAge);
-    }
+    if (!this.#isListed()) return descendantsOf(this.#rowsOf(accountId), id).sort(byAge);
     const found = new Map<string, KeyRow>();
     const creators = [id];
     for (let creator = creators.pop(); creator !== undefined; creator = creators.pop())

@@ -72,13 +72,16 @@ export interface CreatedKey {
  *
  * @param keys - all keys of its account
  */
-export function descendantsOf(keys: readonly KeyRecord[], id: string): readonly KeyRecord[] {
+export function descendantsOf<Key extends { readonly id: string; readonly createdBy?: string | null }>(
+  keys: readonly Key[],
+  id: string,
+): Key[] {
   const found = new Set([id]);
   let sizeBefore = 0;
   // Times of creation do not order the keys if the clock was set back, so the search repeats until nothing is added.
   while (found.size > sizeBefore) {
     sizeBefore = found.size;
-    for (const key of keys) if (key.createdBy !== null && found.has(key.createdBy)) found.add(key.id);
+    for (const key of keys) if (key.createdBy && found.has(key.createdBy)) found.add(key.id);
   }
   found.delete(id);
   return keys.filter((key) => found.has(key.id));
