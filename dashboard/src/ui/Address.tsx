@@ -74,6 +74,16 @@ interface AddressProps {
   readonly isLink?: boolean;
 }
 
+/** A text in both forms: the style shows one of them. */
+function Shortened({ text }: { readonly text: string }): ReactNode {
+  return (
+    <>
+      <bdi className="mono short">{shorten(text)}</bdi>
+      <bdi className="mono full">{text}</bdi>
+    </>
+  );
+}
+
 /**
  * An address: shortened in the middle, whole while it has the focus or the pointer, with a link to its screening. The text is never
  * interpreted, so a hostile one is inert.
@@ -81,14 +91,7 @@ interface AddressProps {
 export function Address({ address, chain, isFull = false, isLink = true }: AddressProps): ReactNode {
   // A pasted text is shown before anything has checked it.
   const text = plainText(address);
-  const shown = isFull ? (
-    <bdi className="mono">{text}</bdi>
-  ) : (
-    <>
-      <bdi className="mono short">{shorten(text)}</bdi>
-      <bdi className="mono full">{text}</bdi>
-    </>
-  );
+  const shown = isFull ? <bdi className="mono">{text}</bdi> : <Shortened text={text} />;
   return (
     <span className={isFull ? 'address is-full' : 'address'}>
       {chain === null ? null : <ChainMark chain={chain} />}
@@ -111,8 +114,7 @@ export function ShortAddress({ address }: { readonly address: string }): ReactNo
   return (
     <span className="address">
       <span className="address-text" title={address}>
-        <bdi className="mono short">{shorten(address)}</bdi>
-        <bdi className="mono full">{address}</bdi>
+        <Shortened text={address} />
       </span>
     </span>
   );
@@ -123,8 +125,7 @@ export function TransactionHash({ hash }: { readonly hash: string }): ReactNode 
   return (
     <span className="address">
       <span className="address-text" title={hash}>
-        <bdi className="mono short">{shorten(hash)}</bdi>
-        <bdi className="mono full">{hash}</bdi>
+        <Shortened text={hash} />
       </span>
       <CopyButton text={hash} />
     </span>
