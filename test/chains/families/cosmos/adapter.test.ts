@@ -136,8 +136,11 @@ async function makeWorld(
               base_vesting_account: { base_account: { sequence: '17' } },
             },
           });
+    const conditions = query.get('query');
+    // A late request to a server that had this port before.
+    if (conditions === null) return notFound();
     let list = responses();
-    for (const condition of query.get('query')!.split(' AND ')) {
+    for (const condition of conditions.split(' AND ')) {
       const [, key, operator, value] = /^([\w.]+)(=|<=|>=)'?([^']+)'?$/.exec(condition)!;
       if (key === 'tx.height')
         list = list.filter(({ height }) =>
