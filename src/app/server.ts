@@ -19,6 +19,7 @@ import type { Acceptors, HttpApp, OperatorViews } from '../http/ports.ts';
 import { connectionsMaxOf } from '../http/server/connections.ts';
 import { hasBulkJobs } from '../jobs/bulk/open.ts';
 import { requireJobsFolder } from '../jobs/jobs-folder.ts';
+import { currentSnapshot } from '../labels/index/folder.ts';
 import { startRefreshing } from '../labels/refresh.ts';
 import { hasMonitoring } from '../monitoring/open.ts';
 import type { Role } from '../nodes/roles.ts';
@@ -29,6 +30,7 @@ import type { WorkerSettings } from '../pool/worker-services.ts';
 import type { ReceiptLog } from '../receipts/log/log.ts';
 import { openReplication, type Replication } from '../replication/replication.ts';
 import { lmdbFault } from '../state/lmdb-binary.ts';
+import { fillPageCache } from '../state/page-cache.ts';
 import { requireSound } from '../state/sound-file.ts';
 import { watchStorage } from '../state/storage-watch.ts';
 import type { AcceptorStores } from './acceptor-thread.ts';
@@ -175,6 +177,7 @@ export class Server {
     const firstKey = this.#answers ? await accounts.createFirstKey() : null;
     const localPlan = this.#answers ? await accounts.localPlan() : null;
     snapshots.start();
+    this.#startFillingCache();
     this.#openBackgroundServices(later);
     this.#startExposureKeeping();
     this.#startAttributionKeeping();
@@ -373,6 +376,14 @@ export class Server {
       },
     });
     return this.#snapshots;
+  }
+
+  /** Labels come first: the thread that answers requests waits for them itself; transfers are read by the pool. */
+  #startFillingCache(): void {
+    if (!this.#answers && !this.#works) return;
+    const { labels, workerFolders, clock, log } = this.#deps;
+    const folders = [currentSnapshot(labels.snapshotsFolder), workerFolders.transfersFolder];
+    this.#stopAtEnd(fillPageCache(folders, { clock, log }));
   }
 
   #startBilling(later: LaterServices): void {

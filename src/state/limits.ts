@@ -29,4 +29,6 @@ export const STATE_LIMITS = {
    * to.
    */
   checkedAtOpenBytesMax: 256 * 1024 * 1024,
+  /** Share of the available memory for files that are read into the page cache at the start: the rest is for heaps, and for other programs. */
+  pageCacheShare: 0.5,
 } as const;
