@@ -2,7 +2,8 @@
  * Compares runs of a benchmark with a kept one. A run is repeated, and the spread of the repetitions is the noise of each figure: only a
  * change beyond it is marked. Figures with a control are compared as ratios to it, because a slower machine slows both.
  */
-import { alignedLines, type BenchReport, type BenchRow, median, shown } from './harness.ts';
+import { alignedLines, median } from './harness.ts';
+import { type BenchReport, type BenchRow, shown } from './report.ts';
 
 export type Change = 'better' | 'worse' | 'changed' | 'same';
 

@@ -3,44 +3,11 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { projectRoot } from '../src/base/paths.ts';
 import { processMemory } from '../src/base/process-memory.ts';
+import { KEPT_RUNS, writeFiguresPage } from './figures-page.ts';
+import { type BenchMachine, type BenchReport, type BenchRow, goalText, shown } from './report.ts';
 
-export interface BenchGoal {
-  readonly atLeast?: number;
-  readonly atMost?: number;
-}
-
-export interface BenchRow {
-  readonly name: string;
-  readonly value: number;
-  readonly unit: string;
-  /** The goal for `value`, or for `ratio` if `of` is `ratio`. Null for an additional figure without a goal. */
-  readonly goal: (BenchGoal & { readonly of?: 'value' | 'ratio' }) | null;
-  /** The same work done by a minimal implementation in the same run. */
-  readonly control: number | null;
-  readonly ratio: number | null;
-  readonly met: boolean | null;
-}
-
-export interface BenchReport {
-  readonly name: string;
-  readonly startedAt: string;
-  readonly machine: BenchMachine;
-  /** The test data: counts and seeds, with real and synthetic data listed separately. */
-  readonly subject: Readonly<Record<string, string | number>>;
-  readonly rows: readonly BenchRow[];
-  readonly met: boolean;
-}
-
-export interface BenchMachine {
-  readonly name: string;
-  readonly cpu: string;
-  readonly cores: number;
-  readonly memoryGb: number;
-  readonly system: string;
-  readonly node: string;
-}
+export type { BenchReport, BenchRow } from './report.ts';
 
 /** Describes the machine of this run. */
 export function describeMachine(): BenchMachine {
@@ -95,18 +62,6 @@ export function report(
   };
 }
 
-/** Formats a figure with three digits, or whole from 1,000 on. */
-export const shown = (value: number): string =>
-  Math.abs(value) >= 1000
-    ? Math.round(value).toLocaleString('en-US')
-    : Number(value.toPrecision(3)).toString();
-
-export const goalText = (goal: BenchRow['goal']): string => {
-  if (!goal) return '';
-  const bound = goal.atLeast === undefined ? `≤ ${shown(goal.atMost ?? 0)}` : `≥ ${shown(goal.atLeast)}`;
-  return goal.of === 'ratio' ? `${bound} × control` : bound;
-};
-
 /** Aligns the columns of a table: the first to the left, the others to the right. Returns a line for each row. */
 export function alignedLines(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) =>
@@ -139,11 +94,12 @@ export function formatReport(bench: BenchReport): string {
   ].join('\n');
 }
 
-/** Saves the run as <date>-<machine>-<name>.json in a folder, by default bench/results. Returns the path. */
-export function saveReport(bench: BenchReport, folder = join(projectRoot, 'bench', 'results')): string {
+/** Saves the run as <date>-<machine>-<name>.json in a folder, by default among the kept runs, whose page it updates. Returns the path. */
+export function saveReport(bench: BenchReport, folder = KEPT_RUNS): string {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, `${bench.startedAt.slice(0, 10)}-${machineAndName(bench)}.json`);
   writeFileSync(path, `${JSON.stringify(bench, null, 2)}\n`);
+  if (folder === KEPT_RUNS) writeFiguresPage();
   return path;
 }
 

@@ -1,7 +1,7 @@
 /** One page of several runs, without scripts and without a network: their tables, and a plot of the figures that have a goal. */
 import { escapeHtml } from '../src/cases/export-html.ts';
 import { type Change, COMPARED_HEAD, type Comparison, comparedCells, comparisonNotes } from './compare.ts';
-import { type BenchReport, type BenchRow, goalText, shown } from './harness.ts';
+import { type BenchReport, type BenchRow, goalText, shown } from './report.ts';
 
 /** How far a figure is from its goal: 1 is the goal, more is better. Null without a goal. */
 export function reached({ goal, value, ratio }: BenchRow): number | null {

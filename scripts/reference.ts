@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
+import { figuresPage, KEPT_RUNS, newestRuns } from '../bench/figures-page.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { projectRoot } from '../src/base/paths.ts';
 import { endpointLayoutsMarkdown } from '../src/chains/families/documentation.ts';
@@ -141,6 +142,7 @@ export const referencePages = (): ReadonlyMap<string, string> =>
       'endpoint-layouts.md': endpointLayoutsMarkdown(),
       'errors.md': errorsPage(),
       'sources.md': sourcesPage(),
+      'figures.md': figuresPage(newestRuns(KEPT_RUNS)),
       'assay.postman_collection.json': postmanCollection(),
     }).map(([name, text]) => [name, `${text.trimEnd()}\n`]),
   );

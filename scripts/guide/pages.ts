@@ -72,11 +72,12 @@ const PLAN: readonly SectionPlan[] = [
       'reference/sources',
       'reference/endpoint-layouts',
       'benchmarks',
+      'reference/figures',
       'glossary',
     ],
     rest: 'docs/reference',
   },
-  { title: 'Design', named: ['ARCHITECTURE'], rest: 'docs/decisions' },
+  { title: 'Design', named: ['ARCHITECTURE', 'benchmark-history'], rest: 'docs/decisions' },
 ];
 
 /** Returns the Markdown files of a folder; in `sdk`, those are the README files of its libraries. */
