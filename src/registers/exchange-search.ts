@@ -6,14 +6,7 @@ import type { ExchangeIdentity } from './catalogue.ts';
 import type { Directory, Subject } from './directory.ts';
 import type { ExchangeStatus } from './exchange-answer.ts';
 import { REGISTER_LIMITS } from './limits.ts';
-import {
-  foldName,
-  foldWithoutForm,
-  type IndexedName,
-  isDistinctive,
-  isTypo,
-  type NameKind,
-} from './name-index.ts';
+import { foldName, foldWithoutForm, type IndexedName, isTypo, type NameKind } from './name-index.ts';
 
 /** Nearest names that a 404 lists. */
 const NEAREST = 5;
@@ -115,9 +108,14 @@ export function findExchange(directory: Directory, text: string): FoundExchange 
   const near = directory.names.near(name, NEAREST);
   // A name without its general word is short, so `Bank Exchange` must be compared without it: it is not `LBank Exchange`.
   const compared = bare === name ? near : directory.names.near(bare, NEAREST);
-  const best = [compared[0], isDistinctive(bare) ? near[0] : undefined].find(
-    (hit) => hit !== undefined && isTypo(hit, bare),
-  );
+  const ofBare = compared[0];
+  const ofName = near[0];
+  const best =
+    ofBare !== undefined && isTypo(ofBare, bare, bare)
+      ? ofBare
+      : ofName !== undefined && isTypo(ofName, name, bare)
+        ? ofName
+        : undefined;
   if (best !== undefined) {
     const similarity = Math.round(best.similarity * 1000) / 1000;
     return {

@@ -52,8 +52,8 @@ function formLength(words: readonly string[]): number {
   return 0;
 }
 
-/** Folds a name without its company form, at the start (`UAB Decentralized`) or at the end; empty if nothing else is left. */
-export function foldWithoutForm(text: string): string {
+/** Returns the folded words of a name without its company form, at the start (`UAB Decentralized`) or at the end. */
+function wordsWithoutForm(text: string): string[] {
   const words = text
     .replace(/\./g, '')
     .split(/[^\p{L}\p{N}]+/u)
@@ -61,7 +61,28 @@ export function foldWithoutForm(text: string): string {
     .filter((word) => word !== '');
   for (let length = formLength(words); length > 0; length = formLength(words)) words.splice(-length);
   if (words.length > 1 && FORMS.has(words[0] ?? '')) words.shift();
-  return words.join('');
+  return words;
+}
+
+/** Folds a name without its company form; empty if nothing else is left. */
+export const foldWithoutForm = (text: string): string => wordsWithoutForm(text).join('');
+
+/**
+ * Returns the similarity of what two names do not share word for word; 1 if one has nothing else. Names of firms share most of their
+ * letters in words such as `Europe`: `FTX Europe` is no misspelt `OKX Europe`.
+ */
+function similarityOfRest(one: string, other: string): number {
+  const words = wordsWithoutForm(one);
+  const rest: string[] = [];
+  for (const word of wordsWithoutForm(other)) {
+    const at = words.indexOf(word);
+    if (at < 0) rest.push(word);
+    else words.splice(at, 1);
+  }
+  const left = words.join('');
+  const right = rest.join('');
+  if (left === '' || right === '') return 1;
+  return 1 - distance(left, right) / Math.max(left.length, right.length);
 }
 
 /** In shorter names every typo makes another name. */
@@ -113,7 +134,7 @@ const FIRST_LETTER_FREE_FROM = 7;
 const CORRECTED_FROM = 5;
 
 /** Returns true if a query is long and special enough to be a misspelt name. */
-export function isDistinctive(query: string): boolean {
+function isDistinctive(query: string): boolean {
   const folded = foldName(query);
   return folded.length >= CORRECTED_FROM && !GENERAL_WORDS.has(folded);
 }
@@ -121,11 +142,13 @@ export function isDistinctive(query: string): boolean {
 /**
  * Returns true if a hit is similar enough to be the intended name.
  *
- * @param query - The text that was looked up, without general words at its end.
+ * @param query - The text that was looked up.
+ * @param bare - The same without general words at its end.
  */
-export function isTypo({ similarity, name }: NameHit, query: string): boolean {
-  if (similarity < SIMILARITY_MIN || !isDistinctive(query)) return false;
-  const folded = foldName(query);
+export function isTypo({ similarity, name }: NameHit, query: string, bare: string): boolean {
+  if (similarity < SIMILARITY_MIN || !isDistinctive(bare)) return false;
+  if (similarityOfRest(query, name.text) < SIMILARITY_MIN) return false;
+  const folded = foldName(bare);
   return folded.length >= FIRST_LETTER_FREE_FROM || folded[0] === foldName(name.text)[0];
 }
 

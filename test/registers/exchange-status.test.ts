@@ -246,6 +246,17 @@ describe('looking an exchange up', () => {
       );
   });
 
+  it('a firm is not found by words that other firms have in their names, too', () => {
+    for (const other of ['FTX Europe', 'Coinbase Europe Limited', 'Coinbase Europe Limited Exchange'])
+      expect(() => ask(other), other).toThrowError(expect.objectContaining({ code: 'NOT_FOUND' }));
+    for (const [typo, exchange] of [
+      ['Coinjarr Europe Limited', 'CoinJar'],
+      ['Robinhod Europe UAB', 'Robinhood'],
+      ['Coinbasse Exchange', 'Coinbase'],
+    ] as const)
+      expect(ask(typo), typo).toMatchObject({ exchange, matched: { exact: false } });
+  });
+
   it('firms of one name are all reported, and the firm that is known by the name is named', async () => {
     const other = openRegisterWorld();
     try {
