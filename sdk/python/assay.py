@@ -1348,7 +1348,8 @@ class BulkItem(Model):
     score: Optional[int] = None
     risk_level: Optional[RiskLevel] = None
     #: Codes of the reasons that the oracle gives, each once; `GRAPH_NOT_READ` if stored transfers are not part of the
-    #: verdict.
+    #: verdict. A line of a bulk job without verdicts has it with `STALE_OR_MISSING_DATA` only, if a sanctions list is
+    #: missing or too old.
     reason_codes: Optional[List[str]] = None
     #: When the exposure was last up to date; null if the chain has no stored transfers, or no index of them.
     exposure_as_of: Optional[str] = None

@@ -12,6 +12,7 @@ import { type Terminal, wholeNumber } from './context.ts';
 import { Interruption } from './exit-codes.ts';
 import { createProgress } from './progress.ts';
 import type { Services } from './services.ts';
+import { staleAdviceLines } from './stale-advice.ts';
 
 /** Threads of one run: each maps the index, and they take turns to read one file; more would wait for each other. */
 const THREADS_MAX = 64;
@@ -118,6 +119,10 @@ async function runHere(options: BulkOptions, terminal: Terminal, services: () =>
     terminal.err.write(
       `${result.lines} lines (${result.failed} no address) in ${result.seconds.toFixed(1)} s, ${perSecond} a second.\n`,
     );
+    if (result.staleReason !== null) {
+      const advice = staleAdviceLines([result.staleReason], services);
+      terminal.err.write([result.staleReason.message, ...advice].map((line) => `${line}\n`).join(''));
+    }
     if (!result.complete)
       throw new Interruption(
         `Interrupted after ${result.lines} lines; the output contains only complete lines.`,

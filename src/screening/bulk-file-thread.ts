@@ -23,6 +23,8 @@ export interface BulkFileJob {
   readonly snapshot: string;
   /** `dataAsOf` of every answer. */
   readonly dataAsOf: string | null;
+  /** True if a sanctions list is missing or too old: every answer says so. */
+  readonly isStale: boolean;
   /**
    * Maximum number of answered blocks that may wait for their turn to be written. 1 if the input is a pipe: an answer must not
    * wait while its thread reads input that has not arrived yet.
@@ -310,7 +312,8 @@ interface Pending {
  */
 export function runBulkFileThread(job: BulkFileJob): void {
   const turns = new Turns(job.turns);
-  const context: BulkContext = { reader: openSnapshot(job.snapshot), dataAsOf: job.dataAsOf };
+  const { dataAsOf, isStale } = job;
+  const context: BulkContext = { reader: openSnapshot(job.snapshot), dataAsOf, isStale };
   const free = Array.from({ length: job.blocksAhead }, () => new BlockAnswers(context, job.chain));
   const pending: Pending[] = [];
   const block = Buffer.allocUnsafeSlow(CARRY_MAX + job.blockBytes);

@@ -11,7 +11,9 @@ import type { ChainId } from '../chains/registry.ts';
 import { openFreshness } from '../labels/freshness.ts';
 import { leaseCurrent } from '../labels/index/folder.ts';
 import { isStorageFull, storageFull } from '../state/storage.ts';
+import type { Reason } from './answers.ts';
 import { type BulkFileJob, Turns } from './bulk-file-thread.ts';
+import { staleReasonOf } from './context.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 
 export interface BulkFileProgress {
@@ -56,6 +58,8 @@ export interface BulkFileResult {
   readonly seconds: number;
   /** False if the signal stopped it. */
   readonly complete: boolean;
+  /** Names the sanctions lists that are missing or too old; each answer then has its code in `reasonCodes`. Null if all are fresh. */
+  readonly staleReason: Reason | null;
 }
 
 const PROGRESS_MS = 200;
@@ -167,7 +171,9 @@ async function runThreads(options: OpenFiles, snapshot: string, deps: BulkFileDe
     const { lines, bytesRead } = turns.counts();
     options.onProgress?.({ count: lines, rate: lines / seconds(), bytesRead, bytesTotal });
   };
-  const freshness = openFreshness({ labelsFolder: deps.labelsFolder });
+  const lists = openFreshness({ labelsFolder: deps.labelsFolder });
+  const freshness = lists.listFreshness(deps.clock.now(), deps.listMaxAgeDays);
+  const staleReason = staleReasonOf(freshness);
   const job: BulkFileJob = {
     input: options.input,
     output: options.output,
@@ -175,7 +181,8 @@ async function runThreads(options: OpenFiles, snapshot: string, deps: BulkFileDe
     blockBytes: SCREENING_LIMITS.bulkBlockBytes,
     turns: turns.memory,
     snapshot,
-    dataAsOf: freshness.listFreshness(deps.clock.now(), deps.listMaxAgeDays).asOf,
+    dataAsOf: freshness.asOf,
+    isStale: staleReason !== null,
     blocksAhead: stat.isFile() ? BLOCKS_AHEAD : 1,
   };
   const entry = deps.thread ?? workerUrl('bulk-file');
@@ -189,7 +196,7 @@ async function runThreads(options: OpenFiles, snapshot: string, deps: BulkFileDe
     );
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
     tell();
-    return { ...turns.counts(), seconds: seconds(), complete: turns.atEnd };
+    return { ...turns.counts(), seconds: seconds(), complete: turns.atEnd, staleReason };
   } finally {
     clearInterval(timer);
     options.signal?.removeEventListener('abort', stop);

@@ -16,6 +16,11 @@ export interface BulkContext {
   readonly reader: LabelReader;
   /** `dataAsOf` of every `sanctionsDetail`. */
   readonly dataAsOf: string | null;
+  /**
+   * True if a sanctions list is missing or too old, and nothing beside the items says so: then each item has the reason in its
+   * `reasonCodes`, because an unqualified `sanctioned: false` would report missing data as clean.
+   */
+  readonly isStale: boolean;
 }
 
 /** One address of a batch: its text is `bytes[start, end)` of the batch's buffer. Reused for the next batch. */
@@ -51,9 +56,28 @@ function wordsOf(text: string): Words {
 }
 
 const OPEN = wordsOf('{"address":"');
-const KNOWN_CLEAN = wordsOf(',"sanctioned":false,"sanctionsDetail":null,"assessed":true}');
-const UNKNOWN_CLEAN = wordsOf('[],"sanctioned":false,"sanctionsDetail":null,"assessed":false}');
-/** Name of the last field of every item. */
+
+/** Ends of an item. */
+interface Ends {
+  /** After the labels of an address that is not sanctioned. */
+  readonly knownClean: Words;
+  /** Instead of the labels of an address without any. */
+  readonly unknownClean: Words;
+  /** After `assessed` of a sanctioned address. */
+  readonly close: string;
+}
+
+function endsOf(close: string): Ends {
+  return {
+    knownClean: wordsOf(`,"sanctioned":false,"sanctionsDetail":null,"assessed":true${close}`),
+    unknownClean: wordsOf(`[],"sanctioned":false,"sanctionsDetail":null,"assessed":false${close}`),
+    close,
+  };
+}
+
+const FRESH_ENDS = endsOf('}');
+const STALE_ENDS = endsOf(',"reasonCodes":["STALE_OR_MISSING_DATA"]}');
+/** Name of the last field of every item; only `reasonCodes` may follow it. */
 const ASSESSED = '"assessed":';
 /** Number of characters of an EVM address: ten words, and two bytes. */
 const EVM_TEXT_LENGTH = 42;
@@ -186,8 +210,9 @@ export class BulkItems {
     at = put(labels, this.#outView, at);
     this.length = at;
     this.answered++;
+    const ends = context.isStale ? STALE_ENDS : FRESH_ENDS;
     if (handle === NOT_LABELLED) {
-      this.length = put(UNKNOWN_CLEAN, this.#outView, at);
+      this.length = put(ends.unknownClean, this.#outView, at);
       return;
     }
     const { reader } = context;
@@ -200,19 +225,21 @@ export class BulkItems {
     this.#reserve(ITEM_FRAME_BYTES);
     // An address may have labels only on other chains of its family: then the array is empty.
     if (end - at <= 2) {
-      this.length = put(UNKNOWN_CLEAN, this.#outView, at);
+      this.length = put(ends.unknownClean, this.#outView, at);
       return;
     }
     if (!reader.isSanctioned(handle, chain)) {
-      this.length = put(KNOWN_CLEAN, this.#outView, end);
+      this.length = put(ends.knownClean, this.#outView, end);
       return;
     }
     const detail = sanctionsDetail(reader.labels(handle, chain), context.dataAsOf);
-    this.append(`,"sanctioned":true,"sanctionsDetail":${JSON.stringify(detail)},"assessed":true}`);
+    this.append(
+      `,"sanctioned":true,"sanctionsDetail":${JSON.stringify(detail)},"assessed":true${ends.close}`,
+    );
     this.#reserve(1);
   }
 
-  /** Replaces the last field of the item that was just written with more fields. */
+  /** Replaces `assessed` of the item that was just written, and what follows it, with more fields. */
   #replaceEnd(fieldsOf: NonNullable<BulkItems['fieldsOf']>, bytes: Buffer, item: BulkItem): void {
     const fields = fieldsOf(item.chain as ChainId, bytes.toString('latin1', item.start, item.end));
     this.length = this.out.lastIndexOf(ASSESSED, this.length - 1, 'latin1');

@@ -208,13 +208,15 @@ export function createBulk(
     }
     const context = contextNow();
     const { reader, freshness, coverage, staleReason } = context;
+    // If lists are stale, `reasons` beside the items says so.
+    const shownWith = { reader, dataAsOf: freshness.asOf, isStale: false };
     writer.clear();
     writer.fieldsOf = verdict ? (chain, address) => verdictOf(context, chain, address) : null;
     writer.append('{"results":[');
     for (let from = 0; from < count; from += BATCH_ITEMS) {
       const to = Math.min(count, from + BATCH_ITEMS);
       const last = to === count ? CLOSE_ARRAY : COMMA;
-      writer.write({ reader, dataAsOf: freshness.asOf }, bytes, items, from, to, COMMA, last);
+      writer.write(shownWith, bytes, items, from, to, COMMA, last);
     }
     // Fields that are equal for all items are written once, not for each item.
     const shared = {

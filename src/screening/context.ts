@@ -58,7 +58,7 @@ function sanctionsCoverage(freshness: ListFreshness): CoverageEntry {
 }
 
 /** Returns the reason that names each old or missing list; null if all lists are fresh. Operators get the commands from `/ready`. */
-function staleReasonOf(freshness: ListFreshness): Reason | null {
+export function staleReasonOf(freshness: ListFreshness): Reason | null {
   if (freshness.complete) return null;
   const named = freshness.staleLists.map(({ list, checkedAt }) =>
     checkedAt === null ? `${list} (never loaded)` : `${list} (last checked ${asTime(checkedAt)})`,

@@ -42,6 +42,8 @@ const wallet = (index: number): string => `0x${index.toString(16).padStart(40, '
 
 interface Line {
   readonly address: string;
+  readonly sanctioned?: boolean;
+  readonly reasonCodes?: readonly string[];
   readonly labels?: readonly { name: string }[];
   readonly error?: string;
   readonly line?: number;
@@ -95,6 +97,14 @@ describe('a bulk file', () => {
         throw new Error(`line ${index + 1}: labels`);
     }
     expect(counts.at(-1)).toBe(count);
+  });
+
+  it('never reports an address as not sanctioned without a reason while lists are missing', async () => {
+    const { lines, result } = await run(`${EXCHANGE}\n${wallet(1)}\nbad\n`);
+    expect(result.staleReason?.message).toContain('OFAC_SDN (never loaded)');
+    const codes = lines.map(({ sanctioned, reasonCodes }) => ({ sanctioned, reasonCodes }));
+    const qualified = { sanctioned: false, reasonCodes: ['STALE_OR_MISSING_DATA'] };
+    expect(codes).toEqual([qualified, qualified, {}]);
   });
 
   it('has the same bytes with one and with four threads', async () => {

@@ -41,7 +41,8 @@ export const BulkItem = Type.Object(
     reasonCodes: Type.Optional(
       listOf(
         text(),
-        'Codes of the reasons that the oracle gives, each once; `GRAPH_NOT_READ` if stored transfers are not part of the verdict.',
+        'Codes of the reasons that the oracle gives, each once; `GRAPH_NOT_READ` if stored transfers are not part of the verdict. ' +
+          'A line of a bulk job without verdicts has it with `STALE_OR_MISSING_DATA` only, if a sanctions list is missing or too old.',
       ),
     ),
     exposureAsOf: Type.Optional(

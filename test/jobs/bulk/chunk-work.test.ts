@@ -6,6 +6,7 @@ import { columnsOf } from '../../../src/jobs/bulk/lines.ts';
 import { Planner } from '../../../src/jobs/bulk/plan.ts';
 import type { JobKind } from '../../../src/jobs/bulk-jobs.ts';
 import type { ChunkDone, ChunkTask } from '../../../src/jobs/chunks.ts';
+import { allFresh, someStale } from '../../screening/world.ts';
 import { type JobWorld, jobWorld, type Line, linesOf, WALLETS, wallet } from './world.ts';
 
 /** A text has up to 40 lines of a dozen kinds: fifty of them have each pair of neighbours many times. */
@@ -148,6 +149,21 @@ describe('the lines of a job', () => {
     expect(answers[0]).toMatchObject({ decision: 'BLOCK' });
     expect(answers[1]).toEqual({ from: WALLETS.exchange, error: expect.stringContaining('to:'), line: 2 });
     expect(answers[2]).toHaveProperty('decision');
+  });
+
+  it('say that lists are missing or too old, whether the address has labels or not', () => {
+    const input = [WALLETS.exchange, WALLETS.sanctioned, WALLETS.unknown, 'bad'].join('\n');
+    for (const line of lines(input)) expect(line).not.toHaveProperty('reasonCodes');
+    world.screening.setLists(someStale);
+    try {
+      const answers = lines(input);
+      const codes = answers.map(({ reasonCodes }) => reasonCodes);
+      const stale = ['STALE_OR_MISSING_DATA'];
+      expect(codes).toEqual([stale, stale, stale, undefined]);
+      expect(answers.map(({ sanctioned }) => sanctioned)).toEqual([false, true, false, undefined]);
+    } finally {
+      world.screening.setLists(allFresh);
+    }
   });
 });
 

@@ -165,6 +165,8 @@ export interface Line {
   readonly from?: string;
   readonly chain?: string;
   readonly labels?: readonly { readonly name: string }[];
+  readonly sanctioned?: boolean;
+  readonly reasonCodes?: readonly string[];
   readonly error?: string;
   readonly line?: number;
 }
