@@ -13,7 +13,7 @@ import { leaseCurrent } from '../labels/index/folder.ts';
 import { isStorageFull, storageFull } from '../state/storage.ts';
 import type { Reason } from './answers.ts';
 import { type BulkFileJob, Turns } from './bulk-file-thread.ts';
-import { staleReasonOf } from './context.ts';
+import { asTime, staleReasonOf } from './context.ts';
 import { SCREENING_LIMITS } from './limits.ts';
 
 export interface BulkFileProgress {
@@ -181,7 +181,7 @@ async function runThreads(options: OpenFiles, snapshot: string, deps: BulkFileDe
     blockBytes: SCREENING_LIMITS.bulkBlockBytes,
     turns: turns.memory,
     snapshot,
-    dataAsOf: freshness.asOf,
+    dataAsOf: asTime(freshness.asOf),
     isStale: staleReason !== null,
     blocksAhead: stat.isFile() ? BLOCKS_AHEAD : 1,
   };

@@ -14,7 +14,7 @@ import { sanctionsDetail } from './sanctions-detail.ts';
 /** The data that the answers of one batch are based on. */
 export interface BulkContext {
   readonly reader: LabelReader;
-  /** `dataAsOf` of every `sanctionsDetail`. */
+  /** `dataAsOf` of every `sanctionsDetail`: ISO 8601 UTC. */
   readonly dataAsOf: string | null;
   /**
    * True if a sanctions list is missing or too old, and nothing beside the items says so: then each item has the reason in its

@@ -207,9 +207,9 @@ export function createBulk(
       verdict = parsed.verdict;
     }
     const context = contextNow();
-    const { reader, freshness, coverage, staleReason } = context;
+    const { reader, sanctionsAsOf, coverage, staleReason } = context;
     // If lists are stale, `reasons` beside the items says so.
-    const shownWith = { reader, dataAsOf: freshness.asOf, isStale: false };
+    const shownWith = { reader, dataAsOf: sanctionsAsOf, isStale: false };
     writer.clear();
     writer.fieldsOf = verdict ? (chain, address) => verdictOf(context, chain, address) : null;
     writer.append('{"results":[');

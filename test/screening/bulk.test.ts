@@ -158,6 +158,15 @@ describe('bulk labels', () => {
     expect(results[0]).not.toHaveProperty('reasonCodes');
   });
 
+  it('returns the time of the last check like a single request if the list has only a date', () => {
+    world.setLists({ OFAC_SDN: { publishedAt: '2025-03-21', checkedAt: '2025-03-21', records: 1 } });
+    const { results } = ask({ addresses: [WALLETS.sanctioned], chain: 'ETH' });
+    expect(results[0]?.sanctionsDetail).toMatchObject({ dataAsOf: '2025-03-21T00:00:00.000Z' });
+    expect(results[0]?.sanctionsDetail).toEqual(
+      createLabelSet(world.deps)('ETH', WALLETS.sanctioned).sanctionsDetail,
+    );
+  });
+
   it('grows its buffer if the answer is larger', () => {
     const { results } = ask({ chain: 'ETH', addresses: Array(100).fill(`${'"\\\u0001☂'.repeat(120)}`) });
     expect(results.length).toBe(100);

@@ -155,8 +155,8 @@ export function createChunkWork(deps: ChunkWorkDeps): ChunkWork {
     const shape: LineShape = { kind, format, chain, columns };
     const name = JSON.stringify({ ...shape, verdict });
     if (kept === null || kept.name !== name || kept.context !== context) {
-      const { reader, freshness, staleReason } = context;
-      const rests = { reader, dataAsOf: freshness.asOf, isStale: staleReason !== null };
+      const { reader, sanctionsAsOf, staleReason } = context;
+      const rests = { reader, dataAsOf: sanctionsAsOf, isStale: staleReason !== null };
       const fieldsOf = verdict
         ? (chain: ChainId, address: string): object => verdictOf(context, chain, address)
         : null;
