@@ -2656,6 +2656,9 @@ class ExchangeStatusData(Model):
     #: Sanctions lists that designate the exchange or the party that operates it, in force first. Subsidiaries and
     #: owners are not computed.
     designations: List[ExchangeDesignation]
+    #: Names the sanctions lists that are missing or too old: then `sanctioned: false` proves nothing. Empty if all are
+    #: fresh.
+    reasons: List[ExchangeStatusDataReason]
     #: The filter as it was understood.
     jurisdiction: Optional[str]
     #: Warnings first, then what is in force. If several firms have the name, all of theirs: `legalName` says whose.
@@ -2681,6 +2684,7 @@ class ExchangeStatusData(Model):
         ("closed", "closed", "ExchangeStatusDataClosed", True),
         ("sanctioned", "sanctioned", None, True),
         ("designations", "designations", ["ExchangeDesignation"], True),
+        ("reasons", "reasons", ["ExchangeStatusDataReason"], True),
         ("jurisdiction", "jurisdiction", None, True),
         ("registrations", "registrations", ["ExchangeRegistration"], True),
         ("totalRegistrations", "total_registrations", None, True),
@@ -2744,6 +2748,21 @@ class ExchangeStatusDataMatched(Model):
         ("value", "value", None, True),
         ("exact", "exact", None, True),
         ("similarity", "similarity", None, True),
+    )
+
+
+@dataclass
+class ExchangeStatusDataReason(Model):
+    """ExchangeStatusDataReason of the API."""
+
+    code: Literal["STALE_OR_MISSING_DATA"]
+    severity: Literal["MEDIUM"]
+    message: str
+    extra: Dict[str, Any] = _field(default_factory=dict, repr=False)
+    _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
+        ("code", "code", None, True),
+        ("severity", "severity", None, True),
+        ("message", "message", None, True),
     )
 
 

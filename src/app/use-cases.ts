@@ -8,6 +8,7 @@ import type { WorkerPool } from '../pool/pool.ts';
 import { poolUseCases } from '../pool/routing.ts';
 import { type GraphUseCases, TASKS } from '../pool/tasks/index.ts';
 import { OracleTrees, oracleFolderOf } from '../receipts/oracle/trees.ts';
+import { createLabelContext } from '../screening/context.ts';
 import { resolveNames } from '../screening/ens-names.ts';
 import { createLabelSetWriter } from '../screening/label-set.ts';
 import { historyFacts } from '../screening/on-demand.ts';
@@ -65,6 +66,7 @@ export function useCasesOf(
 ): UseCases {
   const deps = screening.deps();
   const oracleFolder = oracleFolderOf(dataDir);
+  const contextNow = createLabelContext(deps);
   return {
     labelSet: createLabelSetWriter(deps),
     labelSetVersion: () => labelSetVersion(deps.labels.current.meta.dataVersion, labels.freshness()),
@@ -89,7 +91,8 @@ export function useCasesOf(
       heightOf: (chain) => deps.transfers.coverage(chain).lastBlock,
     }),
     attestedSanctionsCheck: createAttestedSanctionsCheck(deps),
-    exchangeStatus: (name, jurisdiction) => labels.exchanges().answerBytes(name, jurisdiction),
+    exchangeStatus: (name, jurisdiction) =>
+      labels.exchanges().answerBytes(name, jurisdiction, contextNow().staleReason),
     bulk: (body) => pool.runShort('bulk-labels', body),
     ...graph,
     transaction: createTransactionSearch({ clock, search: graph.chainTransaction }),

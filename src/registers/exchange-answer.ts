@@ -66,6 +66,13 @@ export interface ExchangeDesignation {
   readonly verified: boolean;
 }
 
+/** A qualification of the answer. */
+export interface StatusReason {
+  readonly code: 'STALE_OR_MISSING_DATA';
+  readonly severity: 'MEDIUM';
+  readonly message: string;
+}
+
 export interface ExchangeStatus {
   readonly exchange: string;
   /** The name of the exchange that matched, and how well: 1 if letters and digits are equal. */
@@ -92,6 +99,8 @@ export interface ExchangeStatus {
   readonly sanctioned: boolean;
   /** Designations in force first. Empty if no link to a listed party is known. The jurisdiction filter does not apply. */
   readonly designations: readonly ExchangeDesignation[];
+  /** Names the sanctions lists that are missing or too old: then `sanctioned: false` proves nothing. Empty if all are fresh. */
+  readonly reasons: readonly StatusReason[];
   /** The filter as parsed; null without one. */
   readonly jurisdiction: string | null;
   readonly registrations: readonly RegistrationAnswer[];
@@ -256,6 +265,8 @@ export interface StatusFacts {
   readonly today: string;
   /** Designations of all entities. */
   readonly designations: readonly EntityDesignation[];
+  /** `ExchangeStatus.reasons`. */
+  readonly reasons: readonly StatusReason[];
 }
 
 /** Returns the status of an exchange in a country, a region, or everywhere. */
@@ -267,6 +278,7 @@ export function statusOf({
   registers,
   today,
   designations,
+  reasons,
 }: StatusFacts): ExchangeStatus {
   // A passported registration counts in the requested country; for a region, only registrations of its own countries count.
   const counts = ({ jurisdiction, passportedTo }: RegistrationAnswer): boolean =>
@@ -329,6 +341,7 @@ export function statusOf({
     closed: identity?.closed ?? null,
     sanctioned: own.some(({ delistedAt, assetFreeze }) => delistedAt === null && assetFreeze === true),
     designations: own,
+    reasons,
     jurisdiction: scope?.code ?? null,
     registrations: answers,
     totalRegistrations: answers.length,

@@ -16,13 +16,28 @@ import { parseScope } from './regions.ts';
 import { loadShippedRegisters } from './shipped.ts';
 import type { RegisterStore } from './store.ts';
 
-/** Returns the status of an exchange. Throws NOT_FOUND with the nearest names, INVALID_REQUEST for an invalid name or jurisdiction. */
-export type ExchangeStatusQuery = (name: string, jurisdiction: string | undefined) => ExchangeStatus;
+/** Names the sanctions lists that are missing or too old. */
+export interface StaleLists {
+  readonly message: string;
+}
+
+/**
+ * Returns the status of an exchange.
+ *
+ * @param stale - the same object while the lists are unchanged; null if all are fresh
+ * @throws NOT_FOUND with the nearest names
+ * @throws INVALID_REQUEST for an invalid name or jurisdiction
+ */
+export type ExchangeStatusQuery = (
+  name: string,
+  jurisdiction: string | undefined,
+  stale?: StaleLists | null,
+) => ExchangeStatus;
 
 export interface ExchangeStatuses {
   readonly answer: ExchangeStatusQuery;
   /** Returns the JSON of `answer` as bytes, cached for further equal queries. */
-  readonly answerBytes: (name: string, jurisdiction: string | undefined) => Buffer;
+  readonly answerBytes: (...query: Parameters<ExchangeStatusQuery>) => Buffer;
   /**
    * Loads new imports in slices between responses. If an import cannot be read, the old state remains and the error is logged. If there is
    * no old state, the error of the store is thrown.
@@ -52,6 +67,7 @@ export function createExchangeStatuses(deps: {
   const today = (): string => isoTime(clock.now()).slice(0, 10);
   const designationsNow = deps.designations ?? (() => NO_DESIGNATIONS);
   let cachedFor: readonly EntityDesignation[] = NO_DESIGNATIONS;
+  let cachedStale: StaleLists | null = null;
   let shipped: Parameters<typeof buildDirectory>[0] | null = null;
   let current: Directory | null = null;
   let stamp = '';
@@ -84,7 +100,7 @@ export function createExchangeStatuses(deps: {
     }
   }
 
-  const answer: ExchangeStatusQuery = (name, jurisdiction) => {
+  const answer: ExchangeStatusQuery = (name, jurisdiction, stale = null) => {
     const directory = now();
     const scope = jurisdiction === undefined ? null : parseScope(jurisdiction);
     const found = findExchange(directory, name);
@@ -96,6 +112,8 @@ export function createExchangeStatuses(deps: {
       registers: shipped?.registers ?? [],
       today: today(),
       designations: designationsNow(),
+      reasons:
+        stale === null ? [] : [{ code: 'STALE_OR_MISSING_DATA', severity: 'MEDIUM', message: stale.message }],
     });
   };
 
@@ -126,16 +144,17 @@ export function createExchangeStatuses(deps: {
 
   return {
     answer,
-    answerBytes(name, jurisdiction) {
+    answerBytes(name, jurisdiction, stale = null) {
       const directory = now();
       const designations = designationsNow();
-      if (designations !== cachedFor) cache = new Map();
+      if (designations !== cachedFor || stale !== cachedStale) cache = new Map();
       cachedFor = designations;
+      cachedStale = stale;
       // The day is part of the key, because registrations end on a day.
       const key = `${today()}\n${jurisdiction ?? ''}\n${name}`;
       const known = cache.get(key);
       if (known !== undefined) return known;
-      const bytes = Buffer.from(JSON.stringify(answer(name, jurisdiction)));
+      const bytes = Buffer.from(JSON.stringify(answer(name, jurisdiction, stale)));
       if (cache.size >= REGISTER_LIMITS.exchangeAnswersKept) cache.clear();
       if (directory === current) cache.set(key, bytes);
       return bytes;

@@ -133,6 +133,9 @@ describeWithSharedData('wallets of designated exchanges, from the real UK list',
       const answer = (status.body.data ?? status.body) as unknown as Record<string, unknown>;
       expect(answer).toMatchObject({
         sanctioned: true,
+        reasons: [
+          { code: 'STALE_OR_MISSING_DATA', message: expect.stringContaining('OFAC_SDN (never loaded)') },
+        ],
         designations: [
           {
             list: 'UK',

@@ -333,6 +333,7 @@ const exchangeStatus = (name: string): ExchangeStatus => ({
   closed: null,
   sanctioned: false,
   designations: [],
+  reasons: [],
   jurisdiction: null,
   registrations: [],
   totalRegistrations: 0,

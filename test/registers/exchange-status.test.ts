@@ -380,6 +380,13 @@ describe('designations of exchanges', () => {
         sanctioned: false,
         designations: [{ ...shown, delistedAt: '2026-10-01' }],
       });
+      const stale = { message: 'EU (never loaded)' };
+      expect(bytes('Kraken')).toMatchObject({ sanctioned: false, reasons: [] });
+      expect(JSON.parse(statuses.answerBytes('Kraken', undefined, stale).toString('utf8'))).toMatchObject({
+        sanctioned: false,
+        reasons: [{ code: 'STALE_OR_MISSING_DATA', severity: 'MEDIUM', ...stale }],
+      });
+      expect(bytes('Kraken')).toMatchObject({ reasons: [] });
       designations = [{ ...designation, assetFreeze: false } as never];
       expect(bytes('HTX')).toMatchObject({ sanctioned: false, designations: [{ assetFreeze: false }] });
     } finally {

@@ -13,7 +13,7 @@ import { plainText } from '../ui/plain-text.ts';
 import { Source } from '../ui/Source.tsx';
 import { Empty, Failure, Loading } from '../ui/states.tsx';
 import { useUrlState } from '../ui/url-state.ts';
-import { Name, NotKnown, Time } from '../ui/values.tsx';
+import { Name, NotKnown, ServerText, Time } from '../ui/values.tsx';
 import './exchanges.css';
 
 type Status = DataOf<'/exchange-status', 'get'>;
@@ -120,10 +120,15 @@ function Names({ texts }: { readonly texts: readonly string[] }): ReactNode {
 function Identity({ data }: { readonly data: Status }): ReactNode {
   const { t, word, percent } = useI18n();
   const { exchange, matched, sanctioned, closed, aliases, legalEntities, domains, homeJurisdiction } = data;
-  const { restrictedJurisdictions, restrictions } = data;
+  const { reasons, restrictedJurisdictions, restrictions } = data;
   return (
     <Section title={plainText(exchange).slice(0, NAME_MAX)}>
       {sanctioned ? <p className="failure exchange-alert">{t('exchanges.sanctioned')}</p> : null}
+      {reasons.map(({ code, message }) => (
+        <p key={message} className="warning-line">
+          {word('reason', code)}: <ServerText text={message} />
+        </p>
+      ))}
       {matched.exact ? null : (
         <p className="warning-line">
           {t('exchanges.notExact', {

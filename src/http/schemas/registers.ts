@@ -134,6 +134,14 @@ export const ExchangeStatusData = Type.Object(
       ExchangeDesignation,
       'Sanctions lists that designate the exchange or the party that operates it, in force first. Subsidiaries and owners are not computed.',
     ),
+    reasons: listOf(
+      Type.Object({
+        code: oneOf(['STALE_OR_MISSING_DATA']),
+        severity: oneOf(['MEDIUM']),
+        message: text(),
+      }),
+      'Names the sanctions lists that are missing or too old: then `sanctioned: false` proves nothing. Empty if all are fresh.',
+    ),
     jurisdiction: nullable(Type.String(), 'The filter as it was understood.'),
     registrations: listOf(
       ExchangeRegistration,
