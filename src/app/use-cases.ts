@@ -3,14 +3,13 @@ import type { Clock } from '../base/clock.ts';
 import type { AttributionServices } from '../cli/services.ts';
 import type { Config } from '../config/config.ts';
 import type { UseCases } from '../http/ports.ts';
-import type { ListFreshness } from '../labels/freshness.ts';
 import type { WorkerPool } from '../pool/pool.ts';
 import { poolUseCases } from '../pool/routing.ts';
 import { type GraphUseCases, TASKS } from '../pool/tasks/index.ts';
 import { OracleTrees, oracleFolderOf } from '../receipts/oracle/trees.ts';
 import { createLabelContext } from '../screening/context.ts';
 import { resolveNames } from '../screening/ens-names.ts';
-import { createLabelSetWriter } from '../screening/label-set.ts';
+import { createLabelSetWriter, labelSetVersion } from '../screening/label-set.ts';
 import { historyFacts } from '../screening/on-demand.ts';
 import { createAttestedOracle } from '../screening/oracle.ts';
 import { createOracleWriter } from '../screening/oracle-writer.ts';
@@ -69,7 +68,7 @@ export function useCasesOf(
   const contextNow = createLabelContext(deps);
   return {
     labelSet: createLabelSetWriter(deps),
-    labelSetVersion: () => labelSetVersion(deps.labels.current.meta.dataVersion, labels.freshness()),
+    labelSetVersion: () => labelSetVersion(contextNow()),
     attribution: (chain, address) => attribution.explain(chain, address),
     labelReports: {
       file: (draft) => attribution.report(draft),
@@ -100,10 +99,4 @@ export function useCasesOf(
     billing: accounts.billing,
     ...openedLater,
   };
-}
-
-/** Returns the version of all inputs of a label response: the snapshot, and which lists are loaded and fresh. */
-function labelSetVersion(dataVersion: string, { asOf, staleLists }: ListFreshness): string {
-  const stale = staleLists.map(({ list, checkedAt }) => `${list}@${checkedAt ?? 'none'}`);
-  return [dataVersion, asOf ?? 'none', ...stale].join('.').replace(/[^\w.:-]/g, '_');
 }

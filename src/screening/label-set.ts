@@ -26,6 +26,17 @@ const tailOf = (
   dataVersion: reader.meta.dataVersion,
 });
 
+/**
+ * Returns the version of all that label sets depend on besides the address: the snapshot, the age of its labels, and which lists are
+ * loaded and fresh.
+ */
+export function labelSetVersion({ reader, freshness, coverage }: LabelContext): string {
+  const { status, asOf } = coverage.labels;
+  const stale = freshness.staleLists.map(({ list, checkedAt }) => `${list}@${checkedAt ?? 'none'}`);
+  const parts = [reader.meta.dataVersion, `${status}@${asOf ?? 'none'}`, freshness.asOf ?? 'none', ...stale];
+  return parts.join('.').replace(/[^\w.:-]/g, '_');
+}
+
 /** Returns the query that answers with objects. It throws UNKNOWN_CHAIN or INVALID_ADDRESS. */
 export function createLabelSet(deps: LabelDeps): LabelSetQuery {
   const contextNow = createLabelContext(deps);

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { OracleQuota } from '../../src/screening/answers.ts';
 import { createAssessor } from '../../src/screening/assess.ts';
-import { createLabelSet, createLabelSetWriter } from '../../src/screening/label-set.ts';
+import { createLabelContext } from '../../src/screening/context.ts';
+import { createLabelSet, createLabelSetWriter, labelSetVersion } from '../../src/screening/label-set.ts';
 import { createOracle } from '../../src/screening/oracle.ts';
 import { createOracleWriter } from '../../src/screening/oracle-writer.ts';
 import { createSanctionsCheck, createSanctionsCheckWriter } from '../../src/screening/sanctions-check.ts';
@@ -17,6 +18,37 @@ afterAll(() => world.close());
 beforeEach(() => world.setLists(allFresh));
 
 const quota: OracleQuota = { limit: 1000, remaining: 999, resetAt: '2026-12-01T00:00:00.000Z' };
+
+it('the version of label sets changes if an answer changes without a new snapshot', async () => {
+  const own = await createWorld();
+  try {
+    const contextNow = createLabelContext(own.deps);
+    const seen = new Map<string, string>();
+    const look = (): void => {
+      const answer = createLabelSet(own.deps)('ETH', WALLETS.sanctioned);
+      const version = labelSetVersion(contextNow());
+      expect(version).toMatch(/^[\w.:-]+$/);
+      const text = JSON.stringify(answer);
+      expect(seen.get(version) ?? text).toBe(text);
+      seen.set(version, text);
+    };
+    look();
+    // The lists are checked every day, but no labels are imported for a year.
+    for (let day = 0; day < 365; day++) {
+      own.clock.at += 86_400_000;
+      const checkedAt = new Date(own.clock.at).toISOString();
+      if (day % 2 === 0)
+        own.setLists({ ...allFresh, CH: { publishedAt: '2026-11-20', checkedAt, records: 10 } });
+      look();
+    }
+    own.setLists(someStale);
+    look();
+    own.setLists({});
+    look();
+  } finally {
+    await own.close();
+  }
+});
 
 describe('the entity label set', () => {
   it('of an exchange is clean if all five lists are fresh', () => {
