@@ -395,7 +395,7 @@ describe('receipts of the program', () => {
     for (const wrong of [`/receipts/${batch.id}/lines/999999`, `/receipts/${batch.id}/lines/x`])
       expect((await call('GET', wrong)).status).toBeGreaterThanOrEqual(400);
     expect((await call('GET', `/receipts/${batch.id}/lines/x`)).json).toMatchObject({
-      error: 'line: must be in the documented format: Number of the line, from 0.',
+      error: 'line: must be in the documented format: Number of the line, from 0, such as 0.',
     });
   }, 120_000);
 

@@ -321,6 +321,10 @@ it('a statement lists the month, as CSV and to print', async () => {
   const [opening, closing] = [lines[1], lines.at(-1)].map((line) => Number(line?.split(',').at(-1)));
   const sum = lines.slice(2, -1).reduce((total, line) => total + Number(line.split(',')[6]), 0);
   expect(opening! + sum).toBe(closing);
+  expect(await ask('GET', '/billing/statements/2026-13', { as: 'key' })).toMatchObject({
+    status: 400,
+    text: expect.stringContaining('month: must be in the documented format: Month (UTC), such as 2026-11.'),
+  });
   const page = await ask('GET', `/billing/statements/${month}?format=html`, { as: 'key' });
   expect(page.text).toContain('Statement of credits');
   const document = JSON.parse(await (await fetch(`${world.url}/openapi.json`)).text()) as {

@@ -127,12 +127,13 @@ type Params = Readonly<Record<string, unknown>>;
 
 const articleOf = (type: string): string => (/^[aeio]/.test(type) ? `an ${type}` : `a ${type}`);
 
-/** A description is a phrase, or sentences that end with a full stop. */
-function formatSentence(description: unknown): string {
+/** A description is a phrase, or sentences that end with a full stop. Sentences say what a text is, and not always its form: an example does. */
+function formatSentence({ description, examples }: Params): string {
   if (typeof description !== 'string') return 'must be in the documented format';
-  return description.endsWith('.')
-    ? `must be in the documented format: ${description.slice(0, -1)}`
-    : `must be ${description}`;
+  if (!description.endsWith('.')) return `must be ${description}`;
+  const example =
+    Array.isArray(examples) && typeof examples[0] === 'string' ? `, such as ${examples[0]}` : '';
+  return `must be in the documented format: ${description.slice(0, -1)}${example}`;
 }
 
 /** Sentences for the schema keywords, appended to the name of the field. */
@@ -147,7 +148,7 @@ const SENTENCES: Readonly<Record<string, (params: Params, schema: Params) => str
   enum: (params) => `must be one of ${[params.allowedValues].flat().join(', ')}`,
   minProperties: (_params, { properties }) =>
     `must have at least one of the fields ${Object.keys(properties ?? {}).join(', ')}`,
-  pattern: (_params, { description }) => formatSentence(description),
+  pattern: (_params, schema) => formatSentence(schema),
 };
 
 /** `/items/0/name` as `items[0].name`. */
