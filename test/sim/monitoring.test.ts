@@ -31,6 +31,8 @@ import { createEncryption } from '../../src/state/encryption.ts';
 
 /** A fault that shows in one of twenty scenarios is found by 60 with a probability of 95 %; the long suite runs 1,000. */
 const SCENARIOS = process.env.ASSAY_TEST_LONG === '1' ? 1_000 : 60;
+/** A scenario takes some seconds on a busy machine. */
+const TIMEOUT_MS = SCENARIOS > 120 ? 7_200_000 : 600_000;
 const STEPS = 11;
 const DAY_MS = 24 * 3_600_000;
 
@@ -391,7 +393,7 @@ describe('monitoring through reorgs, cuts, duplicates, restarts and bad receiver
   const only = process.env.ASSAY_TEST_SEED;
   const seeds = only === undefined ? Array.from({ length: SCENARIOS }, (_, i) => i + 1) : [Number(only)];
 
-  it(`keeps its promises in ${seeds.length} scenarios`, { timeout: 600_000 }, async () => {
+  it(`keeps its promises in ${seeds.length} scenarios`, { timeout: TIMEOUT_MS }, async () => {
     let alerts = 0;
     let deliveries = 0;
     for (const seed of seeds) {
