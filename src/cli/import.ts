@@ -107,7 +107,15 @@ function nameImportLines(reports: readonly NameImportReport[]): readonly string[
       ),
     ]),
     ...reports.flatMap((report) => report.rejects.map(({ line, reason }) => `line ${line}: ${reason}`)),
-    'Run `assay index build` to publish the changes.',
+    ...reports
+      .filter(({ status }) => status === 'older')
+      .map(
+        ({ dataset }) =>
+          `A newer '${dataset}' is in force, so nothing was changed. --force imports the older one.`,
+      ),
+    reports.some(({ status }) => status === 'imported')
+      ? 'Run `assay index build` to publish the changes.'
+      : 'The store was not changed.',
   ];
 }
 

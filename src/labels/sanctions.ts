@@ -5,6 +5,7 @@
 import { AssayError } from '../base/errors.ts';
 import { utcTimeOf } from '../base/iso-times.ts';
 import type { ChainId } from '../chains/registry.ts';
+import { requirePublished } from '../sources/dates.ts';
 import type { SanctionsList } from '../sources/index.ts';
 import type { PartySchema } from '../sources/records.ts';
 
@@ -293,9 +294,6 @@ export function listedAt(state: ListState, entry: ListedEntry): Listing {
   return cameLater ? wallet : { listedAt: entry.details.listedAt, listedAtBasis: 'PARTY' };
 }
 
-/** How far a publication date may be ahead of the clock: time zones, and publishers that date a list for tomorrow. */
-const AHEAD_MS_MAX = 2 * 86_400_000;
-
 const DATE_IN_NAME = /(?<!\d)((?:19|20)\d\d)(?:([-_.]?)(0[1-9]|1[0-2])(?:\2(0[1-9]|[12]\d|3[01]))?)(?!\d)/;
 
 /** Returns the date in a file name (`2021-07`, `20210701` or `2021-07-15`) as an ISO date; a month means its first day. */
@@ -357,7 +355,6 @@ export function checkedPublication(
     throw new AssayError(code, `${field}: '${text.slice(0, 40)}' is not a date such as 2025-03-21.`, {
       field,
     });
-  if (Date.parse(published) > now + AHEAD_MS_MAX)
-    throw new AssayError(code, `${field}: ${published} is in the future.`, { field });
+  requirePublished(published, now, code);
   return published;
 }

@@ -7,6 +7,7 @@ import { basename } from 'node:path';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { requirePublished } from '../sources/dates.ts';
 import { requireDistinctDatasets } from '../sources/distinct-datasets.ts';
 import { NAME_SOURCES, type NameSourceId } from '../sources/index.ts';
 import { noUsableRow, REJECTS_QUOTED } from '../sources/layout-error.ts';
@@ -33,7 +34,7 @@ export interface NameImportRequest {
   readonly files: readonly string[];
   /** Name of the dataset. Default: the name of the file. Importing a dataset again replaces it. */
   readonly dataset?: string;
-  /** ISO date of publication, if the file does not state it. */
+  /** ISO date of publication, if the file does not state it. A file that is stored already gets this date. */
   readonly published?: string;
   /** Accept a file with less than half of the parties of the previous one, and a file that is older. */
   readonly force?: boolean;
@@ -71,7 +72,7 @@ const CHECK_EVERY = 4_096;
  * Imports files of one source; each file is imported completely or not at all. All files are checked first: if one of several has no
  * party, or two would be the same dataset, none is imported.
  *
- * @throws INVALID_REQUEST if there is no file or `published` is not a date.
+ * @throws INVALID_REQUEST if there is no file, or `published` is not a date or is in the future.
  * @throws INVALID_FILE, IMPLAUSIBLE_LIST.
  */
 export async function importNameFiles(
@@ -91,6 +92,7 @@ export async function importNameFiles(
       },
     );
   }
+  if (published !== undefined) requirePublished(published, deps.clock.now(), 'INVALID_REQUEST');
   const described = NAME_SOURCES.find(({ id }) => id === source);
   if (described === undefined) throw new Error(`There is no source of names '${source}'.`);
   const nameOf = (file: string): string =>
@@ -167,7 +169,8 @@ async function importDataset(request: DatasetRequest, deps: NameImportDeps): Pro
     lists: rows.map(({ list, listType, parties }) => ({ list, listType, parties })),
     ...read,
   });
-  if (same !== undefined && (await areIntact(former, names))) {
+  const isDated = published === undefined || same?.publishedAt === published;
+  if (same !== undefined && isDated && (await areIntact(former, names))) {
     return report('unchanged', former, { ...same, rejects: [], passedOver: 0 });
   }
 
@@ -202,6 +205,7 @@ async function importDataset(request: DatasetRequest, deps: NameImportDeps): Pro
     signal?.throwIfAborted();
     const at = isoTime(clock.now());
     const publishedAt = published ?? header.publishedAt ?? at;
+    requirePublished(publishedAt, clock.now(), 'INVALID_FILE');
     const read = { layout: header.layout, publishedAt, rejected, rejects, passedOver: header.passedOver };
     if (!force && former.some((row) => Date.parse(publishedAt) < Date.parse(row.publishedAt))) {
       return report('older', former, read);

@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { isoTime } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { readDate } from '../sources/dates.ts';
+import { readDate, requirePublished } from '../sources/dates.ts';
 import { type DownloadBounds, downloadSource, type FileDownload } from '../sources/download.ts';
 import { downloadable, REGISTER_SOURCES, type RegisterSourceId } from '../sources/index.ts';
 import { noUsableRow } from '../sources/layout-error.ts';
@@ -137,6 +137,7 @@ export async function importRegisters(
           { field: 'published' },
         );
       }
+      requirePublished(asOf, clock.now(), published === null ? 'INVALID_FILE' : 'INVALID_REQUEST');
       const hash = await contentHash(path);
       const registers = new Set([...header.whole, ...rows.map((row) => row.register)]);
       for (const register of registers) {

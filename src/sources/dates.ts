@@ -1,5 +1,7 @@
 /** Converts dates as publishers print them to ISO dates or partial dates (`1972`, `1972-05`). */
 
+import { AssayError } from '../base/errors.ts';
+
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 /** A wider range of years is useless for a comparison. */
 const RANGE_YEARS_MAX = 20;
@@ -78,4 +80,24 @@ export function readDates(text: string): string[] {
   const [from, to] = ends;
   if (!from || !to || ends.length !== 2) return ends.filter((end) => end !== null && end !== undefined);
   return yearRange(Number(from.slice(0, 4)), Number(to.slice(0, 4)));
+}
+
+/** How far a publication date may be ahead of the clock: time zones, and publishers that date a list for tomorrow. */
+const AHEAD_MS_MAX = 2 * 86_400_000;
+
+/**
+ * Throws if a date of publication is in the future: such a file would count as the newest, and its list as checked, until that day.
+ *
+ * @param published - ISO date or time
+ * @param code - code of the error: whether the date is the caller's or belongs to a file
+ */
+export function requirePublished(
+  published: string,
+  now: number,
+  code: 'INVALID_FILE' | 'INVALID_REQUEST',
+): void {
+  if (Date.parse(published) <= now + AHEAD_MS_MAX) return;
+  throw new AssayError(code, `published: ${published.slice(0, 40)} is in the future.`, {
+    field: 'published',
+  });
 }

@@ -55,6 +55,35 @@ describe('own and published lists', () => {
 
   const own = (rows: string): string => file('watch list.csv', `name,list,id\n${rows}`);
 
+  it('rejects a date in the future, which would be fresh until then', async () => {
+    const request = { source: 'people', files: [own('A,pep,1\n')], published: '2031-01-01' } as const;
+    await expect(importNameFiles(request, deps)).rejects.toMatchObject({
+      code: 'INVALID_REQUEST',
+      field: 'published',
+    });
+    expect(names.rows()).toEqual([]);
+  });
+
+  it('dates a file that was imported before without its date', async () => {
+    const files = [own('A,pep,1\n')];
+    await importNameFiles({ source: 'people', files }, deps);
+    const published = '2026-10-01';
+    expect(await importNameFiles({ source: 'people', files, published }, deps)).toMatchObject([
+      { status: 'older' },
+    ]);
+    expect(await importNameFiles({ source: 'people', files, published, force: true }, deps)).toMatchObject([
+      { status: 'imported', publishedAt: published },
+    ]);
+    expect(names.row('people:watch-list:pep')).toMatchObject({
+      publishedAt: published,
+      checkedAt: published,
+      parties: 1,
+    });
+    expect(await importNameFiles({ source: 'people', files, published }, deps)).toMatchObject([
+      { status: 'unchanged' },
+    ]);
+  });
+
   it('keeps a delisted entry as history, delisted on the date of the newer file', async () => {
     await importNameFiles({ source: 'people', files: [own('A,pep,1\nB,pep,2\nC,adverse_media,3\n')] }, deps);
     const [report] = await importNameFiles(
