@@ -214,7 +214,10 @@ const byDate = (a: RegisterFile, b: RegisterFile): number =>
 
 const NOT_SEEN = -1;
 
-/** Adds one file. Importing the same file (content and date) twice is a no-op. */
+/**
+ * Adds one file. Importing the same file (content and date) twice is a no-op, unless it is now known to be the whole register: firms that it
+ * lacks are then off the register.
+ */
 export function addFile(
   register: RegisterState,
   file: RegisterFile,
@@ -222,8 +225,9 @@ export function addFile(
 ): RegisterState {
   const isSame = (one: RegisterFile): boolean =>
     one.contentHash === file.contentHash && one.asOf === file.asOf;
-  if (register.files.some(isSame)) return register;
-  const files = [...register.files, file].sort(byDate);
+  const known = register.files.find(isSame);
+  if (known !== undefined && (known.whole || !file.whole)) return register;
+  const files = [...register.files.filter((one) => one !== known), file].sort(byDate);
   const keys = files.map(keyOf);
   const at = keys.indexOf(keyOf(file));
   // An earlier release identified firms by unverified LEIs.

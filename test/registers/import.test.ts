@@ -64,6 +64,34 @@ describe('importing registers', () => {
     ]);
   });
 
+  it('rejects a day in the future, of the option and of the name of a file', async () => {
+    const fincen = world.write('list.txt', FINCEN_SAMPLE);
+    await expect(world.load('fincen', [fincen], { published: '2031-02-01' })).rejects.toMatchObject({
+      code: 'INVALID_REQUEST',
+      field: 'published',
+    });
+    await expect(
+      world.load('esma', [world.write('CASP20310101.csv', caspFile(firms(3)))]),
+    ).rejects.toMatchObject({ code: 'INVALID_FILE', field: 'published' });
+    expect(world.store.catalogue().registers).toEqual([]);
+  });
+
+  it('a file that was imported before is the whole register from its import with that statement on', async () => {
+    const header = 'register,jurisdiction,authority,legal_name,status,registered_as\n';
+    const row = (name: string) => `xx-own,HK,Authority,${name},AUTHORISED,Licence\n`;
+    await world.load('registers', [world.write('own-2026-01-01.csv', `${header}${row('A')}${row('B')}`)]);
+    const later = world.write('own-2026-02-01.csv', `${header}${row('A')}`);
+    expect(await world.load('registers', [later])).toMatchObject([{ inForce: 2, withdrawn: 0 }]);
+    expect(await world.load('registers', [later], { whole: true })).toMatchObject([
+      { status: 'imported', inForce: 1, withdrawn: 1 },
+    ]);
+    for (const whole of [true, false])
+      expect(await world.load('registers', [later], { whole })).toMatchObject([
+        { status: 'unchanged', inForce: 1, withdrawn: 1 },
+      ]);
+    expect(world.store.state('xx-own', 'registers').files).toHaveLength(2);
+  });
+
   it('several files are imported together or not at all', async () => {
     const good = world.write('CASP20260101.csv', caspFile(firms(3)));
     const bad = world.write('CASP20260102.csv', 'nothing of the kind\n');
