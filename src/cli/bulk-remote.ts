@@ -5,7 +5,7 @@
 
 import type { Stats } from 'node:fs';
 import { createReadStream } from 'node:fs';
-import { type FileHandle, open, readFile, rename, stat } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Agent, Dispatcher } from 'undici';
@@ -269,6 +269,27 @@ async function fileSink(path: string, job: JobView): Promise<Sink> {
   };
 }
 
+/**
+ * Throws if the result could not be written: a job that has run is paid for.
+ *
+ * @throws INVALID_FILE
+ */
+async function requireWritable(path: string): Promise<void> {
+  const refuse = (reason: string): AssayError =>
+    new AssayError('INVALID_FILE', `--output: '${path}' cannot be written: ${reason}.`, { field: 'output' });
+  const found = await stat(path).catch(() => null);
+  if (found?.isDirectory() === true) throw refuse('it is a folder');
+  const probe = `${path}.part`;
+  const file = await open(probe, 'wx').catch((cause: NodeJS.ErrnoException) => {
+    // A file of an earlier run shows that the folder can be written.
+    if (cause.code === 'EEXIST') return null;
+    throw refuse(messageOf(cause));
+  });
+  if (file === null) return;
+  await file.close();
+  await rm(probe, { force: true });
+}
+
 /** Fetches the missing bytes of a result, over as many connections as needed. */
 async function fetchResult(
   server: Server,
@@ -348,6 +369,7 @@ export function keyOfText(key: string, place: string): string {
 /**
  * Runs a bulk job on another server.
  *
+ * @throws INVALID_FILE if the input cannot be read or the output cannot be written; no job was created then
  * @throws INVALID_REQUEST if the server refuses, the job failed or the command was interrupted; SOURCE_UNAVAILABLE
  */
 export async function runRemoteBulk(
@@ -361,6 +383,7 @@ export async function runRemoteBulk(
   // The user has named the server, so a private address is allowed.
   const policy = { trustedHosts: new Set([base.hostname]) };
   checkOutboundUrl(base, policy);
+  if (options.output !== null) await requireWritable(options.output);
   const timeouts = {
     connectMs: LIMITS.downloadConnectMs,
     headersMs: LIMITS.downloadHeadersMs,
@@ -402,6 +425,9 @@ export async function runRemoteBulk(
     const output = options.output === null ? '' : ` --output ${options.output}`;
     const how = `fetch it with: assay bulk --remote ${options.url} --job ${id}${output}`;
     if (!terminal.signal.aborted) {
+      // A file that could not be written: a full disk, for example.
+      if (id !== null && !(error instanceof AssayError))
+        say(`The server keeps the result of job ${id}; ${how}`);
       if (id === null || !(error instanceof AssayError && error.code === 'SOURCE_UNAVAILABLE')) throw error;
       throw new AssayError(error.code, `${error.message} If job ${id} was created, ${how}`, {
         cause: error,

@@ -1,5 +1,13 @@
 /** `assay bulk --remote` against a front end that keeps its jobs in a folder, with faults of the connection. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -133,6 +141,31 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, with a server on %
       ['sanctions', 'csv', null],
       ['labels', 'ndjson', 'ETH'],
     ]);
+  });
+
+  it('creates no job if the result cannot be written', async () => {
+    const input = file('a.ndjson', 3);
+    const count = async () => (await jobs.list('local', { limit: 1_000, offset: 0 })).jobs.length;
+    const before = await count();
+    for (const output of [join(place, 'none', 'result.ndjson'), place]) {
+      const said = await run(['--remote', world.url, '--input', input, '--output', output]);
+      expect([said.code, said.err]).toEqual([
+        1,
+        expect.stringContaining(`--output: '${output}' cannot be written`),
+      ]);
+    }
+    expect(await count()).toBe(before);
+    expect(readdirSync(place)).toEqual(['a.ndjson']);
+  });
+
+  it('says how to fetch the result if it cannot be written after the job has run', async () => {
+    const input = file('a.ndjson', 3);
+    const output = join(place, 'later', 'result.ndjson');
+    mkdirSync(join(place, 'later'));
+    jobs.onWrite = () => rmSync(join(place, 'later'), { recursive: true, force: true });
+    const said = await run(['--remote', world.url, '--chain', 'eth', '--input', input, '--output', output]);
+    expect(said.code).toBe(1);
+    expect(said.err).toMatch(/fetch it with: assay bulk --remote \S+ --job job\d+ --output /);
   });
 
   it('requests verdicts with --verdict, from a server only', async () => {
