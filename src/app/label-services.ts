@@ -47,14 +47,21 @@ export interface LabelServicesDeps extends Pick<OpenedOnce, 'once'> {
 
 export type LabelServices = ReturnType<typeof createLabelServices>;
 
-/** Reads the file of own links now: an unreadable one must fail at startup, not at the first build. */
-function requireOwnLinks(rules: Rulebook): void {
+/**
+ * Loads the rules of labels, with the file of own links: an unreadable one must fail at startup, not at the first build.
+ *
+ * @throws INVALID_CONFIG
+ */
+export function readRules({ entityParties }: Pick<Config, 'entityParties'>): Rulebook {
+  const rules = loadRulebook({ ownEntityParties: entityParties });
+  if (entityParties === null) return rules;
   try {
     rules.parties();
   } catch (cause) {
     const { variable } = SETTINGS.entityParties;
     throw new AssayError('INVALID_CONFIG', `${variable}: ${messageOf(cause)}`, { field: variable, cause });
   }
+  return rules;
 }
 
 /**
@@ -72,8 +79,7 @@ export function createLabelServices(config: Config, { once, clock, log }: LabelS
   };
   const { labels: store, registers } =
     pullsFrom === null ? built : readOnlyStores(built.labels, built.registers);
-  const rules = loadRulebook({ ownEntityParties: config.entityParties });
-  if (config.entityParties !== null) requireOwnLinks(rules);
+  const rules = readRules(config);
   const freshnessReader = once(
     () => openFreshness({ labelsFolder: labelsFolderOf(dataDir) }),
     () => {},

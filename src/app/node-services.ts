@@ -167,7 +167,7 @@ const LEASES_LOOK_MS = 2_000;
 const REQUESTS_PER_THREAD = 4;
 
 /** Throws INVALID_CONFIG if a standalone process leaves out a role or a chain, because no other node would take it. */
-function requireWhole(roles: readonly Role[], { graphChains }: Config): void {
+export function requireWhole(roles: readonly Role[], { graphChains }: Pick<Config, 'graphChains'>): void {
   const refuse = (field: string, what: string): AssayError =>
     new AssayError(
       'INVALID_CONFIG',

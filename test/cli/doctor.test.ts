@@ -74,6 +74,11 @@ describe('assay doctor in a new folder', () => {
   it.each([
     [{ ASSAY_PORT: 'eighty' }, /^ASSAY_PORT: must be a whole number/],
     [{ ASSAY_TOKENS_FILE: '/nowhere.csv' }, /^ASSAY_TOKENS_FILE: \/nowhere\.csv is not a file/],
+    [{ ASSAY_ENTITY_PARTIES: '/nowhere.json' }, /^ASSAY_ENTITY_PARTIES: nowhere\.json: cannot be read/],
+    [{ ASSAY_PAYMENT_KEY_BTC: 'xprv' }, /^ASSAY_PAYMENT_KEY_BTC: /],
+    [{ ASSAY_PAYMENT_ADDRESS_SOL: 'none' }, /^ASSAY_PAYMENT_ADDRESS_SOL: not a valid Solana address/],
+    [{ ASSAY_X402_CHAINS: 'BASE' }, /^ASSAY_X402_CHAINS: needs ASSAY_RPC_BASE/],
+    [{ ASSAY_ROLES: 'api' }, /^ASSAY_ROLES leaves out worker, listener, delivery: needs ASSAY_REDIS_URL/],
   ])('reports the setting %j', async (environment, text) => {
     const { code, of } = await examined(dataDir, environment as Record<string, string>);
     expect(code).toBe(1);

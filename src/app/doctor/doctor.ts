@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import { openFilesLimit } from '../../base/open-files.ts';
+import { readCryptoKeys } from '../../billing/crypto/crypto-payments.ts';
 import { loadTokenList } from '../../chains/tokens.ts';
 import type { Finding } from '../../cli/doctor.ts';
 import type { Config } from '../../config/config.ts';
@@ -18,6 +19,9 @@ import { isEnvironment, missingStores, readInstallation } from '../../state/inst
 import { lmdbFault } from '../../state/lmdb-binary.ts';
 import { requireSound } from '../../state/sound-file.ts';
 import { unusableIn } from '../../state/usable-files.ts';
+import { checkAuthorizedPayments, hasAuthorizedPayments } from '../authorized-services.ts';
+import { readRules } from '../label-services.ts';
+import { requireWhole } from '../node-services.ts';
 import {
   clockFindings,
   diskFindings,
@@ -46,7 +50,7 @@ export async function examine(
   let config: Config;
   try {
     config = read();
-    loadTokenList({ ownFile: config.tokensFile });
+    await checkAsStart(config);
   } catch (error) {
     const advice = 'Correct the setting (docs/reference/configuration.md), and run `assay doctor` again.';
     return [{ check: 'settings', state: 'problem', text: messageOf(error), advice }];
@@ -78,6 +82,19 @@ export async function examine(
     fileLimits(server),
     ...findingsOf('lmdb', () => [lmdbFinding(lmdbFault())]),
   ];
+}
+
+/**
+ * Checks settings that a start reads after the others: files, keys, and settings that need one another.
+ *
+ * @throws the error with which the start would fail
+ */
+async function checkAsStart(config: Config): Promise<void> {
+  loadTokenList({ ownFile: config.tokensFile });
+  readRules(config);
+  readCryptoKeys(config.paymentKeys);
+  if (hasAuthorizedPayments(config)) await checkAuthorizedPayments(config);
+  if (config.redis === null) requireWhole(config.roles, config);
 }
 
 /** Advice for a check that failed for a reason that it does not know. */
