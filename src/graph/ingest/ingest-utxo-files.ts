@@ -4,7 +4,7 @@
  */
 import { basename } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
-import type { ChainId } from '../../chains/registry.ts';
+import { CHAINS, type ChainId, chainOf } from '../../chains/registry.ts';
 import type { UtxoBlock } from '../../chains/utxo-transaction.ts';
 import type { Reject } from '../../sources/records.ts';
 import { ingestUtxoBlocks, type UtxoIngestDeps } from '../utxo/ingest-utxo.ts';
@@ -206,6 +206,16 @@ async function ingestRows(
   return { ...stored, rows, ignored, rejected, rejects, unusable, cutShort: [] };
 }
 
+function requireOutputs(chain: ChainId, format: UtxoIngestFormat): void {
+  if (chainOf(chain).family === 'utxo') return;
+  const possible = CHAINS.filter(({ family }) => family === 'utxo').map(({ id }) => id);
+  throw new AssayError(
+    'INVALID_REQUEST',
+    `chain: ${format} can be read for ${possible.join(', ')}, not for ${chain}.`,
+    { field: 'chain' },
+  );
+}
+
 async function ingestBlockFiles(options: UtxoIngestOptions, deps: UtxoFilesDeps): Promise<UtxoIngestReport> {
   const { chain, onProgress, signal } = options;
   const files = await openBitcoinBlk(
@@ -247,6 +257,7 @@ export async function ingestUtxoFiles(
   deps: UtxoFilesDeps,
 ): Promise<UtxoIngestReport> {
   if (options.format === 'bitcoin-blk') return ingestBlockFiles(options, deps);
+  requireOutputs(options.chain, options.format);
   await requireLayout(options.format, options.files, options.signal);
   if (options.files.length > 1) {
     // A reader remembers rows, so the check has its own.

@@ -103,6 +103,9 @@ export interface OutputsStoreOptions {
   readonly readOnly: boolean;
 }
 
+/** The network of blocks that were not read from files of blocks. */
+const MAIN_NETWORK = 'main';
+
 /** Transactions that a view caches. The cache is cleared when this is reached. About 1 KB each. */
 const VIEW_TRANSACTIONS_MAX = 50_000;
 
@@ -242,10 +245,12 @@ export function openOutputsStore(options: OutputsStoreOptions): OutputsStore {
     revert: (chain, height) => write(chain, (change) => change.revert(height)),
 
     setNetworks(chain, networks) {
-      const { meta } = writable(chain);
-      // An earlier release stored nothing for single blocks.
+      const store = writable(chain);
+      const { meta } = store;
       const one = meta.get('network');
-      const known = one === undefined ? meta.get('networks') : [one];
+      // Rows of text name no network, and their addresses are those of the main one.
+      const unnamed = readState(store).transactions === 0 ? undefined : [MAIN_NETWORK];
+      const known = one === undefined ? (meta.get('networks') ?? unnamed) : [one];
       const common = Array.isArray(known) ? networks.filter((network) => known.includes(network)) : networks;
       if (common.length === 0)
         throw contradiction(

@@ -51,6 +51,21 @@ const HEADER = 'block,time,txid,dir,index,address,sats,prev_txid,prev_index';
 const id = (digit: string): string => digit.repeat(64);
 
 describe('CSV with resolved inputs', () => {
+  it.each(['bitcoin-etl', 'bitcoin-resolved'] as const)(
+    'rejects %s for a chain of accounts',
+    async (format) => {
+      const path = file('resolved.csv', `${HEADER}\n7,1399713634,${id('a')},out,0,,50,,\n`);
+      for (const chain of ['ETH', 'ADA', 'SOL'] as const)
+        await expect(
+          ingestUtxoFiles({ format, files: [path], chain }, { outputs, transfers }),
+        ).rejects.toMatchObject({
+          code: 'INVALID_REQUEST',
+          field: 'chain',
+          message: `chain: ${format} can be read for BTC, LTC, DOGE, DASH, ZEC, BCH, BSV, not for ${chain}.`,
+        });
+    },
+  );
+
   it('treats transactions without inputs as coinbases, and resolves the others', async () => {
     const path = file(
       'resolved.csv',
@@ -381,6 +396,15 @@ describeWithSharedData('a raw chain of a regtest node', () => {
       "The file is of the network 'main' or 'testnet3' or 'testnet4' or 'signet', but the store of BTC is of 'regtest'",
     );
     expect(await ingest('bitcoin-blk', single)).toMatchObject({ blocks: 1, transactions: 0, known: 1 });
+  });
+
+  it('rejects blocks of regtest after rows of text, which count as the main network', async () => {
+    const path = file('resolved.csv', `${HEADER}\n300025,1399713634,${id('a')},out,0,${A},50,,\n`);
+    await ingest('bitcoin-resolved', path);
+    await expect(ingest('bitcoin-blk', blk)).rejects.toThrow(
+      "The file is of the network 'regtest', but the store of BTC is of 'main': networks cannot be mixed.",
+    );
+    expect(outputs.coverage('BTC').transactions).toBe(1);
   });
 
   it('rejects blocks of regtest after single blocks of another network', async () => {
