@@ -26,6 +26,7 @@ import { readJson, writeJsonAtomically } from '../state/atomic-file.ts';
 import { BACKUP_MANIFEST, FIRST_KEY_FILE, makeFolder, PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { isRunning } from '../state/file-lease.ts';
 import { wrongFormat } from '../state/format-version.ts';
+import { RECORD_FILE } from '../state/installation-record.ts';
 import { isStorageFull } from '../state/storage.ts';
 import { type Copier, openCopier } from './copier.ts';
 import type { DatabaseDigest } from './digests.ts';
@@ -85,7 +86,7 @@ const IMMUTABLE = /^(?:snapshots|names)\//;
 /**
  * Copies the data folder. A folder without BACKUP.json is not a backup.
  *
- * @throws INVALID_REQUEST if the target is not empty or is inside the data folder, STORE_BUSY if the state changes faster than its files
+ * @throws NOT_FOUND if the data folder has no state, INVALID_REQUEST if the target is not empty or is inside the data folder, STORE_BUSY if the state changes faster than its files
  * can be linked, and the reason of an aborted signal
  */
 export async function backUp(options: BackupOptions, deps: { readonly clock: Clock }): Promise<BackupReport> {
@@ -107,7 +108,9 @@ async function copyState(
 ): Promise<BackupReport> {
   removeLeftStagings(dataDir);
   const takenAt = isoTime(clock.now());
-  const live = walk(dataDir).filter((path) => !IMMUTABLE.test(path) && isEnvironment(join(dataDir, path)));
+  const found = walk(dataDir);
+  requireState(dataDir, found);
+  const live = found.filter((path) => !IMMUTABLE.test(path) && isEnvironment(join(dataDir, path)));
   const staging = join(dataDir, `${STAGING}${process.pid}`);
   const files: BackupFile[] = [];
   const copier = openCopier(signal);
@@ -156,6 +159,15 @@ function requireEmpty(folder: string, dataDir: string): void {
   if (!statSync(folder).isDirectory()) throw refused(`${folder} is not a folder.`);
   if (readdirSync(folder).length > 0)
     throw refused(`${folder} is not empty: each backup needs its own folder.`);
+}
+
+/** Throws NOT_FOUND if nothing was stored in the folder: it is not the one of the server, and its backup would restore nothing. */
+function requireState(dataDir: string, paths: readonly string[]): void {
+  if (paths.some((path) => path !== RECORD_FILE)) return;
+  throw new AssayError(
+    'NOT_FOUND',
+    `${dataDir} has no state to back up. Set ASSAY_DATA_DIR to the folder of the server.`,
+  );
 }
 
 /** Creates the folder of the backup. Throws INVALID_REQUEST naming it and the reason if it cannot be created or written. */

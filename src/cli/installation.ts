@@ -68,6 +68,11 @@ export function addVerifyCommand(program: Command, terminal: Terminal, place: ()
         ({ path, kind }) => `${path} (${kind}) is missing.`,
       );
       const report = { stores, faults: [...faults, ...damagedFiles, ...missing] };
+      if (stores.length === 0 && report.faults.length === 0)
+        throw new AssayError(
+          'NOT_FOUND',
+          `${dataDir} has no store, so nothing was verified. Set ASSAY_DATA_DIR to the folder of the server.`,
+        );
       answer(terminal, options.json ?? false, report, () => [
         `${stores.length} stores, ${megabytes(stores.reduce((sum, { bytes }) => sum + bytes, 0))}: ${report.faults.length === 0 ? 'all are intact.' : 'NOT intact.'}`,
         ...report.faults,

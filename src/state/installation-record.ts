@@ -16,7 +16,8 @@ import { onEnvironmentMade } from './lmdb.ts';
 import { isStorageFull } from './storage.ts';
 
 const FORMAT = 1;
-const RECORD_FILE = 'installation.json';
+/** Name of the record in the data folder. */
+export const RECORD_FILE = 'installation.json';
 
 /** A store that cannot be rebuilt from others. */
 export interface StoreKind {

@@ -1,10 +1,19 @@
 /** Backups of a server that gets requests and writes while they are taken, and what another machine restores from them. */
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyBackup } from '../../src/backup/backup.ts';
 import { readJson } from '../../src/state/atomic-file.ts';
-import { ask, newWorld, type RunningServer, type World } from '../e2e/program.ts';
+import { ask, newEmptyWorld, newWorld, type RunningServer, type World } from '../e2e/program.ts';
 import { spawnSync } from '../support/child-process.ts';
 import { sleep } from '../support/wait.ts';
 
@@ -27,6 +36,26 @@ beforeAll(async () => {
 afterAll(() => Promise.all([world.end(), elsewhere.end()]));
 
 describe('a backup', () => {
+  it('of a folder in which nothing was stored is refused, and so is its verification', async () => {
+    const empty = newEmptyWorld();
+    try {
+      const target = join(empty.folder, 'backup');
+      const text =
+        /^assay: \S+ has no state to back up\. Set ASSAY_DATA_DIR to the folder of the server\.\n$/;
+      expect(await empty.here(['backup', target])).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(text),
+      });
+      expect(existsSync(target)).toBe(false);
+      expect(await empty.here(['verify'])).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('has no store, so nothing was verified. Set ASSAY_DATA_DIR'),
+      });
+    } finally {
+      await empty.end();
+    }
+  });
+
   it('that was taken during writes opens, verifies, and serves in another folder', async () => {
     // Every answer is counted against a quota, and every new key is a transaction of its own.
     let written = 0;
