@@ -413,6 +413,8 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     );
   }
   const value = <T>(row: Setting<T>): T => row.read(environment[row.variable] ?? row.fallback, row.variable);
+  // Also those that another setting switches off: a mistake in them would be found on the day on which they are needed.
+  for (const row of Object.values<Setting<unknown>>(SETTINGS)) value(row);
   const smtpUrl = value(SETTINGS.smtpUrl);
   const redisPlace = value(SETTINGS.redisUrl);
   return Object.freeze({
