@@ -23,6 +23,26 @@ const list = (text: string): string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '');
 
+const DATES = ['registered_at', 'ended_at'] as const;
+
+/**
+ * Returns true if a cell is empty or a date of which every part is valid. Of a date such as `2024-13` the year alone would remain, which ends a
+ * registration too early, and of a date that cannot be read nothing, so that it would never end.
+ */
+function isDateCell(text: string): boolean {
+  if (text === '') return true;
+  const parts = readDate(text)?.split('-').length ?? 0;
+  return parts > 0 && parts >= Math.min(3, text.match(/\d+|[a-z]{3,}/gi)?.length ?? 0);
+}
+
+/** Returns what is wrong with the dates of a row, or null. */
+function dateFault(cell: (name: string) => string): string | null {
+  const name = DATES.find((one) => !isDateCell(cell(one)));
+  return name === undefined
+    ? null
+    : `${name}: must be a date such as 2024-05-31, 31/05/2024, 2024-05 or 2024 (got '${cell(name).slice(0, 32)}').`;
+}
+
 /**
  * Creates a reader of register CSV files.
  *
@@ -65,7 +85,7 @@ export function registersReader(options: { readonly whole?: boolean } = {}): Reg
             ? `status: must be one of ${REGISTRATION_STATUSES.join(', ')} (got '${status.slice(0, 32)}').`
             : ['legal_name', 'authority', 'registered_as'].some((name) => cell(name) === '')
               ? 'legal_name, authority or registered_as is empty.'
-              : null;
+              : dateFault(cell);
       const provenance = { file, line };
       if (fault !== null || jurisdiction === null) {
         yield {

@@ -62,6 +62,39 @@ describe('registers as CSV', () => {
     });
   });
 
+  it('a date of which a part is not valid is named with its line; each documented form is read', async () => {
+    await withFolder(async (write) => {
+      const head = 'register,jurisdiction,authority,legal_name,status,registered_as,registered_at,ended_at';
+      const dates = ['2024-13', '2024-02-31', '31/02/2024', 'soon', '2024-05-31 to 2025'];
+      const valid = [
+        '2024-05-31',
+        '31/05/2024',
+        '2024-05',
+        '2024',
+        '31 May 2024',
+        '2024-05-31T10:00:00Z',
+        '',
+      ];
+      const row = (registered: string, ended: string) => `r1,HK,A,N,AUTHORISED,R,${registered},${ended}`;
+      const lines = [
+        ...dates.flatMap((date) => [row('', date), row(date, '')]),
+        ...valid.map((date) => row('', date)),
+      ];
+      const records = await read(write('dates.csv', [head, ...lines, ''].join('\n')));
+      const reasons = records.flatMap((record) => (record.type === 'reject' ? [record.reason] : []));
+      expect(reasons).toEqual(
+        dates.flatMap((date) =>
+          ['ended_at', 'registered_at'].map(
+            (name) =>
+              `${name}: must be a date such as 2024-05-31, 31/05/2024, 2024-05 or 2024 (got '${date}').`,
+          ),
+        ),
+      );
+      const ends = records.flatMap((record) => (record.type === 'registration' ? [record.endedAt] : []));
+      expect(ends).toEqual(['2024-05-31', '2024-05-31', '2024-05', '2024', '2024-05-31', '2024-05-31', null]);
+    });
+  });
+
   it('any text is read or rejected', async () => {
     await withFolder(async (write) => {
       await fc.assert(
