@@ -10646,7 +10646,8 @@ class PeopleResource(_Resource):
         Sends an email with a link that is valid for seven days and leads to a page on which the person chooses a
         password. An invitation of an owner needs `currentPassword`. A further invitation of the same address replaces
         the first. The response is the same whether or not the address has an account elsewhere; it then gets an email
-        that says so. Needs a session of an owner. An error is never charged.
+        that says so. A server without a mail server invites nobody. Needs a session of an owner. An error is never
+        charged.
 
         :param email: Email address.
         :param current_password: The password of the person of this session. Required if the person is or becomes an

@@ -49,7 +49,7 @@ export interface Members {
    * Invites by email. A further invitation of the same address replaces the first.
    *
    * @param own - password of the person who invites, for the role owner
-   * @throws INVALID_REQUEST, RATE_LIMITED, OVERLOADED; FORBIDDEN if anybody may register and the person who invites has not confirmed their
+   * @throws INVALID_REQUEST, also without a mail server; RATE_LIMITED, OVERLOADED; FORBIDDEN if anybody may register and the person who invites has not confirmed their
    * own address
    */
   invite(actor: Actor, accountId: string, email: string, role: Role, own?: string): Promise<MemberView>;
@@ -128,6 +128,12 @@ const tooMany = (): AssayError =>
     `the account has the maximum of ${ACCOUNT_LIMITS.peoplePerAccountMax} people and invitations`,
   );
 
+const noEmails = (): AssayError =>
+  invalid(
+    'email',
+    'gets no invitation, because this server has no mail server; add the person with a password (POST /people), or let the operator set ASSAY_SMTP_URL',
+  );
+
 const unconfirmed = (): AssayError =>
   invalid(
     'currentPassword',
@@ -204,6 +210,7 @@ class MembersService implements Members {
     own?: string,
   ): Promise<MemberView> {
     const { who: inviter, from } = actor;
+    if (!this.#tasks.sendsEmails) throw noEmails();
     const email = this.#newEmail(accountId, emailText);
     const by = this.#store.get(inviter);
     if (by === null || (this.#isOpen && !by.emailVerified))

@@ -27,6 +27,11 @@ export class PeopleTasks {
     this.#mailer = mailer;
   }
 
+  /** False if no mail server is configured: emails are then logged as not sent. */
+  get sendsEmails(): boolean {
+    return this.#mailer !== null;
+  }
+
   /** Resolves when the work of all accepted requests is completed. */
   async settled(): Promise<void> {
     await Promise.all(this.#afterAnswer);

@@ -49,6 +49,17 @@ overLiveStates((makeState) => {
   }
 
   describe('people of an account', () => {
+    it('are not invited by a server without a mail server, which says what to do instead', async () => {
+      const { accountId, ann } = await openAccount();
+      const { members } = world.open({ mailer: null });
+      await expect(members.invite(ann, accountId, BOB, 'analyst')).rejects.toMatchObject({
+        code: 'INVALID_REQUEST',
+        field: 'email',
+        message: expect.stringContaining('add the person with a password (POST /people)'),
+      });
+      expect(members.list(accountId)).toHaveLength(1);
+    });
+
     it('are invited by email, join with the role of the invitation, and are in the audit log', async () => {
       const { accountId, people, members, invite, actions } = await openAccount();
       const invited = await invite(' Bob@Example.org');

@@ -20,7 +20,7 @@ export const invitePerson = operation({
   ],
   summary: 'Invite a person',
   description:
-    'Sends an email with a link that is valid for seven days and leads to a page on which the person chooses a password. An invitation of an owner needs `currentPassword`. A further invitation of the same address replaces the first. The response is the same whether or not the address has an account elsewhere; it then gets an email that says so.',
+    'Sends an email with a link that is valid for seven days and leads to a page on which the person chooses a password. An invitation of an owner needs `currentPassword`. A further invitation of the same address replaces the first. The response is the same whether or not the address has an account elsewhere; it then gets an email that says so. A server without a mail server invites nobody.',
   async run({ services: { access }, call, body: { email, role, currentPassword } }) {
     const principal = principalOf(call);
     const { members } = access.people();
