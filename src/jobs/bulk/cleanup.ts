@@ -7,7 +7,7 @@ import { messageOf } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import { JOB_LIMITS } from '../limits.ts';
-import type { JobRecord, JobStore } from './job-store.ts';
+import type { IndexingPlace, JobRecord, JobStore } from './job-store.ts';
 import type { JobPlaces } from './places.ts';
 import type { ResultIndexes } from './results.ts';
 
@@ -41,6 +41,8 @@ export class Cleanup {
   readonly #deps: CleanupDeps;
   /** Of uploads on other nodes, by id. */
   #signs = new Map<string, SignOfLife>();
+  /** Whether every claim and every ended job is in the indexes of what is removed. */
+  #isIndexed = false;
 
   constructor(deps: CleanupDeps) {
     this.#deps = deps;
@@ -51,31 +53,45 @@ export class Cleanup {
     const { store, clock, log } = this.#deps;
     try {
       await this.#removeDeadUploads();
+      if (!this.#isIndexed) await this.#indexRemovals();
       await this.#removeExpired();
       const before = clock.now() - LIMITS.idempotencyMs;
-      while ((await store.transaction((writer) => writer.removeClaims(before))) > 0);
+      while (await store.transaction((writer) => writer.removeClaims(before)));
     } catch (error) {
       log.warn({ reason: messageOf(error) }, 'expired bulk jobs not removed');
     }
+  }
+
+  /** Adds records that an earlier version of the program stored, on this or another node, to the indexes of what is removed. */
+  async #indexRemovals(): Promise<void> {
+    const { store } = this.#deps;
+    let place: IndexingPlace | null = null;
+    do {
+      const after: IndexingPlace | null = place;
+      place = await store.transaction((writer) => writer.indexRemovals(after));
+    } while (place !== null);
+    this.#isIndexed = true;
   }
 
   /** Removes expired files, and jobs after their retention time. */
   async #removeExpired(): Promise<void> {
     const { store, places, results, clock, remove } = this.#deps;
     const now = clock.now();
-    for (const id of store.allIds()) {
-      const job = store.job(id);
-      if (job === null || job.endedAt === null) continue;
-      if (now - job.endedAt >= JOB_LIMITS.jobKeptMs) await remove(job);
-      else if (!job.filesRemoved && now - job.endedAt >= JOB_LIMITS.jobFilesKeptMs) {
-        results.delete(id);
-        await store.transaction((writer) => {
-          const latest = writer.job(id);
-          if (latest === null) return;
-          writer.removeChunks(id);
-          writer.put({ ...latest, filesRemoved: true });
-        });
-        await rm(places.ofJob(id), { recursive: true, force: true });
+    const nextDue = () => store.transaction((writer) => writer.due(now));
+    for (let due = await nextDue(); due.length > 0; due = await nextDue()) {
+      for (const job of due) {
+        const { id, endedAt } = job;
+        if (endedAt === null || now - endedAt >= JOB_LIMITS.jobKeptMs) await remove(job);
+        else {
+          results.delete(id);
+          await store.transaction((writer) => {
+            const latest = writer.job(id);
+            if (latest === null) return;
+            writer.removeChunks(id);
+            writer.put({ ...latest, filesRemoved: true });
+          });
+          await rm(places.ofJob(id), { recursive: true, force: true });
+        }
       }
     }
   }

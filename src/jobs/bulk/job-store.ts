@@ -102,9 +102,14 @@ export interface LostJob {
 }
 
 type ChunkKey = [jobId: string, chunk: number];
+type RemovalKey = [atMs: number, name: string];
 
-/** Maximum number of claims that one transaction removes. */
-const CLAIMS_REMOVED_MAX = 1_000;
+/** Records that one step of a sweep reads or removes: 5 ms. */
+const SWEPT_AT_ONCE = 500;
+
+/** Returns when something of an ended job is removed next: its files, then its record. */
+export const removalDueMs = ({ endedAt, filesRemoved }: JobRecord): number =>
+  (endedAt ?? Number.POSITIVE_INFINITY) + (filesRemoved ? JOB_LIMITS.jobKeptMs : JOB_LIMITS.jobFilesKeptMs);
 
 /** Sorts after every id: ids are ASCII. */
 const PAST_IDS = '~';
@@ -117,8 +122,6 @@ export interface JobStore {
   idsOf(accountId: string): string[];
   /** Returns the ids of all jobs that have not ended, oldest first. */
   openIds(): string[];
-  /** Returns the ids of all jobs, oldest first. */
-  allIds(): string[];
   /** Returns the newest `limit` jobs of all accounts, newest first. */
   newest(limit: number): JobRecord[];
   /**
@@ -163,8 +166,23 @@ export interface JobWriter {
   remove(job: JobRecord): void;
   claim(name: string): Claim | null;
   putClaim(name: string, claim: Claim): void;
-  /** Removes a limited number of claims that were made before the given time; returns the number of removed claims. */
-  removeClaims(before: number): number;
+  /** Returns ended jobs of which something is due to be removed, a limited number; none if nothing is. */
+  due(nowMs: number): readonly JobRecord[];
+  /** Removes a limited number of claims that were made before the given time; returns whether more may remain. */
+  removeClaims(before: number): boolean;
+  /**
+   * Adds claims and ended jobs that earlier versions stored to the indexes of what is removed by time, a limited number of them.
+   *
+   * @param place - the result of the call before; null for the first
+   * @returns where the next call continues; null at the end
+   */
+  indexRemovals(place: IndexingPlace | null): IndexingPlace | null;
+}
+
+/** The last record that was indexed. */
+export interface IndexingPlace {
+  readonly of: 'jobs' | 'claims';
+  readonly key: string;
 }
 
 /**
@@ -177,7 +195,7 @@ export function openJobStore(
   { path }: { readonly path: string },
   { openStore = openLiveStore }: { readonly openStore?: OpenStore },
 ): JobStore {
-  const live = openStore(path, FORMAT_VERSION, { name: 'jobs' });
+  const live = openStore(path, FORMAT_VERSION, { name: 'jobs', maxDbs: 12 });
   const { root } = live;
   const jobs: LiveDatabase<JobRecord, string> = root.openDB({ name: 'jobs', encoding: 'json' });
   const byAccount: LiveDatabase<0, [accountId: string, id: string]> = root.openDB({
@@ -188,6 +206,9 @@ export function openJobStore(
   const open: LiveDatabase<string, string> = root.openDB({ name: 'open', encoding: 'json' });
   const chunks: LiveDatabase<ChunkRecord, ChunkKey> = root.openDB({ name: 'chunks', encoding: 'json' });
   const claims: LiveDatabase<Claim, string> = root.openDB({ name: 'claims', encoding: 'json' });
+  /** Claims by their time, and ended jobs by the time of their next removal: a sweep reads only what it removes. */
+  const claimTimes: LiveDatabase<0, RemovalKey> = root.openDB({ name: 'claimTimes', encoding: 'json' });
+  const removals: LiveDatabase<0, RemovalKey> = root.openDB({ name: 'removals', encoding: 'json' });
 
   const job = (id: string): JobRecord | null => jobs.get(id) ?? null;
   const chunk = (id: string, at: number): ChunkRecord | null => chunks.get([id, at]) ?? null;
@@ -224,8 +245,14 @@ export function openJobStore(
       open.putSync(record.id, record.accountId);
     },
     put(record) {
+      const before = job(record.id);
       jobs.putSync(record.id, record);
-      if (record.endedAt !== null) open.removeSync(record.id);
+      if (record.endedAt === null) return;
+      open.removeSync(record.id);
+      const dueMs = removalDueMs(record);
+      if (before !== null && before.endedAt !== null && removalDueMs(before) !== dueMs)
+        removals.removeSync([removalDueMs(before), record.id]);
+      removals.putSync([dueMs, record.id], 0);
     },
     putChunk: (id, at, record) => void chunks.putSync([id, at], record),
     removeChunks(id) {
@@ -236,29 +263,80 @@ export function openJobStore(
       jobs.removeSync(record.id);
       byAccount.removeSync([record.accountId, record.id]);
       open.removeSync(record.id);
+      if (record.endedAt !== null) removals.removeSync([removalDueMs(record), record.id]);
       if (record.once === undefined) return;
       const claim = claims.get(record.once);
-      if (claim?.jobId === record.id && claim.answer === null) claims.removeSync(record.once);
+      if (claim?.jobId !== record.id || claim.answer !== null) return;
+      claims.removeSync(record.once);
+      claimTimes.removeSync([claim.at, record.once]);
     },
     claim: (name) => claims.get(name) ?? null,
-    putClaim: (name, claim) => void claims.putSync(name, claim),
-    removeClaims(before) {
-      const old: string[] = [];
-      for (const { key, value } of claims.getRange({})) {
-        if (value.at < before) old.push(key);
-        if (old.length >= CLAIMS_REMOVED_MAX) break;
+    putClaim(name, claim) {
+      const before = claims.get(name);
+      if (before !== undefined && before.at !== claim.at) claimTimes.removeSync([before.at, name]);
+      claims.putSync(name, claim);
+      claimTimes.putSync([claim.at, name], 0);
+    },
+    due(nowMs) {
+      for (;;) {
+        const keys = [...removals.getKeys(upTo(nowMs + 1))];
+        const found = keys.flatMap((key) => {
+          const record = job(key[1]);
+          if (record !== null && removalDueMs(record) === key[0]) return [record];
+          // An earlier version changed or removed the job without this index.
+          removals.removeSync(key);
+          if (record !== null && record.endedAt !== null)
+            removals.putSync([removalDueMs(record), record.id], 0);
+          return [];
+        });
+        if (found.length > 0 || keys.length < SWEPT_AT_ONCE) return found;
       }
-      for (const name of old) claims.removeSync(name);
-      return old.length;
+    },
+    removeClaims(before) {
+      const old = [...claimTimes.getKeys(upTo(before))];
+      for (const key of old) {
+        const [at, name] = key;
+        claimTimes.removeSync(key);
+        // An earlier version may have stored it again without this index.
+        if (claims.get(name)?.at === at) claims.removeSync(name);
+      }
+      return old.length === SWEPT_AT_ONCE;
+    },
+    indexRemovals(place) {
+      const range = {
+        ...(place === null ? {} : { start: place.key }),
+        limit: SWEPT_AT_ONCE,
+      };
+      if (place?.of === 'claims') {
+        const rows = [...claims.getRange(range)];
+        for (const { key, value } of rows) putNew(claimTimes, [value.at, key]);
+        const last = rows.length === SWEPT_AT_ONCE ? rows.at(-1) : undefined;
+        return last === undefined ? null : { of: 'claims', key: last.key };
+      }
+      const rows = [...jobs.getRange(range)];
+      for (const { key, value } of rows)
+        if (value.endedAt !== null) putNew(removals, [removalDueMs(value), key]);
+      const last = rows.length === SWEPT_AT_ONCE ? rows.at(-1) : undefined;
+      return last === undefined ? { of: 'claims', key: '' } : { of: 'jobs', key: last.key };
     },
   };
+
+  // Usually all are there, and a transaction that writes nothing costs no flush.
+  const putNew = (index: LiveDatabase<0, RemovalKey>, key: RemovalKey): void => {
+    if (index.get(key) === undefined) index.putSync(key, 0);
+  };
+
+  const upTo = (beforeMs: number) => ({
+    start: [0, ''] as RemovalKey,
+    end: [beforeMs, ''] as RemovalKey,
+    limit: SWEPT_AT_ONCE,
+  });
 
   return {
     job,
     chunk,
     idsOf: (accountId) => [...byAccount.getKeys(accountRange(accountId))].map(([, id]) => id).reverse(),
     openIds: () => [...open.getKeys()],
-    allIds: () => [...jobs.getKeys()],
     newest: (limit) => [...jobs.getRange({ reverse: true, limit })].map(({ value }) => value),
     async transaction<T>(write: (writer: JobWriter) => T, fence: Fence | null = null): Promise<T> {
       let result: T | undefined;
