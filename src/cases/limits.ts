@@ -40,12 +40,13 @@ export const CASE_LIMITS = {
   accountUploadsMax: 3,
   /** Cases of an account: 15 a day for ten years are 55,000. */
   casesMax: 100_000,
-  /**
-   * Records and characters that one page of a list reads while it searches: some 20 ms. A page may be short although more cases match; its
-   * cursor continues.
-   */
-  searchRecordsMax: 5_000,
-  searchCharsMax: 4_000_000,
+  /** Records and characters that one step of a list reads while it searches: 5 to 10 ms, in which the process answers nothing else. */
+  searchRecordsMax: 500,
+  searchCharsMax: 1_000_000,
+  /** Steps of one page. The page may be short although more cases match; its cursor continues. */
+  searchStepsMax: 10,
+  /** Links and files of a case that take as long to read as one more record. */
+  searchLinksOfRecord: 10,
   /** Text of a search. */
   searchTextCharsMax: 100,
   /** Cases that one transaction deletes: each may have 8,000 records, and a transaction writes at most 32 MB. */

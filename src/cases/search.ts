@@ -1,11 +1,11 @@
-/** Decides which cases a list shows. The work of one page is bounded: notes are read only if a text is searched. */
+/** Decides which cases a list shows. The work of one step is bounded: notes are read only if a text is searched. */
 import { CASE_LIMITS } from './limits.ts';
 import type { CaseEvent, CaseRecord } from './records.ts';
 import type { CaseFilter } from './store.ts';
 
 export interface Search {
   matches(record: CaseRecord): boolean;
-  /** Whether the page has read as much as it may. */
+  /** Whether the step has read as much as it may. */
   isExhausted(): boolean;
 }
 
@@ -22,7 +22,7 @@ function* textsOf({ number, title, assignee, links, files }: CaseRecord): Genera
 }
 
 /**
- * Creates the search of one page.
+ * Creates the search of one step of a page.
  *
  * @param eventsOf - returns the events of a case
  */
@@ -53,7 +53,8 @@ export function createSearch(
 
   return {
     matches(record) {
-      records++;
+      records +=
+        1 + Math.floor((record.links.length + record.files.length) / CASE_LIMITS.searchLinksOfRecord);
       if (status !== undefined && !status.includes(record.status)) return false;
       if (assignee !== undefined && record.assignee !== assignee) return false;
       if (priority !== undefined && record.priority !== priority) return false;

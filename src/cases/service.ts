@@ -124,7 +124,7 @@ export interface CaseService {
    * @throws INVALID_REQUEST, UNKNOWN_CHAIN, INVALID_ADDRESS; NOT_FOUND if a linked record does not exist
    */
   create(client: CaseClient, draft: CaseDraft, repeatKey: RepeatKey | null): Promise<Written>;
-  /** Returns cases, newest first. A page may be short although more cases match; its cursor continues. */
+  /** Returns cases, newest first: one step of a page, which may be short although more cases match. Its cursor continues. */
   list(
     accountId: string,
     query: CaseQuery,

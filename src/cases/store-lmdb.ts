@@ -78,13 +78,32 @@ function termsOf({ status, assignee, priority, links }: CaseRecord): ReadonlySet
   ]);
 }
 
-/** Returns the term of a filter that the fewest cases are expected to have; null if no index has its cases. */
-function indexOf({ linkId, address, assignee, status, priority }: CaseFilter): string | null {
-  if (linkId !== undefined) return termOf('link', linkId);
-  if (address !== undefined) return addressTerm(address.chain, address.address);
-  if (assignee !== undefined) return termOf('assignee', assignee);
-  if (status?.length === 1) return termOf('status', status[0] ?? '');
-  return priority === undefined ? null : termOf('priority', priority);
+/**
+ * Returns the term of a filter that the fewest cases are expected to have, or the terms of its states: a case has one of them. Null if no
+ * index has the cases.
+ */
+function indexOf({ linkId, address, assignee, status, priority }: CaseFilter): readonly string[] | null {
+  if (linkId !== undefined) return [termOf('link', linkId)];
+  if (address !== undefined) return [addressTerm(address.chain, address.address)];
+  if (assignee !== undefined) return [termOf('assignee', assignee)];
+  if (status !== undefined && !status.includes('CLOSED'))
+    return [...new Set(status)].map((one) => termOf('status', one));
+  if (priority !== undefined) return [termOf('priority', priority)];
+  return status?.length === 1 ? [termOf('status', 'CLOSED')] : null;
+}
+
+/** Yields the numbers of several descending sequences in descending order. */
+function* merged(sequences: readonly Generator<number>[]): Generator<number> {
+  const heads = sequences.map((rest) => ({ rest, next: rest.next() }));
+  for (;;) {
+    let first: (typeof heads)[number] | undefined;
+    for (const head of heads)
+      if (head.next.done !== true && (first === undefined || head.next.value > (first.next.value as number)))
+        first = head;
+    if (first === undefined) return;
+    yield first.next.value as number;
+    first.next = first.rest.next();
+  }
 }
 
 const NO_TERMS: ReadonlySet<string> = new Set();
@@ -244,17 +263,21 @@ class LmdbCaseStore implements CaseStore {
   }
 
   /** Yields the numbers of cases below `before`, from the highest on. */
-  *#numbers(accountId: string, term: string | null, before: number): Generator<number> {
-    const { cases, terms } = this.#tables;
-    if (term === null) {
-      const range = {
-        start: [accountId, before - 1] as CaseKey,
-        end: [accountId, 0] as CaseKey,
-        reverse: true,
-      };
-      for (const [, number] of cases.getKeys(range)) yield number;
+  *#numbers(accountId: string, terms: readonly string[] | null, before: number): Generator<number> {
+    if (terms !== null) {
+      yield* merged(terms.map((term) => this.#numbersOf(accountId, term, before)));
       return;
     }
+    const range = {
+      start: [accountId, before - 1] as CaseKey,
+      end: [accountId, 0] as CaseKey,
+      reverse: true,
+    };
+    for (const [, number] of this.#tables.cases.getKeys(range)) yield number;
+  }
+
+  *#numbersOf(accountId: string, term: string, before: number): Generator<number> {
+    const { terms } = this.#tables;
     const start: [string, string, number] = [accountId, term, before - 1];
     const end: [string, string, number] = [accountId, term, 0];
     for (const [, , number] of terms.getKeys({ start, end, reverse: true })) yield number;

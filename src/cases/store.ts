@@ -71,7 +71,7 @@ export interface CaseStore {
   ): Promise<Written>;
   /** Null also for an id of another account. */
   get(accountId: string, caseId: string): CaseRecord | null;
-  /** Returns cases, newest first. Stops after `searchRecordsMax` records; a page may then be short although more cases match. */
+  /** Returns one step of a page of cases, newest first. It stops after `searchRecordsMax` records, and is then short although more match. */
   list(
     accountId: string,
     filter: CaseFilter,

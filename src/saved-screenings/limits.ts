@@ -13,8 +13,10 @@ export const SAVED_LIMITS = {
   savedPieceBytes: 64 * 1024,
   /** Screenings of one page: their facts only, some 1.5 KB each. */
   savedPageMax: 100,
-  /** Records that one page of a list reads while it searches: some 20 ms. A page may be short although more match; its cursor continues. */
-  savedRecordsReadMax: 5_000,
+  /** Records that one step of a list reads while it searches: 5 to 10 ms, in which the process answers nothing else. */
+  savedRecordsReadMax: 500,
+  /** Steps of one page. The page may be short although more match; its cursor continues. */
+  savedStepsMax: 10,
   /** Unpaid screenings that are completed in one look: those that one crash leaves are as many as requests were running. */
   stagedScreeningsLook: 100,
   /** Age from which a node completes the purchase of a screening that another node began: a request takes seconds from there on. */

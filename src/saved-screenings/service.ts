@@ -47,7 +47,7 @@ export interface SavedScreenings {
     beginCharge: () => void,
   ): Promise<PaidAnswer>;
   /**
-   * Returns screenings, newest first. A page may be short although more match; its cursor continues.
+   * Returns screenings, newest first: one step of a page, which may be short although more match. Its cursor continues.
    *
    * @param kinds - kinds that the client may read
    */

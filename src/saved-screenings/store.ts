@@ -37,7 +37,7 @@ export interface SavedStore {
   ready(): Promise<void>;
   /** Null also for an id of another account, and for a screening that is not paid yet. */
   get(accountId: string, id: string): SavedScreening | null;
-  /** Returns screenings, newest first. Stops after `savedRecordsReadMax` records; a page may then be short although more match. */
+  /** Returns one step of a page of screenings, newest first. It stops after `savedRecordsReadMax` records, and is then short although more match. */
   list(
     accountId: string,
     filter: SavedFilter,

@@ -8,7 +8,7 @@ import { accountOf, operation, principalOf } from '../operation.ts';
 import { AssigneeText, CaseList, CaseStatusSchema } from '../schemas/cases.ts';
 import { addressText, chainText, oneOf, pageQuery } from '../schemas/fields.ts';
 import { CASES } from './support/cases.ts';
-import { pageEnd } from './support/paging.ts';
+import { pageEnd, pageInSteps } from './support/paging.ts';
 
 export const listCases = operation({
   ...CASES,
@@ -59,7 +59,11 @@ export const listCases = operation({
   async run({ services, call, query }) {
     const { limit, cursor, ...filter } = query;
     const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
-    const result = services.useCases.cases().list(accountOf(principalOf(call)), filter, page);
-    return { cases: result.cases.map(caseAnswer), ...pageEnd(query, result) };
+    const accountId = accountOf(principalOf(call));
+    const result = await pageInSteps(page, CASE_LIMITS.searchStepsMax, (part) => {
+      const { cases: rows, nextCursor } = services.useCases.cases().list(accountId, filter, part);
+      return { rows, nextCursor };
+    });
+    return { cases: result.rows.map(caseAnswer), ...pageEnd(query, result) };
   },
 });

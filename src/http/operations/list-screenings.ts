@@ -5,7 +5,7 @@ import { SAVED_LIMITS } from '../../saved-screenings/limits.ts';
 import { accountOf, operation, principalOf } from '../operation.ts';
 import { addressText, chainText, oneOf, pageQuery } from '../schemas/fields.ts';
 import { SavedScreeningList } from '../schemas/saved-screenings.ts';
-import { pageEnd } from './support/paging.ts';
+import { pageEnd, pageInSteps } from './support/paging.ts';
 import { kindsOf, SAVED_SCREENINGS } from './support/saved-screenings.ts';
 
 const timeText = (description: string) => Type.String({ minLength: 1, maxLength: 40, description });
@@ -34,7 +34,11 @@ export const listScreenings = operation({
     const { limit, cursor, ...filter } = query;
     const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
     const saved = services.useCases.savedScreenings();
-    const result = saved.list(accountOf(principalOf(call)), kindsOf(call), filter, page);
-    return { screenings: result.screenings.map(savedAnswer), ...pageEnd(query, result) };
+    const [accountId, kinds] = [accountOf(principalOf(call)), kindsOf(call)];
+    const result = await pageInSteps(page, SAVED_LIMITS.savedStepsMax, (part) => {
+      const { screenings: rows, nextCursor } = saved.list(accountId, kinds, filter, part);
+      return { rows, nextCursor };
+    });
+    return { screenings: result.rows.map(savedAnswer), ...pageEnd(query, result) };
   },
 });

@@ -1,4 +1,5 @@
 /** Pages of lists: the parameters that all lists have become one request, and the end of a page one set of fields. */
+import { setImmediate } from 'node:timers/promises';
 import { AssayError } from '../../../base/errors.ts';
 import { invalidCursor, type PageEnd, type PageRequest } from '../../../base/paging.ts';
 
@@ -25,6 +26,30 @@ export const pageEnd = ({ limit }: Pick<PageQuery, 'limit'>, { nextCursor }: Pag
   hasMore: nextCursor !== null,
   nextCursor,
 });
+
+/**
+ * Fills a page of a search in steps, between which the thread does its other work. The page may be short although more rows match.
+ *
+ * @param stepsMax - the most steps of one page
+ * @param step - reads a bounded number of records; its page may be short, too
+ */
+export async function pageInSteps<Row>(
+  page: { readonly limit: number; readonly cursor?: string },
+  stepsMax: number,
+  step: (part: {
+    readonly limit: number;
+    readonly cursor?: string;
+  }) => PageEnd & { readonly rows: readonly Row[] },
+): Promise<PageEnd & { readonly rows: readonly Row[] }> {
+  let { rows, nextCursor } = step(page);
+  for (let steps = 1; nextCursor !== null && rows.length < page.limit && steps < stepsMax; steps++) {
+    await setImmediate();
+    const part = step({ limit: page.limit - rows.length, cursor: nextCursor });
+    rows = [...rows, ...part.rows];
+    nextCursor = part.nextCursor;
+  }
+  return { rows, nextCursor };
+}
 
 /**
  * Returns a page of a list that is in memory.
