@@ -50,6 +50,15 @@ interface EventUnits {
 /** Events are settled within days; they are deleted after this many months, a few with each new event. */
 const EVENT_MONTHS = 3;
 const EVENTS_PURGED = 8;
+/**
+ * Counters are deleted after this many months. Only those of the month decide; a year of them answers questions, and remains if the clock is
+ * wrong by months for a while.
+ */
+const COUNTER_MONTHS = 13;
+/** Counters that one commit returns or deletes: 2 ms of the main thread. */
+const COUNTERS_AT_ONCE = 256;
+/** Old counters are deleted this long after the start: commands of an operator end before. */
+const PURGE_AFTER_MS = 60_000;
 
 /** Returns the number of units that one lease takes from the store. */
 const leaseOf = (limit: number | null): number =>
@@ -120,6 +129,12 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
   #isFull = false;
   #triedMs = Number.NEGATIVE_INFINITY;
   #retry: NodeJS.Timeout | null = null;
+  /** Counters of months that ended, whose unspent leases are not returned yet. */
+  #ended: Counter[] = [];
+  /** Returns the leases of ended months, and deletes old counters; null while there is nothing to do. */
+  #cleaning: Promise<void> | null = null;
+  #isClosing = false;
+  readonly #purge: NodeJS.Timeout;
   readonly #memory: SharedArrayBuffer | null;
   readonly #places: SharedPlaces | null;
 
@@ -132,6 +147,8 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
     this.#taken = root.openDB({ name: 'taken', encoding: 'json' });
     this.#events = root.openDB({ name: 'events', encoding: 'json' });
     this.#month = monthOf(deps.clock.now());
+    this.#purge = setTimeout(() => this.#clean(), PURGE_AFTER_MS);
+    this.#purge.unref();
   }
 
   leased(accountId: string, meter: QuotaMeterName, units: number): Promise<boolean> | null {
@@ -280,9 +297,12 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true;
+    clearTimeout(this.#purge);
     if (this.#retry !== null) clearTimeout(this.#retry);
     await Promise.all(this.#leases);
-    this.#returnUnspent(new Set([...countersOf(this.#month), ...this.#owing]));
+    await this.#cleaning;
+    this.#returnUnspent(new Set([...countersOf(this.#month), ...this.#ended, ...this.#owing]));
     await this.#root.close();
   }
 
@@ -290,11 +310,65 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
   #currentMonth(): Month {
     const now = this.#deps.clock.now();
     if (now < this.#month.endMs) return this.#month;
-    const ended = countersOf(this.#month);
-    this.#returnUnspent(ended);
-    for (const counter of ended) this.#unshare(counter);
+    for (const counter of countersOf(this.#month)) {
+      this.#unshare(counter);
+      if (counter.spare > 0 || counter.owed > 0) this.#ended.push(counter);
+    }
     this.#month = monthOf(now);
+    this.#clean();
     return this.#month;
+  }
+
+  /** Begins to return the leases of ended months and to delete old counters, a few with each commit. */
+  #clean(): void {
+    this.#cleaning ??= this.#cleanAll()
+      .catch((error: unknown) =>
+        this.#deps.log.error({ reason: messageOf(error) }, 'quota counters of earlier months not cleaned up'),
+      )
+      .finally(() => {
+        this.#cleaning = null;
+      });
+  }
+
+  async #cleanAll(): Promise<void> {
+    while (this.#ended.length > 0 && !this.#isClosing)
+      await this.#returnEnded(this.#ended.slice(0, COUNTERS_AT_ONCE));
+    for (let isMore = true; isMore && !this.#isClosing; ) isMore = await this.#deleteOld();
+  }
+
+  /** Returns the unspent leases of counters whose month has ended. If that fails, they stay in `#ended`, for the end of the process. */
+  async #returnEnded(counters: readonly Counter[]): Promise<void> {
+    const returned: { readonly counter: Counter; readonly spare: number; readonly owed: number }[] = [];
+    try {
+      await this.#root.transaction(() => {
+        for (const counter of counters) {
+          returned.push({ counter, spare: counter.spare, owed: counter.owed });
+          this.#putReturned(counter);
+          // At once: a lease that ends during the commit returns what it adds.
+          counter.spare = 0;
+          counter.owed = 0;
+        }
+      });
+    } catch (error) {
+      for (const { counter, spare, owed } of returned) {
+        counter.spare += spare;
+        counter.owed += owed;
+        if (owed > 0) this.#oweUnits(counter);
+      }
+      throw error;
+    }
+    this.#ended = this.#ended.slice(counters.length);
+  }
+
+  /** Deletes some counters of months that are long past; returns whether more may remain. */
+  async #deleteOld(): Promise<boolean> {
+    const first = ([...this.#taken.getKeys({ limit: 1 })][0] as Counter['key'] | undefined)?.[0];
+    if (first === undefined || monthsBetween(first, this.#month.name) <= COUNTER_MONTHS) return false;
+    await this.#root.transaction(() => {
+      for (const key of [...this.#taken.getKeys({ limit: COUNTERS_AT_ONCE })])
+        if (monthsBetween(key[0], this.#month.name) > COUNTER_MONTHS) this.#taken.removeSync(key);
+    });
+    return true;
   }
 
   /** Takes the units of a shared counter back for good. */
@@ -484,8 +558,7 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
       this.#root.transactionSync(() => {
         for (const counter of all) {
           if (counter.spare === 0 && counter.owed === 0) continue;
-          const stored = (this.#taken.get(counter.key) ?? 0) + counter.owed - counter.spare;
-          this.#taken.putSync(counter.key, Math.max(0, stored));
+          this.#putReturned(counter);
           settled.push(counter);
         }
       });
@@ -499,6 +572,12 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
       counter.spare = 0;
       counter.owed = 0;
     }
+  }
+
+  /** Must run inside a transaction. Takes the unspent lease of a counter from the stored number, and adds what it owes. */
+  #putReturned({ key, spare, owed }: Counter): void {
+    const stored = (this.#taken.get(key) ?? 0) + owed - spare;
+    this.#taken.putSync(key, Math.max(0, stored));
   }
 
   /** Must run inside a transaction: see `settle` of `QuotaMeter`. Returns false if the quota is not sufficient. */

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { type EmbeddedQuotaMeter, openQuotaMeter } from '../../src/accounts/quota-lmdb.ts';
 import { silentLogger } from '../../src/base/log.ts';
+import { openLiveStore } from '../../src/state/live-store.ts';
 import { quotaConformance } from '../conformance/quota.ts';
 import { sleep } from '../support/wait.ts';
 import { tempFolder } from './temp-folder.ts';
@@ -89,6 +90,82 @@ describe('the meter on LMDB', () => {
     world.generation++;
     expect(meter.take('a', 'intel', 1)).toMatchObject({ ok: false, limit: 400, remaining: 0 });
     await meter.close();
+    folder.remove();
+  });
+});
+
+describe('the counters of earlier months', () => {
+  const DAY = 86_400_000;
+  const storedIn = async (path: string): Promise<readonly (readonly [string, number])[]> => {
+    const { root } = openLiveStore(path, 1);
+    const rows = [
+      ...root.openDB<number, [string, string, string]>({ name: 'taken', encoding: 'json' }).getRange(),
+    ];
+    await root.close();
+    return rows.map(({ key, value }) => [`${key[0]} ${key[1]}`, value] as const);
+  };
+  const store = async (path: string, months: readonly string[], count: number): Promise<void> => {
+    const { root } = openLiveStore(path, 1);
+    const taken = root.openDB<number, [string, string, string]>({ name: 'taken', encoding: 'json' });
+    root.transactionSync(() => {
+      for (const month of months)
+        for (let at = 0; at < count; at++) taken.putSync([month, `a${at}`, 'oracle'], 1);
+    });
+    await root.close();
+  };
+
+  it('get their unspent leases back in the background, and at the latest at the end', async () => {
+    for (const isWaiting of [true, false]) {
+      const folder = tempFolder();
+      const path = join(folder.path, 'quotas.mdb');
+      const world = { now: Date.UTC(2026, 10, 30, 23), limit: 1000, generation: 0 };
+      const meter = openAt(path, world);
+      for (let at = 0; at < 300; at++) expect(meter.take(`a${at}`, 'oracle', 2).ok).toBe(true);
+      await sleep(50);
+      world.now += DAY;
+      expect(meter.take('a1', 'oracle', 1)).toMatchObject({ ok: true, remaining: 999 });
+      if (isWaiting) await sleep(200);
+      await meter.close();
+      const rows = await storedIn(path);
+      expect(rows.filter(([name]) => name.startsWith('2026-11')).map(([, units]) => units)).toEqual(
+        Array(300).fill(2),
+      );
+      expect(rows.filter(([name]) => name.startsWith('2026-12'))).toEqual([['2026-12 a1', 1]]);
+      folder.remove();
+    }
+  });
+
+  it('does not write them in the request that begins a month', async () => {
+    const folder = tempFolder();
+    const path = join(folder.path, 'quotas.mdb');
+    const world = { now: Date.UTC(2026, 10, 30, 23), limit: 1000, generation: 0 };
+    const meter = openAt(path, world);
+    for (let at = 0; at < 300; at++) meter.take(`a${at}`, 'oracle', 2);
+    await sleep(50);
+    world.now += DAY;
+    meter.used('a1', 'oracle');
+    copyFileSync(path, `${path}-copy`);
+    expect(new Set((await storedIn(`${path}-copy`)).map(([, units]) => units))).not.toContain(2);
+    await meter.close();
+    folder.remove();
+  });
+
+  it('are deleted after a year, and the others stay', async () => {
+    const folder = tempFolder();
+    const path = join(folder.path, 'quotas.mdb');
+    await store(path, ['2024-12', '2025-09', '2025-10', '2026-11'], 300);
+    const world = { now: Date.UTC(2026, 10, 30, 23), limit: 1000, generation: 0 };
+    const meter = openAt(path, world);
+    world.now += DAY;
+    expect(meter.take('a1', 'oracle', 1)).toMatchObject({ ok: true });
+    await expect
+      .poll(async () => {
+        copyFileSync(path, `${path}-copy`);
+        return [...new Set((await storedIn(`${path}-copy`)).map(([name]) => name.slice(0, 7)))];
+      })
+      .toEqual(['2026-11', '2026-12']);
+    await meter.close();
+    expect((await storedIn(path)).filter(([name]) => name.startsWith('2026-11'))).toHaveLength(300);
     folder.remove();
   });
 });
