@@ -129,8 +129,8 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
   #isFull = false;
   #triedMs = Number.NEGATIVE_INFINITY;
   #retry: NodeJS.Timeout | null = null;
-  /** Counters of months that ended, whose unspent leases are not returned yet. */
-  #ended: Counter[] = [];
+  /** Months that ended, whose unspent leases are not all returned yet. */
+  readonly #ended: Month[] = [];
   /** Returns the leases of ended months, and deletes old counters; null while there is nothing to do. */
   #cleaning: Promise<void> | null = null;
   #isClosing = false;
@@ -302,7 +302,9 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
     if (this.#retry !== null) clearTimeout(this.#retry);
     await Promise.all(this.#leases);
     await this.#cleaning;
-    this.#returnUnspent(new Set([...countersOf(this.#month), ...this.#ended, ...this.#owing]));
+    this.#returnUnspent(
+      new Set([...countersOf(this.#month), ...this.#ended.flatMap(countersOf), ...this.#owing]),
+    );
     await this.#root.close();
   }
 
@@ -310,10 +312,7 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
   #currentMonth(): Month {
     const now = this.#deps.clock.now();
     if (now < this.#month.endMs) return this.#month;
-    for (const counter of countersOf(this.#month)) {
-      this.#unshare(counter);
-      if (counter.spare > 0 || counter.owed > 0) this.#ended.push(counter);
-    }
+    this.#ended.push(this.#month);
     this.#month = monthOf(now);
     this.#clean();
     return this.#month;
@@ -331,17 +330,30 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
   }
 
   async #cleanAll(): Promise<void> {
-    while (this.#ended.length > 0 && !this.#isClosing)
-      await this.#returnEnded(this.#ended.slice(0, COUNTERS_AT_ONCE));
+    for (let month = this.#ended[0]; month !== undefined; month = this.#ended[0]) {
+      for (const counters of Object.values(month.counters)) {
+        let some: Counter[] = [];
+        for (const counter of counters.values()) {
+          if (some.push(counter) < COUNTERS_AT_ONCE) continue;
+          await this.#returnEnded(some);
+          some = [];
+          if (this.#isClosing) return;
+        }
+        await this.#returnEnded(some);
+      }
+      this.#ended.shift();
+    }
     for (let isMore = true; isMore && !this.#isClosing; ) isMore = await this.#deleteOld();
   }
 
-  /** Returns the unspent leases of counters whose month has ended. If that fails, they stay in `#ended`, for the end of the process. */
+  /** Returns the unspent leases of counters whose month has ended. If that fails, the next month or the end of the process tries again. */
   async #returnEnded(counters: readonly Counter[]): Promise<void> {
     const returned: { readonly counter: Counter; readonly spare: number; readonly owed: number }[] = [];
     try {
       await this.#root.transaction(() => {
         for (const counter of counters) {
+          this.#unshare(counter);
+          if (counter.spare === 0 && counter.owed === 0) continue;
           returned.push({ counter, spare: counter.spare, owed: counter.owed });
           this.#putReturned(counter);
           // At once: a lease that ends during the commit returns what it adds.
@@ -357,7 +369,6 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
       }
       throw error;
     }
-    this.#ended = this.#ended.slice(counters.length);
   }
 
   /** Deletes some counters of months that are long past; returns whether more may remain. */
