@@ -36,8 +36,10 @@ export const BILLING_LIMITS = {
   balanceCheckMs: 60_000,
   /** Time after an unpaid top-up before the next one: a rule must not fill the list with expired invoices. */
   topUpIntervalMs: 24 * 60 * 60_000,
-  /** Entries that a statement reads: a few seconds, and more credits than an account spends in several months. */
-  statementEntriesMax: 500_000,
+  /** Entries that a statement reads, a page at a time: ten charges a second of a month, some minutes. */
+  statementEntriesMax: 25_000_000,
+  /** Rows of single entries of a statement, some 300 bytes each. */
+  statementRowsMax: 500_000,
   /**
    * A statement reads on until a page has only entries that are older than its month by this: entries of the month can be before them if the clock
    * was set back. It is more than a wrong time zone, and a quarter more entries to read.

@@ -54,15 +54,15 @@ function bounds(month: string): { readonly from: string; readonly to: string } {
 const isAfter = ({ createdAt }: LedgerEntry, timeMs: number): boolean => Date.parse(createdAt) > timeMs;
 
 /**
- * Reads the entries of a month, newest first, and the balance at its end. Entries are in the order in which they were booked: if the clock was
+ * Reads the entries of a month, newest first, and returns the balance at its end. Entries are in the order in which they were booked: if the clock was
  * set back, an entry of a month can follow one of a later month.
  */
-async function entriesOf(
+async function readEntries(
   ledger: Pick<Ledger, 'usage'>,
   balance: string,
   { from, to }: ReturnType<typeof bounds>,
-): Promise<{ readonly entries: readonly LedgerEntry[]; readonly closing: number }> {
-  const entries: LedgerEntry[] = [];
+  onEntry: (entry: LedgerEntry) => void,
+): Promise<number> {
   const stopBefore = isoTime(Date.parse(from) - BILLING_LIMITS.clockBackMs);
   const untilMs = Date.parse(to) + BILLING_LIMITS.clockBackMs;
   const pageOf = (from: Pick<UsageOptions, 'cursor' | 'untilMs'>): Promise<UsagePage> =>
@@ -86,7 +86,7 @@ async function entriesOf(
     for (const entry of page.history) {
       balanceNow ??= entry.balance;
       if (entry.createdAt >= to) later += entry.amount;
-      else if (entry.createdAt >= from) entries.push(entry);
+      else if (entry.createdAt >= from) onEntry(entry);
     }
     read += page.history.length;
     if (page.history.every(({ createdAt }) => createdAt < stopBefore)) break;
@@ -100,7 +100,60 @@ async function entriesOf(
     }
     cursor = page.nextCursor;
   } while (cursor !== null);
-  return { entries, closing: (balanceNow ?? 0) - later };
+  return (balanceNow ?? 0) - later;
+}
+
+/** A row, and the place of its first entry among all: by time, then by the order in which they were booked. */
+interface PlacedRow {
+  row: StatementRow;
+  firstAt: string;
+  /** Number of entries that were read before it: an entry that is read later was booked earlier. */
+  read: number;
+}
+
+/** Collects entries, which come newest first, in rows: memory for the rows, not for the entries. */
+class Rows {
+  readonly #rows = new Map<string, PlacedRow>();
+  readonly #invoiceOf: ReadonlyMap<string, string>;
+  #read = 0;
+  #single = 0;
+
+  constructor(invoiceOf: ReadonlyMap<string, string>) {
+    this.#invoiceOf = invoiceOf;
+  }
+
+  add({ id, type, amount, createdAt }: LedgerEntry): void {
+    const invoice = this.#invoiceOf.get(id) ?? null;
+    const isSingle = SINGLE.has(type) || invoice !== null;
+    if (isSingle && ++this.#single > BILLING_LIMITS.statementRowsMax)
+      throw new AssayError(
+        'INVALID_REQUEST',
+        `month: the balance has more than ${BILLING_LIMITS.statementRowsMax} purchases, grants and adjustments of this month; read GET /usage instead.`,
+        { field: 'month' },
+      );
+    const read = this.#read++;
+    const day = createdAt.slice(0, 10);
+    const key = isSingle ? id : `${day} ${type}`;
+    const known = this.#rows.get(key);
+    if (known === undefined) {
+      const entry = isSingle ? id : null;
+      const row = { at: isSingle ? createdAt : day, type, entry, invoice, count: 1, credits: amount };
+      this.#rows.set(key, { row, firstAt: createdAt, read });
+      return;
+    }
+    const { row } = known;
+    known.row = { ...row, count: row.count + 1, credits: row.credits + amount };
+    if (createdAt > known.firstAt) return;
+    known.firstAt = createdAt;
+    known.read = read;
+  }
+
+  /** Returns the rows, oldest first. */
+  list(): readonly StatementRow[] {
+    return [...this.#rows.values()]
+      .sort((a, b) => Number(a.firstAt > b.firstAt) - Number(a.firstAt < b.firstAt) || b.read - a.read)
+      .map(({ row }) => row);
+  }
 }
 
 /**
@@ -115,29 +168,14 @@ export async function monthlyStatement(
     invoices,
   }: { readonly ledger: Pick<Ledger, 'usage'>; readonly invoices: Pick<InvoiceStore, 'ofAccount'> },
 ): Promise<MonthlyStatement> {
-  const { entries, closing } = await entriesOf(ledger, balanceId(accountId, pool), bounds(month));
   const invoiceOf = new Map<string, string>();
   for (const invoice of invoices.ofAccount(accountId))
     for (const { id } of invoice.entries) invoiceOf.set(id, invoice.id);
-  const rows = new Map<string, StatementRow>();
-  const oldestFirst = entries
-    .toReversed()
-    .sort((a, b) => Number(a.createdAt > b.createdAt) - Number(a.createdAt < b.createdAt));
-  for (const { id, type, amount, createdAt } of oldestFirst) {
-    const isSingle = SINGLE.has(type) || invoiceOf.has(id);
-    const day = createdAt.slice(0, 10);
-    const key = isSingle ? id : `${day} ${type}`;
-    const before = rows.get(key);
-    rows.set(key, {
-      at: isSingle ? createdAt : day,
-      type,
-      entry: isSingle ? id : null,
-      invoice: invoiceOf.get(id) ?? null,
-      count: (before?.count ?? 0) + 1,
-      credits: (before?.credits ?? 0) + amount,
-    });
-  }
-  const list = [...rows.values()];
+  const rows = new Rows(invoiceOf);
+  const closing = await readEntries(ledger, balanceId(accountId, pool), bounds(month), (entry) =>
+    rows.add(entry),
+  );
+  const list = rows.list();
   const sum = list.reduce((total, { credits }) => total + credits, 0);
   return { accountId, pool, month, opening: closing - sum, closing, rows: list };
 }

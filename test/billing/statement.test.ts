@@ -7,10 +7,11 @@ import { BILLING_LIMITS } from '../../src/billing/limits.ts';
 import type { Invoice } from '../../src/billing/records.ts';
 import { monthlyStatement, statementCsv } from '../../src/billing/statement.ts';
 
-const limits = BILLING_LIMITS as { statementEntriesMax: number };
-const { statementEntriesMax } = BILLING_LIMITS;
+const limits = BILLING_LIMITS as { statementEntriesMax: number; statementRowsMax: number };
+const { statementEntriesMax, statementRowsMax } = BILLING_LIMITS;
 afterEach(() => {
   limits.statementEntriesMax = statementEntriesMax;
+  limits.statementRowsMax = statementRowsMax;
 });
 
 /** Entries as [time, type, amount], oldest first. */
@@ -137,6 +138,34 @@ describe('the statement of a month', () => {
     // It ends with an entry before the month.
     limits.statementEntriesMax = 2;
     expect((await statementOf(NOVEMBER, '2026-12')).rows).toHaveLength(1);
+  });
+
+  it('is for any number of charges, and for a bounded number of single entries', async () => {
+    let read = 0;
+    const page = 10_000;
+    // More entries than earlier versions accepted.
+    const usage = async (_account: string, { cursor }: { cursor?: string }) => {
+      const from = Number(cursor ?? 600_000);
+      read += page;
+      const history = Array.from({ length: page }, (_, at) => ({
+        ...{ id: `e${from - at}`, type: 'SCREENING', amount: -1, balance: 1_000_000 - (from - at) },
+        createdAt: isoTime(Date.UTC(2026, 10, 1) + (from - at) * 4_000),
+      }));
+      return { history, nextCursor: from > page ? String(from - page) : null };
+    };
+    const { opening, closing, rows } = await monthlyStatement(
+      { accountId: 'a', pool: 'api', month: '2026-11' },
+      { ledger: { usage } as unknown as Pick<Ledger, 'usage'>, invoices: { ofAccount: () => [] } },
+    );
+    expect([read, opening, closing, rows.length]).toEqual([600_000, 1_000_000, 400_000, 28]);
+    expect(rows[0]).toEqual({
+      ...{ at: '2026-11-01', type: 'SCREENING', entry: null, invoice: null },
+      ...{ count: 21_599, credits: -21_599 },
+    });
+    limits.statementRowsMax = 1;
+    expect((await statementOf(NOVEMBER)).rows).toHaveLength(4);
+    limits.statementRowsMax = 0;
+    await expect(statementOf(NOVEMBER)).rejects.toThrow(/more than 0 purchases/);
   });
 
   it('does not read the entries of later months, however many', async () => {
