@@ -74,6 +74,7 @@ function monitoringOf(
       clusterSecret: accounts.redis === null ? null : config.snapshots.secret,
       scope: shared.scope,
       refreshIntervalMs: config.walletRefreshHours * HOUR_MS,
+      transactionRetentionDays: config.transactionRetentionDays,
       isShared: accounts.redis !== null,
     },
     {

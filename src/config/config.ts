@@ -134,6 +134,8 @@ export interface Config {
   };
   /** Days for which a receipt and its evidence are kept. */
   readonly receiptRetentionDays: number;
+  /** Days for which transactions of watched wallets are kept. */
+  readonly transactionRetentionDays: number;
   /** Base URL of a mirror that replaces every publisher's address; null: the publishers themselves. */
   readonly syncFrom: string | null;
   /** Headers that authenticate requests to publishers, by source; a source that is not here has none. */
@@ -477,6 +479,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     screeningRetentionDays: value(SETTINGS.screeningRetentionDays),
     receiptLog: readReceiptLog(value),
     receiptRetentionDays: value(SETTINGS.receiptRetentionDays),
+    transactionRetentionDays: value(SETTINGS.transactionRetentionDays),
     syncFrom: value(SETTINGS.syncFrom),
     sourceCredentials: readSourceCredentials(value),
     listMaxAgeDays: value(SETTINGS.listMaxAgeDays),

@@ -8,6 +8,7 @@ import type { Mailer } from '../base/mail.ts';
 import { createOpenedOnce } from '../base/opened-once.ts';
 import { createOutboundAgent, type OutboundPolicy } from '../base/outbound.ts';
 import { type Random, systemJitter } from '../base/random.ts';
+import { type Retention, startRetention } from '../base/retention.ts';
 import { sleep } from '../base/retry.ts';
 import type { ChainId } from '../chains/registry.ts';
 import { installationKeyPath, openEncryption } from '../state/encryption.ts';
@@ -39,6 +40,8 @@ export interface MonitoringOptions {
   readonly scope?: string;
   /** Time between two scheduled screenings of a wallet; default: one day. */
   readonly refreshIntervalMs?: number;
+  /** Days for which the transactions of wallets are kept; null (default): nothing is deleted. */
+  readonly transactionRetentionDays?: number | null;
   /** True if other processes serve the same wallets. Default: false. */
   readonly isShared?: boolean;
 }
@@ -118,7 +121,7 @@ async function readHead(
  */
 export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps): Monitoring {
   const { dataDir, receivers, clusterSecret = null, scope = '' } = options;
-  const { refreshIntervalMs = DAY_MS, isShared = false } = options;
+  const { refreshIntervalMs = DAY_MS, isShared = false, transactionRetentionDays = null } = options;
   const { clock, random, log, leases = createEmbeddedLeases() } = deps;
   const encryption = openEncryption({ path: installationKeyPath(dataDir), clusterSecret, scope }, { random });
   const store = openMonitoringStore({ path: storePath(dataDir) }, { ...deps, encryption, refreshIntervalMs });
@@ -181,6 +184,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
   let rechecking: Promise<void> | null = null;
   let refreshing: Promise<void> | null = null;
   let finishing: Promise<void> | null = null;
+  let retention: Retention | null = null;
   let isRecheckWanted = false;
   let wake: (() => void) | null = null;
 
@@ -227,12 +231,31 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
       }
     }
   }
+  /** Starts deleting transactions past their retention. */
+  const deleteTransactions = (): Retention | null =>
+    transactionRetentionDays === null
+      ? null
+      : startRetention(
+          {
+            days: transactionRetentionDays,
+            what: 'monitored transactions',
+            atOnce: MONITORING_LIMITS.retentionDeletedAtOnce,
+          },
+          {
+            deleteBefore: (beforeMs, limit) => store.deleteTransactionsBefore(beforeMs, limit),
+            clock,
+            log,
+            // Not in the audit log: a wallet may have any number of them, and their end follows from the setting.
+            onDeleted: async () => {},
+          },
+        );
   async function begin({ follows, sends, bills }: MonitoringDuties): Promise<void> {
     await untilReadable(sends);
     if (stopped.signal.aborted) return;
     if (bills) finishing = purchases.finish(stopped.signal);
     if (sends) dispatcher.start();
     if (!follows) return;
+    retention = deleteTransactions();
     listener.start();
     refreshing = refresher.run(stopped.signal);
     const leased = { store: 'monitoring', name: 'recheck', work: recheck };
@@ -253,6 +276,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     async close() {
       stopped.abort();
       await starting;
+      await retention?.stop();
       await rechecking;
       await refreshing;
       await finishing;

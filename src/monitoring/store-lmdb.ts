@@ -49,6 +49,7 @@ import type {
   WatchPlace,
 } from './store.ts';
 import { findWallet, type MonitoringTables, openTables } from './tables.ts';
+import { storedNumbers, TransactionRetention } from './transaction-retention.ts';
 import { createWalletLists } from './wallet-lists.ts';
 import type { WalletScreening } from './wallet-screening.ts';
 import { WatchLog } from './watch-log.ts';
@@ -106,6 +107,7 @@ class LmdbMonitoringStore implements MonitoringStore {
   readonly #blocks: ChainBlocks;
   readonly #alerts: AlertWriter;
   readonly #writer: BlockWriter;
+  readonly #transactionRetention: TransactionRetention;
   readonly #walletLists: ReturnType<typeof createWalletLists>;
 
   constructor(
@@ -138,6 +140,7 @@ class LmdbMonitoringStore implements MonitoringStore {
     const { outbox } = this;
     this.#alerts = new AlertWriter({ tables, alertIndex, changes, outbox, refreshes, clock, newId });
     this.#writer = new LmdbBlockWriter(tables, this.#alerts, newId);
+    this.#transactionRetention = new TransactionRetention(tables, root);
     this.#walletLists = createWalletLists({
       generation: () => watchLog.generation(),
       changes: (after) => watchLog.changesAfter(after),
@@ -288,8 +291,13 @@ class LmdbMonitoringStore implements MonitoringStore {
     this.#root.resetReadTxn();
     return {
       alertCount: this.#alertIndex.count(accountId, { walletId }),
-      transactionCount: this.#tables.transactionCounts.get(walletId) ?? 0,
+      transactionCount: this.#transactionCount(walletId),
     };
+  }
+
+  #transactionCount(walletId: string): number {
+    const { deleted, last } = storedNumbers(this.#tables, walletId);
+    return last - deleted;
   }
 
   /**
@@ -514,25 +522,28 @@ class LmdbMonitoringStore implements MonitoringStore {
     { limit, offset, cursor }: PageRequest,
   ): ReturnType<MonitoringStore['transactions']> {
     this.#root.resetReadTxn();
-    const total =
-      this.#findWallet(accountId, walletId) === null
-        ? 0
-        : (this.#tables.transactionCounts.get(walletId) ?? 0);
-    // Transactions of a wallet are numbered from 1, without gaps.
-    const before = cursor === undefined ? total + 1 : sequenceOfCursor(cursor);
-    const newest = Math.min(total, before - 1) - offset;
-    if (newest <= 0) return { transactions: [], total, nextCursor: null };
+    const isKnown = this.#findWallet(accountId, walletId) !== null;
+    // Transactions of a wallet are numbered from 1, without gaps, and the first ones are deleted first.
+    const { deleted, last } = isKnown ? storedNumbers(this.#tables, walletId) : { deleted: 0, last: 0 };
+    const total = last - deleted;
+    const before = cursor === undefined ? last + 1 : sequenceOfCursor(cursor);
+    const newest = Math.min(last, before - 1) - offset;
+    if (newest <= deleted) return { transactions: [], total, nextCursor: null };
     const range = {
       start: [walletId, newest] as [string, number],
-      end: [walletId, 0] as [string, number],
+      end: [walletId, deleted] as [string, number],
       reverse: true,
       limit,
     };
     return {
       transactions: [...this.#tables.transactions.getRange(range)].map(({ value }) => value),
       total,
-      nextCursor: newest > limit ? String(newest - limit + 1) : null,
+      nextCursor: newest - deleted > limit ? String(newest - limit + 1) : null,
     };
+  }
+
+  deleteTransactionsBefore(beforeMs: number, limit: number): Promise<readonly string[]> {
+    return this.#transactionRetention.deleteBefore(beforeMs, limit);
   }
 
   changes(accountId: string, after: number, limit: number): ReturnType<MonitoringStore['changes']> {

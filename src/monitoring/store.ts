@@ -270,6 +270,12 @@ export interface MonitoringStore {
    * @throws NOT_FOUND; INVALID_REQUEST if the alert has too many notes
    */
   changeAlert(accountId: string, alertId: string, change: AlertChange, by: string): Promise<Alert>;
+  /**
+   * Deletes transactions that are older than a time; alerts keep theirs.
+   *
+   * @returns the ids of their wallets, one for each: fewer than `limit` only if no other is due
+   */
+  deleteTransactionsBefore(beforeMs: number, limit: number): Promise<readonly string[]>;
   /** Newest first. */
   transactions(
     accountId: string,

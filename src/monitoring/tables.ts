@@ -40,7 +40,10 @@ export function openTables(root: LiveRoot) {
       'transactionsOfBlock',
       'string',
     ),
+    /** Number of the last transaction of each wallet. */
     transactionCounts: open<number, string>('transactionCounts', 'json'),
+    /** Number of the last transaction of a wallet that was deleted after its retention. */
+    transactionsDeleted: open<number, string>('transactionsDeleted', 'json'),
     blocks: open<string, [chain: string, height: number]>('blocks', 'string'),
     /** Whether a chain is followed, as the node that holds its lease reports it. */
     followReports: open<FollowReport, string>('followReports', 'json'),

@@ -209,6 +209,42 @@ overLiveStates((makeState) => {
       });
     });
 
+    it('loses its transactions after their retention, the oldest first, and keeps its alerts', async () => {
+      const at = (height: number): number => height * 1_000;
+      const add = (wallet: MonitoredWallet, height: number) =>
+        store.applyBlock('ETH', { height, hash: `b${height}` }, (writer) => {
+          writer.addTransaction({ ...transfer(wallet, `0x${height}`, height), timestampMs: at(height) });
+          writer.raise(wallet, finding, `x${height}`, height + 2);
+        });
+      const wallet = await store.addWallet(draft(1), 10);
+      const other = await store.addWallet(draft(2), 10);
+      for (let height = 10; height < 16; height++) await add(height === 12 ? other : wallet, height);
+      const list = (of: MonitoredWallet, limit = 9, cursor?: string) => {
+        const page = store.transactions('a', of.id, { limit, offset: 0, ...(cursor && { cursor }) });
+        return { ...page, transactions: page.transactions.map(({ hash }) => hash) };
+      };
+      expect(await store.deleteTransactionsBefore(at(10), 10)).toEqual([]);
+      expect(await store.deleteTransactionsBefore(at(14), 2)).toHaveLength(2);
+      expect((await store.deleteTransactionsBefore(at(14), 2)).length).toBeLessThanOrEqual(2);
+      while ((await store.deleteTransactionsBefore(at(14), 2)).length === 2);
+      expect(list(wallet)).toEqual({ transactions: ['0x15', '0x14'], total: 2, nextCursor: null });
+      expect(list(wallet, 1)).toEqual({ transactions: ['0x15'], total: 2, nextCursor: '5' });
+      expect(list(wallet, 1, '5')).toEqual({ transactions: ['0x14'], total: 2, nextCursor: null });
+      expect(list(wallet, 1, '4')).toEqual({ transactions: [], total: 2, nextCursor: null });
+      expect(list(other)).toEqual({ transactions: [], total: 0, nextCursor: null });
+      expect(store.counts('a', wallet.id)).toEqual({ alertCount: 5, transactionCount: 2 });
+      expect(store.counts('a', other.id)).toEqual({ alertCount: 1, transactionCount: 0 });
+      // A transfer of the same hash is a new one now, and the numbers go on.
+      await add(wallet, 16);
+      await add(other, 17);
+      expect([list(wallet).transactions, list(other).transactions]).toEqual([
+        ['0x16', '0x15', '0x14'],
+        ['0x17'],
+      ]);
+      await store.revert('ETH', 9, () => {});
+      expect(list(wallet).total).toBe(3);
+    });
+
     it('survives a restart', async () => {
       const wallet = await store.addWallet(draft(1), 10);
       await block(wallet, 10);
