@@ -11,8 +11,8 @@ export const MONITORING_LIMITS = {
   alertNoteCharsMax: 500,
   /** An id, an email address or a name. */
   alertAssigneeCharsMax: 128,
-  /** Transactions that one commit of the retention deletes: 5 ms, and well below the 32 MB that a commit writes. */
-  retentionDeletedAtOnce: 200,
+  /** Transactions that one commit of the retention deletes: 3 ms, and well below the 32 MB that a commit writes. */
+  retentionDeletedAtOnce: 100,
   /** Wallets whose oldest transaction one step of the retention reads: 2 ms. */
   retentionWalletsLook: 200,
   /** Alerts or transactions in one response, as the specification says. */

@@ -18,7 +18,10 @@ export interface Outbox {
   ): number;
   /** Called after the transaction is durable: there may be deliveries to send. */
   wake(): void;
-  /** Cancels the waiting deliveries of a deleted or paused wallet. Call it inside the transaction that changes the wallet. */
-  cancelWallet(walletId: string): void;
+  /**
+   * Cancels the waiting deliveries of a deleted or paused wallet, and returns their number. Call it inside the transaction that changes the
+   * wallet, or before it with a limit.
+   */
+  cancelWallet(walletId: string, limit?: number): number;
   delivery(accountId: string, id: string): Delivery | null;
 }

@@ -23,6 +23,7 @@ import { LmdbBlockWriter } from './block-writer.ts';
 import { ChainBlocks } from './chain-blocks.ts';
 import { ChangeLog } from './change-log.ts';
 import { type ChannelStore, openChannels } from './channels.ts';
+import { DELIVERY_LIMITS } from './delivery/limits.ts';
 import { type LmdbOutbox, openOutbox } from './delivery/outbox-lmdb.ts';
 import type { ReceiverQueue } from './delivery/receiver-queues.ts';
 import { openPendingWallets } from './pending-wallets.ts';
@@ -268,12 +269,28 @@ class LmdbMonitoringStore implements MonitoringStore {
     return this.#walletLists.list(accountId, filter, page);
   }
 
-  changeWallet(
+  /**
+   * Cancels messages of a wallet that is about to be paused or deleted until few are left for the transaction that changes it: a receiver that
+   * failed for days leaves any number of them.
+   */
+  async #cancelMany(
+    accountId: string,
+    walletId: string,
+    change: (wallet: MonitoredWallet) => MonitoredWallet,
+  ): Promise<void> {
+    const before = this.wallet(accountId, walletId);
+    if (before?.status !== 'ACTIVE' || change(before).status === 'ACTIVE') return;
+    const limit = DELIVERY_LIMITS.deliveriesCancelledAtOnce;
+    while ((await this.#root.transaction(() => this.outbox.cancelWallet(walletId, limit))) === limit);
+  }
+
+  async changeWallet(
     accountId: string,
     walletId: string,
     change: (wallet: MonitoredWallet) => MonitoredWallet,
     { head = null, isUrlSet = false }: { readonly head?: number | null; readonly isUrlSet?: boolean } = {},
   ): Promise<MonitoredWallet> {
+    await this.#cancelMany(accountId, walletId, change);
     return this.#commit(() => {
       const before = this.#findWallet(accountId, walletId);
       if (before === null) throw notFound('wallet', walletId);

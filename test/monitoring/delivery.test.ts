@@ -333,6 +333,23 @@ overLiveStates((makeState) => {
       expect([...messages.getKeys()]).toEqual([`a/${only?.id}`]);
     });
 
+    it('is removed at the end of the retention from accounts that get no other one, too', async () => {
+      const world = await openIn();
+      const hook = await listen(OK);
+      const messages = world.root.openDB<string, string>({ name: 'deliveryMessages', encoding: 'string' });
+      for (const accountId of ['a', 'a-b', 'b'])
+        for (let n = 0; n < 3; n++)
+          await world.raise(world.wallet({ accountId, customWebhookUrl: hook.url }));
+      await world.dispatcher.runDue();
+      world.clock.advance(DELIVERY_LIMITS.deliveriesKeptMs - 1_000);
+      await world.raise(world.wallet({ accountId: 'b', customWebhookUrl: hook.url }));
+      await world.outbox.purgeAll(world.clock.now(), new AbortController().signal);
+      expect([...messages.getKeys()]).toHaveLength(10);
+      world.clock.advance(60_000);
+      world.dispatcher.start();
+      await expect.poll(() => [...messages.getKeys()].map((key) => key.split('/')[0])).toEqual(['b']);
+    });
+
     it('stays in the queue, and is not sent, if its message is missing', async () => {
       const world = await openIn();
       const hook = await listen(OK);

@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { seededUint32, systemRandom } from '../../src/base/random.ts';
 import { CHAIN_LIMITS } from '../../src/chains/limits.ts';
+import { DELIVERY_LIMITS } from '../../src/monitoring/delivery/limits.ts';
 import { MONITORING_LIMITS } from '../../src/monitoring/limits.ts';
 import type { Alert, MonitoredWallet } from '../../src/monitoring/records.ts';
 import type { AlertDraft, MonitoringStore } from '../../src/monitoring/store.ts';
@@ -207,6 +208,37 @@ overLiveStates((makeState) => {
         total: 6,
         nextCursor: null,
       });
+    });
+
+    it('cancels the many waiting messages of a wallet that is paused in several transactions', async () => {
+      const wallet = await store.addWallet(draft(1), 10);
+      const other = await store.addWallet(draft(2), 10);
+      const waiting = DELIVERY_LIMITS.deliveriesCancelledAtOnce + 5;
+      await store.applyBlock('ETH', { height: 10, hash: 'b10' }, (writer) => {
+        for (let n = 0; n < waiting; n++) writer.raise(wallet, finding, `x${n}`, null);
+        writer.raise(other, finding, 'y', null);
+      });
+      const cancel = store.outbox.cancelWallet.bind(store.outbox);
+      const cancelled: number[] = [];
+      const spy = vi.spyOn(store.outbox, 'cancelWallet').mockImplementation((...of) => {
+        const count = cancel(...of);
+        cancelled.push(count);
+        return count;
+      });
+      await store.changeWallet('a', wallet.id, (one) => ({ ...one, label: 'x' }));
+      await expect(
+        store.changeWallet('a', wallet.id, () => {
+          throw new Error('not now');
+        }),
+      ).rejects.toThrow('not now');
+      expect(cancelled).toEqual([]);
+      await store.changeWallet('a', wallet.id, (one) => ({ ...one, status: 'PAUSED' }));
+      spy.mockRestore();
+      expect(Math.max(...cancelled)).toBe(DELIVERY_LIMITS.deliveriesCancelledAtOnce);
+      expect(store.outbox.waitingCount()).toBe(1);
+      expect(store.outbox.list('a', { status: 'CANCELLED' }, { limit: 1_000 }).deliveries).toHaveLength(
+        waiting,
+      );
     });
 
     it('loses its transactions after their retention, the oldest first, and keeps its alerts', async () => {

@@ -100,6 +100,12 @@ export class DeliveryRows {
     this.#messages.removeSync(key);
   }
 
+  /** Returns the account of the first delivery from a key on; undefined if none follows. */
+  accountFrom(key: string): string | undefined {
+    const [found] = [...this.#rows.getKeys({ start: key, limit: 1 })];
+    return found?.slice(0, found.lastIndexOf('/'));
+  }
+
   /** Returns the deliveries in a range of keys. */
   *range(range: LiveRange<string>): Iterable<Delivery> {
     for (const { value } of this.#rows.getRange(range)) yield deliveryOf(value);

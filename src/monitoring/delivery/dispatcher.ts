@@ -256,6 +256,18 @@ class OutboxDispatcher implements Dispatcher {
     await this.#outbox.closeDays(this.#clock.now(), this.#lease?.fence ?? null);
   }
 
+  /** Purges the delivery log, at once and then every hour. A failure is logged, and the next time tries again. */
+  async #purge(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.#outbox.purgeAll(this.#clock.now(), signal, this.#lease?.fence ?? null);
+      } catch (error) {
+        if (!signal.aborted) this.#log.error({ error: messageOf(error) }, 'purging the delivery log failed');
+      }
+      await sleep(DELIVERY_LIMITS.deliveriesSweepMs, signal);
+    }
+  }
+
   /** Sends while the lease is held, and returns when no attempt is in progress any more. */
   async #send(lease: HeldLease, signal: AbortSignal): Promise<void> {
     this.#lease = lease;
@@ -263,6 +275,8 @@ class OutboxDispatcher implements Dispatcher {
     // Deliveries that other nodes have stored meanwhile did not wake this node.
     this.#listedMs = Number.NEGATIVE_INFINITY;
     let isClosing = true;
+    const ended = new AbortController();
+    const purging = this.#purge(AbortSignal.any([signal, ended.signal]));
     while (!signal.aborted && (await this.#obstacle()) === null) {
       this.#check();
       await this.#closeDays().then(
@@ -276,6 +290,8 @@ class OutboxDispatcher implements Dispatcher {
       );
       await sleep(TICK_MS, signal);
     }
+    ended.abort();
+    await purging;
     await Promise.all(this.#running);
     this.#lease = null;
   }

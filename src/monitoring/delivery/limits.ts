@@ -24,6 +24,11 @@ export const DELIVERY_LIMITS = {
   deliveriesKeptMs: 30 * 24 * 3_600_000,
   /** Ended deliveries that are removed when a new one is added: faster than they arrive. */
   deliveriesPurgeMax: 4,
+  /** Interval at which the log of accounts without new deliveries is purged, and ended deliveries that one commit removes then: 5 ms. */
+  deliveriesSweepMs: 3_600_000,
+  deliveriesSweptAtOnce: 200,
+  /** Waiting deliveries of a wallet that one commit cancels: some 5 ms. */
+  deliveriesCancelledAtOnce: 200,
   /** Attempts stored for one delivery: ten rounds of replays. */
   deliveryAttemptsKept: 100,
   /** Alerts listed in one digest: about 150 KB of email; the rest is counted. */

@@ -3,6 +3,7 @@
  * accepted it or its last attempt has failed. The dispatcher in dispatcher.ts sends it.
  */
 import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { type Clock, isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import { ID_SHAPE } from '../../base/ids.ts';
@@ -148,6 +149,8 @@ export interface LmdbOutbox extends Outbox {
    * @returns the number of stored messages
    */
   closeDays(nowMs: number, fence?: Fence | null): Promise<number>;
+  /** Removes ended deliveries that exceeded the retention time, of all accounts, a limited number with each commit. */
+  purgeAll(nowMs: number, signal: AbortSignal, fence?: Fence | null): Promise<void>;
   /** Number of waiting messages of all receivers. */
   waitingCount(): number;
 }
@@ -284,20 +287,41 @@ class StoredOutbox implements LmdbOutbox {
     return delivery;
   }
 
-  /** Removes the oldest deliveries of an account that have ended and exceeded the retention time. */
+  /** Removes the oldest deliveries of an account that have ended and exceeded the retention time. Call it inside a transaction. */
   #purge(accountId: string, now: number): void {
-    const range = {
-      start: deliveryKey(accountId, ''),
-      end: deliveryKey(accountId, PAST_IDS),
-      limit: DELIVERY_LIMITS.deliveriesPurgeMax,
-    };
+    for (const delivery of this.#outdated(accountId, now, DELIVERY_LIMITS.deliveriesPurgeMax))
+      this.#deliveries.remove(delivery);
+  }
+
+  /** Returns deliveries of an account that have ended and exceeded the retention time, of the oldest `limit`. */
+  #outdated(accountId: string, now: number, limit: number): readonly Delivery[] {
+    const range = { start: deliveryKey(accountId, ''), end: deliveryKey(accountId, PAST_IDS), limit };
     const ended: Delivery[] = [];
     for (const delivery of this.#deliveries.range(range)) {
       // Usually the first one, so that no other is read.
       if (delivery.createdAtMs > now - DELIVERY_LIMITS.deliveriesKeptMs) break;
       if (delivery.status !== 'PENDING') ended.push(delivery);
     }
-    for (const delivery of ended) this.#deliveries.remove(delivery);
+    return ended;
+  }
+
+  async purgeAll(nowMs: number, signal: AbortSignal, fence: Fence | null = null): Promise<void> {
+    const limit = DELIVERY_LIMITS.deliveriesSweptAtOnce;
+    const next = (from: string): string | undefined => {
+      this.#root.resetReadTxn();
+      return this.#deliveries.accountFrom(from);
+    };
+    // Jumps from account to account: one step for each, however many deliveries it has.
+    for (let account = next(''); account !== undefined && !signal.aborted; ) {
+      const accountId = account;
+      const ended = this.#outdated(accountId, nowMs, limit);
+      if (ended.length > 0)
+        await this.#writeAs(fence, () => {
+          for (const delivery of this.#outdated(accountId, nowMs, limit)) this.#deliveries.remove(delivery);
+        });
+      else await setImmediate();
+      account = next(ended.length === limit ? deliveryKey(accountId, '') : deliveryKey(accountId, PAST_IDS));
+    }
   }
 
   /** Stores the digest of one day and receiver; returns the number of stored messages. Call it inside a transaction. */
@@ -352,13 +376,15 @@ class StoredOutbox implements LmdbOutbox {
     this.#queues.onWake(listener);
   }
 
-  cancelWallet(walletId: string): void {
-    for (const { accountId, id } of this.#queues.ofWallet(walletId)) {
+  cancelWallet(walletId: string, limit?: number): number {
+    const waiting = this.#queues.ofWallet(walletId, limit);
+    for (const { accountId, id } of waiting) {
       const delivery = this.#deliveries.read(accountId, id);
       if (delivery === null) continue;
       this.#queues.remove(delivery);
       this.#deliveries.put({ ...delivery, status: 'CANCELLED', nextAttemptAtMs: null });
     }
+    return waiting.length;
   }
 
   delivery(accountId: string, id: string): Delivery | null {

@@ -101,11 +101,12 @@ export class ReceiverQueues {
     this.#rows.removeSync([queue, dueMs, id]);
   }
 
-  /** Returns the waiting deliveries of a wallet. */
-  ofWallet(walletId: string): { readonly accountId: string; readonly id: string }[] {
+  /** Returns the waiting deliveries of a wallet, at most `limit`. */
+  ofWallet(walletId: string, limit?: number): { readonly accountId: string; readonly id: string }[] {
     const range = {
       start: [walletId, ''] as [string, string],
       end: [walletId, PAST_IDS] as [string, string],
+      ...(limit === undefined ? {} : { limit }),
     };
     return [...this.#byWallet.getRange(range)].map(({ key, value }) => ({ accountId: value, id: key[1] }));
   }
