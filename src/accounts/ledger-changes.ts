@@ -291,15 +291,35 @@ export class LedgerChanges {
     return bytes === undefined ? null : decodeAnswer(bytes);
   }
 
+  /** Removes stored responses that have expired, at most `limit`; returns their number. */
+  removeAnswers(limit: number): number {
+    const { answers, endings } = this.#store;
+    const expired = this.#expired(limit);
+    for (const key of expired) {
+      endings.removeSync(key);
+      answers.removeSync(Buffer.from(key.subarray(8)));
+    }
+    return expired.length;
+  }
+
+  /** Whether a stored response has expired. */
+  hasExpiredAnswers(): boolean {
+    return this.#expired(1).length > 0;
+  }
+
+  /** Returns the keys of the first responses that have expired. */
+  #expired(limit: number): Buffer[] {
+    const before = this.#clock.now() - LIMITS.idempotencyMs;
+    return [...this.#store.endings.getRange({ limit })]
+      .map(({ key }) => key)
+      .filter((key) => Number(key.readBigUInt64BE(0)) <= before);
+  }
+
   /** Stores a response, and removes a few that have expired. */
   #storeAnswer(accountId: string, { slot, bodyHash }: NonNullable<Charge['keep']>, body: Uint8Array): void {
     const { answers, endings } = this.#store;
     const now = this.#clock.now();
-    for (const { key } of [...endings.getRange({ limit: ACCOUNT_LIMITS.idempotencyPurgeMax })]) {
-      if (Number(key.readBigUInt64BE(0)) > now - LIMITS.idempotencyMs) break;
-      endings.removeSync(key);
-      answers.removeSync(Buffer.from(key.subarray(8)));
-    }
+    this.removeAnswers(ACCOUNT_LIMITS.idempotencyPurgeMax);
     const old = this.#readAnswer(slot);
     if (old !== null) endings.removeSync(endingKey(old.storedAt, slot));
     answers.putSync(Buffer.from(slot), encodeAnswer(now, bodyHash, body));

@@ -6,6 +6,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
+import { sweepHourly } from '../base/idle-sweep.ts';
 import type { Logger } from '../base/log.ts';
 import { invalidCursor } from '../base/paging.ts';
 import { isStorageFull, STORAGE_RETRY_SECONDS } from '../state/storage.ts';
@@ -55,6 +56,8 @@ export interface EmbeddedLedger extends Ledger {
   reserve(accountId: string, amount: number): Reservation;
   balance(accountId: string): Balance;
   storedAnswer(accountId: string, slot: AnswerSlot): StoredAnswer | null;
+  /** Removes all stored responses that have expired, some with each commit. The ledger does so every hour. */
+  removeExpiredAnswers(): Promise<void>;
 }
 
 /**
@@ -117,6 +120,7 @@ class LmdbLedger implements EmbeddedLedger {
   #batch: readonly Change[] = [];
   #writing: Promise<void> | null = null;
   #isClosed = false;
+  readonly #stopSweep: () => Promise<void>;
 
   constructor(path: string, { clock, log, freeCredits }: LedgerDeps) {
     this.#clock = clock;
@@ -131,6 +135,19 @@ class LmdbLedger implements EmbeddedLedger {
       freeCredits,
       heldOf: (accountId) => this.#reservations.heldOf(accountId),
     });
+    this.#stopSweep = sweepHourly(
+      () => this.removeExpiredAnswers(),
+      (error) => log.warn({ reason: messageOf(error) }, 'expired responses of the ledger not removed'),
+    );
+  }
+
+  async removeExpiredAnswers(): Promise<void> {
+    for (;;) {
+      if (this.#isClosed) return;
+      this.#store.refresh();
+      if (!this.#changes.hasExpiredAnswers()) return;
+      await this.#enqueue(() => this.#changes.removeAnswers(ACCOUNT_LIMITS.endedSweptAtOnce));
+    }
   }
 
   reserve(accountId: string, amount: number): Reservation {
@@ -208,6 +225,7 @@ class LmdbLedger implements EmbeddedLedger {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    await this.#stopSweep();
     await this.#writing;
     try {
       await this.#store.writeWholeIndex();

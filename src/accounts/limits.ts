@@ -47,6 +47,8 @@ export const ACCOUNT_LIMITS = {
   idempotencyKeyTextMax: 255,
   /** Stored responses older than 24 hours that are removed in a commit that stores a new one: faster than they arrive. */
   idempotencyPurgeMax: 8,
+  /** Of these, and of ended sessions and tokens, that one commit of the hourly sweep removes: 1 ms. */
+  endedSweptAtOnce: 100,
   /** NIST SP 800-63B requires at least 8 characters; ten resist guessing at the rate to which attempts are limited. */
   passwordCharsMin: 10,
   /** A passphrase of twenty words; scrypt hashes any length, and longer texts only cost time. */

@@ -4,6 +4,7 @@
  */
 
 import type { Clock } from '../base/clock.ts';
+import { sweepHourly } from '../base/idle-sweep.ts';
 import type { Random } from '../base/random.ts';
 import {
   type LiveDatabase,
@@ -88,6 +89,8 @@ class LmdbPeopleStore implements PeopleStore {
   /** Accounts after their only person was replaced. */
   readonly #replaced: LiveDatabase<true, string>;
   /** One row. */
+  readonly #stopSweep: () => Promise<void>;
+  #isClosed = false;
   readonly #keyTrials: LiveDatabase<string, string>;
 
   constructor(path: string, { clock, random, openStore = openLiveStore }: PeopleStoreDeps) {
@@ -108,6 +111,11 @@ class LmdbPeopleStore implements PeopleStore {
     this.#replaced = root.openDB({ name: 'replaced', encoding: 'json' });
     this.#keyTrials = root.openDB({ name: 'keyTrial', encoding: 'string' });
     store.upgrade(() => this.#indexSessions());
+    this.#stopSweep = sweepHourly(
+      () => this.removeEnded(),
+      // While Redis is away, or on a full disk: the next sweep, or the next session, removes them.
+      () => {},
+    );
   }
 
   get(id: string): Person | null {
@@ -385,6 +393,8 @@ class LmdbPeopleStore implements PeopleStore {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#stopSweep();
     await this.#root.close();
   }
 
@@ -466,9 +476,23 @@ class LmdbPeopleStore implements PeopleStore {
     this.#sessionsOf.removeSync([id, hash]);
   }
 
-  #purge(): void {
+  async removeEnded(): Promise<void> {
+    for (;;) {
+      if (this.#isClosed) return;
+      this.#look();
+      if (this.#ended(1).length === 0) return;
+      await this.#root.transaction(() => this.#purge(ACCOUNT_LIMITS.endedSweptAtOnce));
+    }
+  }
+
+  /** Returns the keys of the first sessions and tokens that have ended. */
+  #ended(limit: number): EndKey[] {
     const end: EndKey = [this.#clock.now(), 'session', ''];
-    for (const key of [...this.#ends.getKeys({ end, limit: PURGE_MAX })]) {
+    return [...this.#ends.getKeys({ end, limit })];
+  }
+
+  #purge(limit = PURGE_MAX): void {
+    for (const key of this.#ended(limit)) {
       const [, kind, hash] = key;
       if (kind === 'session') this.#removeSession(hash, this.#sessions.get(hash)?.accountId ?? '');
       else this.#removeToken(hash);

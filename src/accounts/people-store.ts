@@ -102,5 +102,7 @@ export interface PeopleStore {
    * @param choose - gets the present text, and all people with an active second factor; returns null to change nothing
    */
   setKeyTrial(choose: (present: string | null, people: readonly Person[]) => string | null): Promise<void>;
+  /** Removes all sessions, tokens and invitations that have ended, some with each commit. The store does so every hour. */
+  removeEnded(): Promise<void>;
   close(): Promise<void>;
 }

@@ -600,6 +600,39 @@ describe('the store of users', () => {
     expect(await store.redeem(liveToken, 'reset')).toBe('a');
   });
 
+  it('removes what has ended without a further session, too', async () => {
+    await store.add(person('a'));
+    await store.begin(person('a'), 5_000);
+    for (let n = 0; n < ACCOUNT_LIMITS.endedSweptAtOnce + 1; n++) await store.issue('a', 'verify', 1_000);
+    await store.invite(
+      {
+        ...{ id: 'i', accountId: 'a', email: 'x@example.org', role: 'analyst' },
+        createdMs: now,
+        endsMs: now + 1_000,
+      } as never,
+      10,
+    );
+    await store.removeEnded();
+    const rows = async (): Promise<readonly number[]> => {
+      await store.close();
+      const { root } = openLiveStore(join(folder.path, 'people.mdb'), 1);
+      const counts = ['sessions', 'tokens', 'invitations', 'ends'].map(
+        (name) => [...root.openDB({ name, encoding: 'json' }).getKeys()].length,
+      );
+      await root.close();
+      store = openPeopleStore(
+        { path: join(folder.path, 'people.mdb') },
+        { clock: { now: () => now, monotonic: () => now }, random: systemRandom },
+      );
+      return counts;
+    };
+    const tokens = ACCOUNT_LIMITS.endedSweptAtOnce + 2;
+    expect(await rows()).toEqual([1, tokens, 1, tokens + 1]);
+    now += 1_001;
+    await store.removeEnded();
+    expect(await rows()).toEqual([1, 0, 0, 1]);
+  });
+
   it('accepts a reset token of an earlier version, which stored no epochs, until another one is used', async () => {
     await store.add(person('a'));
     const tokens = [await store.issue('a', 'reset', 1_000), await store.issue('a', 'reset', 1_000)];
