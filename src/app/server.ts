@@ -29,6 +29,7 @@ import { createPool, type WorkerPool } from '../pool/pool.ts';
 import type { WorkerSettings } from '../pool/worker-services.ts';
 import type { ReceiptLog } from '../receipts/log/log.ts';
 import { openReplication, type Replication } from '../replication/replication.ts';
+import { removeLeftFiles } from '../state/left-files.ts';
 import { lmdbFault } from '../state/lmdb-binary.ts';
 import { fillPageCache } from '../state/page-cache.ts';
 import { requireSound } from '../state/sound-file.ts';
@@ -239,6 +240,7 @@ export class Server {
       this.#receiptLog = await receiptLogOf(this.#config, this.#deps);
     }
     this.#stopAtEnd(watchStorage(jobsDir === null ? [dataDir] : [dataDir, jobsDir], { log }));
+    void removeLeftFiles(dataDir, { nowMs: this.#deps.clock.now(), log });
     chains.makeStores();
   }
 
