@@ -70,6 +70,9 @@ export const ATTRIBUTION_LIMITS = {
   openReportsPerAccountMax: 100,
   /** Reports of an installation: 1.5 KB each, 30 MB. The ones decided first make room for new ones. */
   reportsMax: 20_000,
+  /** Reports that one step of a list reads, 5 ms, and steps of a page: enough for all of them. */
+  reportsReadMax: 500,
+  reportStepsMax: 40,
   /** Reports on one page: 150 KB. */
   reportsPageMax: 100,
   /** Disputes, which are in one file of 10 MB at most; more than that are an import of own labels. */

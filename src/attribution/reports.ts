@@ -47,6 +47,8 @@ export interface ReportQuery {
   readonly cursor?: string;
   /** Only reports in this state. */
   readonly state?: ReportState;
+  /** Most reports that are read; the page is then short although more match. Default: all of them. */
+  readonly readMax?: number;
 }
 
 /** A label that a report is about, as it is now. */
@@ -202,7 +204,10 @@ class LiveReports implements ReportStore {
     return { report: filed, isNew: filed.id === id };
   }
 
-  list(accountId: string | null, { limit, cursor, state }: ReportQuery): ReportPage {
+  list(
+    accountId: string | null,
+    { limit, cursor, state, readMax = Number.POSITIVE_INFINITY }: ReportQuery,
+  ): ReportPage {
     if (cursor !== undefined && !ID_SHAPE.test(cursor)) throw invalidCursor();
     const prefix = accountId === null ? '' : `${accountId}/`;
     const range = { start: prefix + (cursor ?? AFTER_IDS), end: `${prefix}rpt_`, reverse: true };
@@ -210,9 +215,14 @@ class LiveReports implements ReportStore {
       ? this.#reports
       : this.#byAccount;
     const reports: LabelReport[] = [];
+    let read = 0;
+    let last: string | null = null;
     for (const key of database.getKeys(range)) {
       const id = key.slice(prefix.length);
-      const report = id === cursor ? undefined : this.#reports.get(id);
+      if (id === cursor) continue;
+      if (read++ === readMax) return { reports, nextCursor: last };
+      last = id;
+      const report = this.#reports.get(id);
       if (report === undefined || (state !== undefined && report.state !== state)) continue;
       if (reports.length === limit) return { reports, nextCursor: reports.at(-1)?.id ?? null };
       reports.push(report);

@@ -42,6 +42,22 @@ describe('reports on labels', () => {
     expect(() => store.list(null, { limit: 3, cursor: '../a' })).toThrow(/^cursor: /);
   });
 
+  it('are read in steps, which end after a number of them', async () => {
+    const filed = [];
+    for (let number = 1; number <= 5; number++) filed.push((await store.file(draft('a', number))).report.id);
+    await store.decide(filed[1] as string, 'REJECTED', null);
+    const step = (cursor?: string) =>
+      store.list(null, {
+        limit: 9,
+        state: 'REJECTED',
+        readMax: 2,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+    expect(step()).toEqual({ reports: [], nextCursor: filed[3] });
+    expect(step(filed[3])).toMatchObject({ reports: [{ id: filed[1] }], nextCursor: filed[1] });
+    expect(step(filed[1])).toEqual({ reports: [], nextCursor: null });
+  });
+
   it('are not filed twice while one is open, and can be filed again once it is decided', async () => {
     const { report, isNew } = await store.file(draft('a', 1));
     expect(isNew).toBe(true);

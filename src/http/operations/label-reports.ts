@@ -4,7 +4,7 @@ import { ATTRIBUTION_LIMITS } from '../../attribution/limits.ts';
 import { accountOf, operation, principalOf } from '../operation.ts';
 import { LabelReportList, ReportStateSchema } from '../schemas/attribution.ts';
 import { pageQuery } from '../schemas/fields.ts';
-import { reportView } from './support/label-reports.ts';
+import { reportPage, reportView } from './support/label-reports.ts';
 import { pageEnd } from './support/paging.ts';
 
 export const labelReports = operation({
@@ -20,9 +20,9 @@ export const labelReports = operation({
   response: LabelReportList,
   summary: 'Reports on labels by the account',
   description: 'Newest first, with the decisions of the operators.',
-  run({ services, call, query }) {
+  async run({ services, call, query }) {
     const useCase = services.useCases.labelReports;
-    const page = useCase.list(accountOf(principalOf(call)), query);
-    return { reports: page.reports.map((report) => reportView(report, useCase)), ...pageEnd(query, page) };
+    const page = await reportPage(useCase, accountOf(principalOf(call)), query);
+    return { reports: page.rows.map((report) => reportView(report, useCase)), ...pageEnd(query, page) };
   },
 });

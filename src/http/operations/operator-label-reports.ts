@@ -4,7 +4,7 @@ import { ATTRIBUTION_LIMITS } from '../../attribution/limits.ts';
 import { operation } from '../operation.ts';
 import { OperatorLabelReports, ReportStateSchema } from '../schemas/attribution.ts';
 import { pageQuery } from '../schemas/fields.ts';
-import { operatorView } from './support/label-reports.ts';
+import { operatorView, reportPage } from './support/label-reports.ts';
 import { OPERATOR_ONLY, requireOperator } from './support/operator.ts';
 import { pageEnd } from './support/paging.ts';
 
@@ -18,12 +18,12 @@ export const operatorLabelReports = operation({
   response: OperatorLabelReports,
   summary: 'Reports on labels by all accounts',
   description: 'Newest first. For owners and analysts of an operator account.',
-  run({ services, call, query }) {
+  async run({ services, call, query }) {
     requireOperator(call);
     const { labelReports } = services.useCases;
-    const page = labelReports.list(null, query);
+    const page = await reportPage(labelReports, null, query);
     return {
-      reports: page.reports.map((report) => operatorView(report, labelReports)),
+      reports: page.rows.map((report) => operatorView(report, labelReports)),
       open: labelReports.openCount(),
       ...pageEnd(query, page),
     };

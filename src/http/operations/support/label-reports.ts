@@ -1,6 +1,8 @@
 /** Parts of the operations of reports on labels. */
-import type { LabelReport, ReportedLabel } from '../../../attribution/reports.ts';
+import { ATTRIBUTION_LIMITS } from '../../../attribution/limits.ts';
+import type { LabelReport, ReportedLabel, ReportQuery } from '../../../attribution/reports.ts';
 import type { LabelReportUseCases } from '../../ports.ts';
+import { pageInSteps } from './paging.ts';
 
 export type OperatorReportView = LabelReport & { readonly labels: readonly ReportedLabel[] };
 
@@ -18,3 +20,23 @@ export function reportView(
   const { accountId: _, ...view } = operatorView(report, useCase);
   return view;
 }
+
+/** Returns a page of reports, newest first; those of one account if `accountId` is not null. */
+export const reportPage = (
+  { list }: Pick<LabelReportUseCases, 'list'>,
+  accountId: string | null,
+  { limit, cursor, state }: ReportQuery,
+): ReturnType<typeof pageInSteps<LabelReport>> =>
+  pageInSteps(
+    { limit, ...(cursor === undefined ? {} : { cursor }) },
+    ATTRIBUTION_LIMITS.reportStepsMax,
+    (part) => {
+      const readMax = ATTRIBUTION_LIMITS.reportsReadMax;
+      const { reports: rows, nextCursor } = list(accountId, {
+        ...part,
+        ...(state === undefined ? {} : { state }),
+        readMax,
+      });
+      return { rows, nextCursor };
+    },
+  );
