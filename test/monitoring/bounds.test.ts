@@ -1095,6 +1095,7 @@ describe('the dispatcher', () => {
         }
         return ended.map(() => null);
       },
+      purgeAll: async () => {},
       async closeDays(_nowMs: number, fence: Fence | null) {
         state.fences.push(fence);
         state.days++;
