@@ -89,9 +89,9 @@ class LmdbPeopleStore implements PeopleStore {
   /** Accounts after their only person was replaced. */
   readonly #replaced: LiveDatabase<true, string>;
   /** One row. */
+  readonly #keyTrials: LiveDatabase<string, string>;
   readonly #stopSweep: () => Promise<void>;
   #isClosed = false;
-  readonly #keyTrials: LiveDatabase<string, string>;
 
   constructor(path: string, { clock, random, openStore = openLiveStore }: PeopleStoreDeps) {
     const store = openStore(path, FORMAT_VERSION, { name: 'people', maxDbs: DATABASES });
