@@ -9,6 +9,11 @@ export const HTTP_LIMITS = {
   openBodyBytesMax: 16 * 1024,
   /** No real request nests deeper than an array of objects; recursion in a parser must stay far from the end of the stack. */
   jsonDepthMax: 16,
+  /**
+   * Fields and elements of a body: parsing, comparing and validating them takes some 20 ms of the main thread. The largest bodies are cases with
+   * answers, and an answer has one in each 22 bytes: 24,000 in 512 KB.
+   */
+  jsonValuesMax: 32_768,
   /** Cleared matches on one page, as for other lists. */
   clearedPageMax: 100,
   clearedPageDefault: 50,

@@ -290,7 +290,7 @@ export function openApiDocument(
     info: {
       title: 'Assay',
       version,
-      description: `Wallet risk screening and entity intelligence. Bodies are JSON of at most ${HTTP_LIMITS.bodyBytesMax} bytes (of operations without a key or session, ${HTTP_LIMITS.openBodyBytesMax}), nested at most ${HTTP_LIMITS.jsonDepthMax} levels.`,
+      description: `Wallet risk screening and entity intelligence. Bodies are JSON of at most ${HTTP_LIMITS.bodyBytesMax} bytes (of operations without a key or session, ${HTTP_LIMITS.openBodyBytesMax}), nested at most ${HTTP_LIMITS.jsonDepthMax} levels, with at most ${HTTP_LIMITS.jsonValuesMax} fields and elements.`,
     },
     servers: [{ url: API_BASE }],
     security: [{ apiKey: [] }, { session: [] }],

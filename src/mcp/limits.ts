@@ -10,6 +10,8 @@ export const MCP_LIMITS = {
   toolAlertsMax: 20,
   /** Messages of one JSON-RPC batch of a 2025 client: each may be a screening, and no client is known to send more. */
   batchMessagesMax: 16,
+  /** Fields and elements of a message or batch: the library reads each several times. A full batch of calls with ten names each has 2,000. */
+  messageValuesMax: 4_096,
   /** Rows of a list that are read before it is shortened: more than fit, even if each is a number. */
   listRowsReadMax: 1_000,
   /** Lists and texts that a result names as shortened; beyond it, only their number is given. */

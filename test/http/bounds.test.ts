@@ -379,6 +379,43 @@ describe('a JSON body', () => {
     expect(() => parseJson(bytes('{'))).toThrow('not valid JSON');
   });
 
+  it('is accepted up to the maximum number of fields and elements', () => {
+    const row = (count: number) => bytes(`[${'1,'.repeat(count - 1)}",[{"]`);
+    outlineBody(row(HTTP_LIMITS.jsonValuesMax));
+    expect(() => outlineBody(row(HTTP_LIMITS.jsonValuesMax + 1))).toThrow(
+      `more than ${HTTP_LIMITS.jsonValuesMax} fields and elements`,
+    );
+    outlineBody(bytes('{"a":{},"b":[[1]]}'), 5);
+    expect(() => outlineBody(bytes('{"a":{},"b":[[1]]}'), 4)).toThrow('more than 4 fields and elements');
+  });
+
+  it('is rejected for an array that is too long without a look at its elements', () => {
+    const Items = Type.Array(
+      Type.Object({ x: Type.String(), y: Type.Optional(Type.Array(Type.String(), { maxItems: 1 })) }),
+      {
+        maxItems: 2,
+      },
+    );
+    const check = compileBody(
+      Type.Object({ l: Type.Union([Items, Type.Null()]), o: Type.Optional(Type.Object({ l: Items })) }),
+    );
+    let looks = 0;
+    const item = {
+      get x() {
+        looks++;
+        return 1;
+      },
+    };
+    const l = Array.from({ length: 1_000 }, () => item);
+    expect(() => check({ l })).toThrow('l: must have at most 2 items.');
+    expect(looks).toBeLessThan(10);
+    expect(() => check({ l: null, o: { l: [...l] } })).toThrow('o.l: must have at most 2 items.');
+    expect(() => check({ l: [{ x: '' }, { x: '', y: ['', ''] }] })).toThrow(
+      'l[1].y: must have at most 1 items.',
+    );
+    expect(looks).toBeLessThan(20);
+  });
+
   it('is rejected with an error that names the field and the rule', () => {
     const schema = Type.Object({
       a: Type.String({ minLength: 2, maxLength: 3 }),

@@ -436,6 +436,8 @@ describe('the pipeline', () => {
     const time = { ms: 0 };
     const admission: { next: Partial<Admission> | Error } = { next: {} };
     const requests: GateRequest[] = [];
+    /** Answers of the gate to the next questions whether a limit is reached; null: it is not. */
+    const limits: (typeof RATE | null)[] = [];
     const note =
       (level: string) =>
       (_fields: object, text: string): void =>
@@ -443,7 +445,7 @@ describe('the pipeline', () => {
     const access = {
       verify: (token: string) => (token === 'good' ? CALLER : null),
       gate: {
-        refuses: () => null,
+        refuses: () => limits.shift() ?? null,
         uncount: (subject: string, rateClass: string, second: number) =>
           void events.push(`uncount ${subject} ${rateClass} ${second}`),
         admit(wants: GateRequest) {
@@ -530,7 +532,7 @@ describe('the pipeline', () => {
       await turn();
       return answers;
     }
-    return { pipeline, send, events, time, admission, requests, recorded };
+    return { pipeline, send, events, time, admission, requests, limits, recorded };
   }
   const entity = route('entity');
   const oracle = route('oracle');
@@ -655,6 +657,23 @@ describe('the pipeline', () => {
     expect((await send(screen, work, { body: '{' }))[0]?.body).toContain('The service is not ready');
     expect(events.filter((line) => line.startsWith('uncount'))).toEqual([]);
     expect((await send(screen, work, { headers: { authorization: '' } }))[0]?.status).toBe(401);
+  });
+
+  it('does not parse a body if the limit was reached while it arrived', async () => {
+    const { send, requests, limits } = world();
+    const reached = { ...RATE, allowed: false, remaining: 0 };
+    const parsed: unknown[] = [];
+    const work: Work = {
+      kind: 'task',
+      read: (value) => void parsed.push(value),
+      answer: async () => ({ json: Buffer.from('{}') }),
+    };
+    limits.push(null, reached);
+    expect((await send(route('screening'), work))[0]?.status).toBe(429);
+    expect([parsed, requests]).toEqual([[], []]);
+    limits.push(null, null);
+    expect((await send(route('screening'), work))[0]?.status).toBe(200);
+    expect(parsed).toHaveLength(1);
   });
 
   const body = JSON.stringify({ address: '0x1', chain: 'ETH' });

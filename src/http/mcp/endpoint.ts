@@ -147,7 +147,7 @@ export function createMcpEndpoint(
       }
       let message: unknown;
       try {
-        outlineBody(body);
+        outlineBody(body, MCP_LIMITS.messageValuesMax);
         message = parseJson(body);
       } catch (error) {
         if (error instanceof AssayError) return errorPage(400, PARSE_ERROR, `Parse error: ${error.message}`);

@@ -209,6 +209,15 @@ export class Admitter {
   authenticateBeforeBody(call: Call, route: Route, mayPay = false): void {
     this.authenticate(call, route, mayPay);
     if (!call.isPermitted) throw lacksPermission(call, route);
+    this.requireRate(call, route);
+  }
+
+  /**
+   * Refuses a request whose limit is exhausted, without counting it.
+   *
+   * @throws RATE_LIMITED
+   */
+  requireRate(call: Call, route: Route): void {
     if (call.subject === null || route.rateClass === null) return;
     const rate = this.#access.gate.refuses(call.subject, route.rateClass, call.startedMs);
     if (rate === null) return;

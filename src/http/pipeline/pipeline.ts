@@ -383,6 +383,8 @@ export class Pipeline {
     const onBody = (call: Call, body: Uint8Array | null): void => {
       try {
         if (body === null) throw bodyTooLarge(bytesMax);
+        // Many bodies may have begun to arrive before the first of them was counted.
+        this.#admitter.requireRate(call, route);
         respond(call, body.length === 0 && isOptional ? NO_FIELDS : body);
       } catch (error) {
         fail(call, error);
