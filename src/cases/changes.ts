@@ -2,6 +2,7 @@
 import { CASE_LIMITS } from './limits.ts';
 import type { PreparedLink } from './links.ts';
 import type { CaseEvent, CaseFile, CaseRecord, FieldChange } from './records.ts';
+import { searchedChars } from './search.ts';
 import type { CaseClient } from './service.ts';
 import type { CaseWrite, NewEvent } from './store.ts';
 import { refuse } from './texts.ts';
@@ -39,7 +40,7 @@ export class Changes {
         'id',
         `the case has ${this.record.events} events; continue in another case that links to this one.`,
       );
-    const noteChars = (this.record.noteChars ?? 0) + (fields.note?.length ?? 0);
+    const noteChars = (this.record.noteChars ?? 0) + searchedChars(fields.note ?? '');
     if (noteChars > CASE_LIMITS.caseNoteCharsMax && fields.note !== undefined && fields.note !== null)
       throw refuse(
         'note',

@@ -13,7 +13,7 @@ export const CASE_LIMITS = {
   noteCharsMax: 8_000,
   /** Cases of one page. With `linksMax`, a page is at most 10 MB, below the largest response. */
   pageMax: 100,
-  /** Characters of all notes of a case: 250 pages. A search and an export read all of them. */
+  /** Characters of all notes of a case, as a search reads them: 250 pages. A search and an export read all of them. */
   caseNoteCharsMax: 1_000_000,
   /** Links of a case. They are in its record, which is rewritten with each change. */
   linksMax: 100,

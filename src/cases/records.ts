@@ -125,7 +125,7 @@ export type CaseRecord = CaseState & {
   readonly files: readonly CaseFile[];
   /** Number of its events. */
   readonly events: number;
-  /** Characters of all notes of its events. Absent before the first. */
+  /** Characters of all notes of its events, as a search reads them. Absent before the first. */
   readonly noteChars?: number;
   readonly createdAtMs: number;
   readonly createdBy: string;

@@ -12,6 +12,12 @@ export interface Search {
 /** Folds a text: letter case and form of characters do not distinguish texts. */
 const fold = (text: string): string => text.normalize('NFKC').toLowerCase();
 
+/** How much longer a character takes to fold if its form changes. */
+const CHANGED_FORM_COST = 8;
+
+/** Returns the characters of a note as a search reads it: one of them may become eighteen. */
+export const searchedChars = (note: string): number => Math.max(note.length, fold(note).length);
+
 /** Texts of a case, except those of its events. */
 function* textsOf({ number, title, assignee, links, files }: CaseRecord): Generator<string | null> {
   yield `#${number}`;
@@ -36,9 +42,9 @@ export function createSearch(
 
   function hasText(value: string | null): boolean {
     if (value === null || wanted === null) return false;
-    const folded = fold(value);
-    // A character may become eighteen.
-    chars += folded.length;
+    const normal = value.normalize('NFKC');
+    const folded = normal.toLowerCase();
+    chars += Math.max(value.length, folded.length) * (normal === value ? 1 : CHANGED_FORM_COST);
     return folded.includes(wanted);
   }
 

@@ -477,6 +477,12 @@ overLiveStates((makeState) => {
       expect(() => cases.list('a', {}, { limit: 1, cursor: 'x' })).toThrow(/cursor/);
     });
 
+    it('count the characters of notes as a search reads them', async () => {
+      // U+FDFA becomes 18 characters.
+      await made('short', { note: '\ufdfa'.repeat(55_000) });
+      await expect(made('long', { note: '\ufdfa'.repeat(56_000) })).rejects.toThrow(/1008000 characters/);
+    });
+
     it('end a page before it has read too much, and continue behind it', async () => {
       await made('the needle');
       const note = 'x'.repeat(CASE_LIMITS.caseNoteCharsMax);

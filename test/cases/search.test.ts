@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { CASE_LIMITS } from '../../src/cases/limits.ts';
 import type { CaseEvent, CaseRecord } from '../../src/cases/records.ts';
-import { createSearch } from '../../src/cases/search.ts';
+import { createSearch, searchedChars } from '../../src/cases/search.ts';
 
 const record = {
   number: 1,
@@ -35,6 +35,25 @@ it('stops exactly at the limit of characters', () => {
   };
   expect(exhausts(CASE_LIMITS.searchCharsMax - 1)).toBe(false);
   expect(exhausts(CASE_LIMITS.searchCharsMax)).toBe(true);
+});
+
+it('counts the links and files of a case, and the longer work of characters that change their form', () => {
+  const links = Array.from({ length: 99 }, () => ({ address: null, chain: null, id: null }));
+  const linked = { ...record, links } as unknown as CaseRecord;
+  const many = createSearch({ dueBeforeMs: 0 }, () => []);
+  let read = 0;
+  for (; !many.isExhausted(); read++) many.matches(linked);
+  expect(read).toBe(CASE_LIMITS.searchRecordsMax / 100);
+  // U+FDFA becomes 18 characters, an a with a separate accent one.
+  for (const [text, chars] of [
+    ['\ufdfa', 18],
+    ['a\u0301', 2],
+  ] as const) {
+    expect(searchedChars(text.repeat(10))).toBe(chars * 10);
+    const search = createSearch({ text: 'needle' }, () => []);
+    search.matches({ ...record, title: text.repeat(Math.ceil(CASE_LIMITS.searchCharsMax / 8 / chars)) });
+    expect(search.isExhausted()).toBe(true);
+  }
 });
 
 it('finds a text in the notes of events only if it searches one', () => {
