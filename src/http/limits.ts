@@ -75,6 +75,10 @@ export const HTTP_LIMITS = {
   alertAddressesMax: 50,
   /** A client that sends a large body may wait for its own source, or for a failing connection; if it is silent for longer, it is gone. */
   uploadSilenceMs: 60_000,
+  /** Chunks of a body that is read as a whole: 20 ms of the thread that reads them. Clients that encode piece by piece send some thousand. */
+  bodyChunksMax: 8_192,
+  /** Average size of the chunks of a streamed body that has more than `bodyChunksMax`: half a short address, of clients that send each line in a chunk. */
+  uploadChunkBytesMin: 16,
   /**
    * After a grace period, in which its source may be slow, the sender of a large body holds one of few places: 16 KB/s is a bad mobile
    * network, and transfers the largest body within 19 hours.

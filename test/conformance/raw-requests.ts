@@ -202,13 +202,13 @@ export function describeRawRequests(name: string, create: CreateServer): void {
     }> {
       const seen: string[] = [];
       const router = createRouter(
-        ['GET /x', 'POST /x', 'GET /next'].map((place) => {
+        ['GET /x', 'POST /x', 'POST /large', 'GET /next'].map((place) => {
           const [method = '', pattern = ''] = place.split(' ');
           return {
             method,
             pattern,
             value: (exchange: Parameters<Parameters<typeof create>[1]['fallback']>[0]) => {
-              exchange.readBody(KIB, (body) => {
+              exchange.readBody(pattern === '/large' ? HTTP_LIMITS.bodyBytesMax : KIB, (body) => {
                 seen.push(pattern);
                 exchange.reply(200, TYPE, body ?? 'too large');
               });
@@ -267,6 +267,21 @@ export function describeRawRequests(name: string, create: CreateServer): void {
       client.send(NEXT);
       expect((await client.next())?.status).toBe(200);
     }
+
+    it('refuses a body in very many chunks', async () => {
+      const head = 'POST /large HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n';
+      const inChunks = (count: number) => `${head}${'1\r\na\r\n'.repeat(count)}0\r\n\r\n`;
+      const { client } = await connected();
+      // uWebSockets.js counts the end of a body as a chunk.
+      client.send(bytesOf(inChunks(HTTP_LIMITS.bodyChunksMax - 1)));
+      expect((await client.next())?.body).toBe('a'.repeat(HTTP_LIMITS.bodyChunksMax - 1));
+      await server?.close(1_000);
+      const { client: second, seen } = await connected();
+      second.send(bytesOf(inChunks(2 * HTTP_LIMITS.bodyChunksMax)));
+      expect((await second.next())?.body).toBe('too large');
+      expect(seen).toEqual(['/large']);
+      expect(await second.ended(60_000)).toBe(true);
+    });
 
     it.each(SERVED.map((one) => [one.title, one] as const))('serves %s', (_title, one) => check(one));
     it.each(REFUSED.map((one) => [one.title, one] as const))('refuses %s', (_title, one) => check(one));

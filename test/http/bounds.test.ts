@@ -542,6 +542,20 @@ describe('BodyIntake', () => {
     expect([empty.received, empty.events]).toEqual([[], ['whole']]);
   });
 
+  it('refuses very many small chunks, and accepts as many lines', async () => {
+    const offer = (text: string) => {
+      const { intake, events } = intakeOf(10_000_000);
+      for (let n = 0; n <= HTTP_LIMITS.bodyChunksMax; n++) intake.offer(bytes(text), false);
+      return events;
+    };
+    expect(offer('a'.repeat(HTTP_LIMITS.uploadChunkBytesMin - 1))).toContain('abandon');
+    expect(offer('a'.repeat(HTTP_LIMITS.uploadChunkBytesMin))).not.toContain('abandon');
+    const one = intakeOf(10_000_000);
+    for (let n = 0; n <= HTTP_LIMITS.bodyChunksMax; n++) one.intake.offer(bytes('a'), false);
+    await turn();
+    expect(one.events.at(-1)).toBe('in small chunks');
+  });
+
   it('keeps what was offered while the caller and the receiver reuse their memory', async () => {
     const body = Buffer.from(Array.from({ length: 5_000 }, (_, at) => `line ${at * 7}`).join(','));
     const chunk = Buffer.alloc(600);
@@ -646,6 +660,7 @@ describe('an upload', () => {
     expect([first.events, whole.aborted]).toEqual([['done'], 0]);
     for (const [how, expected] of [
       ['too large', 'refused BODY_TOO_LARGE'],
+      ['in small chunks', 'refused INVALID_REQUEST'],
       ['silent', 'refused INVALID_REQUEST'],
       ['too slow', 'refused INVALID_REQUEST'],
       ['gone', 'gone'],

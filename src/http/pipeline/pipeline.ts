@@ -59,9 +59,13 @@ const NO_FIELDS = Buffer.from('{}');
 const SHOWN_PATH_MAX = 128;
 
 const bodyTooLarge = (bytesMax: number): AssayError =>
-  new AssayError('BODY_TOO_LARGE', `The request body is larger than ${bytesMax} bytes.`, {
-    field: 'body',
-  });
+  new AssayError(
+    'BODY_TOO_LARGE',
+    `The request body is larger than ${bytesMax} bytes, or came in more than ${HTTP_LIMITS.bodyChunksMax} chunks.`,
+    {
+      field: 'body',
+    },
+  );
 
 const isWww = (host: string): boolean => host.length > 4 && /^www\./i.test(host);
 

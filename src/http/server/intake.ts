@@ -4,6 +4,7 @@
  */
 
 import { HTTP_LIMITS } from '../limits.ts';
+import { ChunkCount } from './chunk-count.ts';
 import type { BodyReceiver, UploadPace } from './port.ts';
 
 /** Operations of an intake on the connection that carries its body. */
@@ -57,6 +58,7 @@ export class BodyIntake {
   #waitingBytes = 0;
   #spare = NO_BYTES;
   #receivedBytes = 0;
+  readonly #chunks = new ChunkCount();
   /** Checks since the last data. */
   #silentChecks = 0;
   #waitedMs = 0;
@@ -84,6 +86,10 @@ export class BodyIntake {
     if (this.#receivedBytes > this.#bytesMax) {
       this.#waitingBytes = 0;
       this.#ending = 'too large';
+      this.#socket.abandon();
+    } else if (this.#chunks.isExceededFor(this.#receivedBytes)) {
+      this.#waitingBytes = 0;
+      this.#ending = 'in small chunks';
       this.#socket.abandon();
     } else {
       this.#keep(bytes);

@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { WebSocket } from 'ws';
 import { HTTP_LIMITS } from '../limits.ts';
+import { ChunkCount } from './chunk-count.ts';
 import { unmapped } from './client-origin.ts';
 import type { HeaderLines } from './header-bytes.ts';
 import { BodyIntake } from './intake.ts';
@@ -112,10 +113,11 @@ export class NodeExchange implements Exchange {
     let received: Buffer[] = [];
     let length = 0;
     let isOver = false;
+    const chunks = new ChunkCount();
     request.on('data', (chunk: Buffer) => {
       if (isOver || this.#replied) return;
       length += chunk.length;
-      if (length <= bytesMax) {
+      if (length <= bytesMax && !chunks.isExceeded()) {
         received.push(chunk);
         return;
       }

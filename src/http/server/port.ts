@@ -38,7 +38,7 @@ export interface Exchange {
   /** Address of the peer of the socket; behind a proxy, this is the proxy's address. */
   remoteAddress(): string;
   /**
-   * Reads the whole body and passes it to `onBody`, or null if it is longer than `bytesMax` (no part of it is kept then). Called at
+   * Reads the whole body and passes it to `onBody`, or null if it is longer than `bytesMax` or comes in too many chunks (no part of it is kept then). Called at
    * most once, before the handler first returns. `onBody` is not called if the client disconnects first, or if the request is answered first.
    */
   readBody(bytesMax: number, onBody: (body: Uint8Array | null) => void): void;
@@ -77,9 +77,10 @@ export interface BodyReceiver {
   write(bytes: Uint8Array): Awaitable<void>;
   /**
    * Called once, as the last call: the body is complete (`whole`); or reading has stopped because more than `bytesMax` bytes came
-   * (`too large`), no data came (`silent`) or it came below the minimum rate (`too slow`); or the client disconnected (`gone`).
+   * (`too large`), it came in too many small chunks (`in small chunks`), no data came (`silent`) or it came below the minimum rate
+   * (`too slow`); or the client disconnected (`gone`).
    */
-  end(how: 'whole' | 'too large' | 'silent' | 'too slow' | 'gone'): void;
+  end(how: 'whole' | 'too large' | 'in small chunks' | 'silent' | 'too slow' | 'gone'): void;
 }
 
 /** Minimum pace at which a client must send a streamed body. */

@@ -17,7 +17,8 @@ export interface Upload {
 const SECOND_MS = 1_000;
 
 /** Sentences that say why the rest of a body was refused. */
-const STOPPED: Readonly<Record<'silent' | 'too slow', string>> = {
+const STOPPED: Readonly<Record<'in small chunks' | 'silent' | 'too slow', string>> = {
+  'in small chunks': `The body came in more than ${HTTP_LIMITS.bodyChunksMax} chunks of less than ${HTTP_LIMITS.uploadChunkBytesMin} bytes; send larger chunks.`,
   silent: `The upload timed out: no data was received for ${HTTP_LIMITS.uploadSilenceMs / SECOND_MS} seconds.`,
   'too slow': `The upload is too slow: after ${HTTP_LIMITS.uploadGraceMs / SECOND_MS} seconds, the average rate must be at least ${HTTP_LIMITS.uploadBytesPerSecondMin} bytes per second.`,
 };

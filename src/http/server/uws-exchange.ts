@@ -2,6 +2,7 @@
 
 import { fragment } from '../../base/byte-text.ts';
 import { HTTP_LIMITS } from '../limits.ts';
+import { ChunkCount } from './chunk-count.ts';
 import { FORWARDED_FOR, type HeadCheck } from './framing.ts';
 import { FIRST_HEADER, type HeaderLines } from './header-bytes.ts';
 import { BodyIntake } from './intake.ts';
@@ -249,11 +250,12 @@ export class UwsExchange implements ForwardableExchange {
     this.#listenForAbort();
     this.#received = [];
     let length = 0;
+    const chunks = new ChunkCount();
     this.#res.onData((chunk, isLast) => {
       const received = this.#received;
       if (received === null) return;
       length += chunk.byteLength;
-      if (length > bytesMax) {
+      if (length > bytesMax || chunks.isExceeded()) {
         this.#received = null;
         this.#closeAfter = true;
         onBody(null);
