@@ -5242,6 +5242,7 @@ class PlanUsageRequestsPerMinute(Model):
     sanctions: int
     oracle: int
     keys: int
+    mcp: int
     extra: Dict[str, Any] = _field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("screening", "screening", None, True),
@@ -5255,6 +5256,7 @@ class PlanUsageRequestsPerMinute(Model):
         ("sanctions", "sanctions", None, True),
         ("oracle", "oracle", None, True),
         ("keys", "keys", None, True),
+        ("mcp", "mcp", None, True),
     )
 
 

@@ -21,6 +21,7 @@ export const RATE_CLASSES = [
   'sanctions',
   'oracle',
   'keys',
+  'mcp',
 ] as const;
 export type RateClass = (typeof RATE_CLASSES)[number];
 

@@ -26,6 +26,7 @@ describe('plans', () => {
       sanctions: 600,
       oracle: 600,
       keys: 20,
+      mcp: 300,
     });
   });
 

@@ -96,7 +96,10 @@ describe.each(['uws', 'node'] as const)('POST /mcp on %s', (backend) => {
       mcpOrigins: ['https://desk.example'],
       publicHost: 'assay.example:8443',
     });
-    key = await world.key({ plan: 'SELF_HOSTED', rateLimits: { trace: 1_000, monitoring: 10_000 } });
+    key = await world.key({
+      plan: 'SELF_HOSTED',
+      rateLimits: { trace: 1_000, monitoring: 10_000, mcp: 100_000 },
+    });
     hostile = await openWorld({
       backend,
       useCases: {
@@ -396,6 +399,26 @@ describe.each(['uws', 'node'] as const)('POST /mcp on %s', (backend) => {
     const text = await post(LIST, { 'content-type': 'text/plain' });
     expect(text.status).toBe(400);
     await text.body?.cancel();
+  });
+
+  it('limits messages, also those that call no tool', async () => {
+    const limited = await world.key({ accountId: `flood-${backend}`, rateLimits: { mcp: 1 } });
+    const send = () =>
+      fetch(`${world.url}/mcp`, {
+        method: 'POST',
+        headers: {
+          ...bearer(limited),
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+        },
+        body: LIST,
+      });
+    const first = await send();
+    expect([first.status, first.headers.get('x-ratelimit-remaining')]).toEqual([200, '0']);
+    await first.body?.cancel();
+    const second = await send();
+    expect([second.status, second.headers.has('retry-after')]).toEqual([429, true]);
+    await second.body?.cancel();
   });
 
   it('has no sessions: GET and DELETE are not allowed', async () => {

@@ -14,6 +14,7 @@ export const mcp = operation({
   isListed: false,
   takesApiKeyHeader: true,
   permission: 'any',
+  rateClass: 'mcp',
   charges: { quota: 'as of the operation that the tool calls', credits: 'as of the operation' },
   response: Message,
   summary: 'MCP messages',
