@@ -65,6 +65,17 @@ export const HTTP_LIMITS = {
   usagePageMax: 100,
   /** Entries of the audit log on one page, as for the ledger. */
   auditPageMax: 100,
+  /**
+   * Milliseconds of the main thread in each second that one account may take with free requests: others have most of the thread. A search of all
+   * cases takes 20 ms a page, so a person or a program can read a dozen pages a second for good.
+   */
+  freeWorkMsPerSecond: 250,
+  /** Milliseconds that it may take at once. */
+  freeWorkMsMax: 500,
+  /** A shorter step is not counted: thousands of them a second are within no rate limit. */
+  freeWorkStepMs: 2,
+  /** Accounts in debt after which those that have paid it are dropped: 100 bytes each. */
+  freeWorkAccountsMax: 1_000,
   /** Keys of one account: listed in one response of 60 KB. Operators may exceed this on the command line. */
   keysPerAccountMax: 200,
   /** Deliveries on one page. */

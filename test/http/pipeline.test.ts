@@ -659,6 +659,36 @@ describe('the pipeline', () => {
     expect((await send(screen, work, { headers: { authorization: '' } }))[0]?.status).toBe(401);
   });
 
+  it('refuses free requests of an account that takes too much of the thread, and no others', async () => {
+    const { send, time } = world();
+    const taking = (ms: number): Work => ({
+      kind: 'query',
+      answer: async () => {
+        time.ms += ms;
+        return { json: Buffer.from('{}') };
+      },
+    });
+    const list = route('listCases');
+    const status = async (work: Work, of = list) => (await send(of, work))[0];
+    const { freeWorkMsMax, freeWorkMsPerSecond, freeWorkStepMs } = HTTP_LIMITS;
+    // Short steps are not counted.
+    for (let n = 0; n < 10; n++) await status(taking(freeWorkStepMs - 1));
+    expect((await status(taking(freeWorkMsMax + 2 * freeWorkMsPerSecond)))?.status).toBe(200);
+    const refused = await status(taking(0));
+    expect([refused?.status, refused?.headers]).toEqual([429, expect.stringContaining('Retry-After: 3')]);
+    const file: Work = {
+      kind: 'file',
+      open: async () => ({ status: 200, contentType: 'a', source: null as never }),
+    };
+    expect((await status(file, route('exportCase')))?.status).toBe(429);
+    // A request that takes quota is bounded by it.
+    expect((await status(taking(0), oracle))?.status).toBe(200);
+    time.ms += 2_000;
+    expect((await status(taking(0)))?.status).toBe(429);
+    time.ms += 1;
+    expect((await status(taking(0)))?.status).toBe(200);
+  });
+
   it('does not parse a body if the limit was reached while it arrived', async () => {
     const { send, requests, limits } = world();
     const reached = { ...RATE, allowed: false, remaining: 0 };

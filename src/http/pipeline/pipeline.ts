@@ -21,6 +21,7 @@ import { receiveUpload } from '../server/uploads.ts';
 import { Admitter, type RouteEndpoint } from './admit.ts';
 import { Call } from './call.ts';
 import { Charging } from './charging.ts';
+import { FreeWork } from './free-work.ts';
 import {
   knownFields,
   outlineBody,
@@ -115,12 +116,14 @@ export class Pipeline {
   readonly #admitter: Admitter;
   readonly #charging: Charging;
   readonly #paidCalls: PaidCalls;
+  readonly #freeWork: FreeWork;
 
   constructor({ publicHost }: PipelineOptions, deps: PipelineDeps) {
     const { access, log, origin } = deps;
     this.#publicHost = publicHost;
     this.#clock = deps.clock;
     this.#log = log;
+    this.#freeWork = new FreeWork(deps.clock);
     this.#origin = origin;
     this.#requestIdFor = deps.requestIdFor;
     this.#responder = new Responder(deps);
@@ -160,7 +163,11 @@ export class Pipeline {
       case 'task':
         if (route.credits > 0) return this.#chargedHandler(endpoint, work.read, work);
         return this.#schemaHandler(endpoint, work.read, (call, body) =>
-          this.#responder.sendAsync(call, endpoint, work.answer(call, body)),
+          this.#responder.sendAsync(
+            call,
+            endpoint,
+            this.#free(call, route, () => work.answer(call, body)),
+          ),
         );
       case 'purchase':
         return this.#chargedHandler(endpoint, work.read, work);
@@ -246,6 +253,12 @@ export class Pipeline {
         fail(call, error);
       }
     };
+  }
+
+  /** Runs the first step of a request, and counts it if it has a rate limit and costs nothing else. */
+  #free<T>(call: Call, { quota, rateClass }: Route, work: () => T): T {
+    const isFree = quota === null && rateClass !== null;
+    return this.#freeWork.run(isFree ? (call.caller?.accountId ?? null) : null, work);
   }
 
   #begin(exchange: Exchange): Call {
@@ -334,7 +347,12 @@ export class Pipeline {
   #queryHandler(endpoint: RouteEndpoint, { answer }: WorkOf<'query'>): Handler {
     const { route } = endpoint;
     const noteUnknown = unknownQuery(route);
-    const respond = (call: Call): void => this.#responder.sendAsync(call, endpoint, answer(call));
+    const respond = (call: Call): void =>
+      this.#responder.sendAsync(
+        call,
+        endpoint,
+        this.#free(call, route, () => answer(call)),
+      );
     const run = (call: Call): void => {
       readNegotiation(call);
       this.#admitter.authenticate(call, route);
@@ -362,7 +380,7 @@ export class Pipeline {
   #fileHandler(endpoint: RouteEndpoint, { open }: WorkOf<'file'>): Handler {
     const responder = this.#responder;
     const respond = (call: Call): void => {
-      open(call)
+      this.#free(call, endpoint.route, () => open(call))
         .then((response) => responder.sendLarge(call, endpoint, response))
         .catch((error: unknown) => responder.fail(call, endpoint, error));
     };
