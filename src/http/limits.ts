@@ -70,8 +70,8 @@ export const HTTP_LIMITS = {
    * cases takes 20 ms a page, so a person or a program can read a dozen pages a second for good.
    */
   freeWorkMsPerSecond: 250,
-  /** Milliseconds that it may take at once. */
-  freeWorkMsMax: 500,
+  /** Milliseconds that it may take at once. Time is measured by the clock, so other programs on the machine count as well: not less than seconds. */
+  freeWorkMsMax: 2_000,
   /** A shorter step is not counted: thousands of them a second are within no rate limit. */
   freeWorkStepMs: 2,
   /** Accounts in debt after which those that have paid it are dropped: 100 bytes each. */
