@@ -10,7 +10,13 @@ import type { Random } from '../base/random.ts';
 import { type ChainId, parseChainId } from '../chains/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { ChunkRunner } from '../jobs/chunks.ts';
-import { fromOthers, nameOfFolder, towardsOthers } from '../jobs/jobs-folder.ts';
+import {
+  checkOfFolder,
+  type FolderCheck,
+  fromOthers,
+  nameOfFolder,
+  towardsOthers,
+} from '../jobs/jobs-folder.ts';
 import type { Duty } from '../monitoring/listener.ts';
 import type { MonitoringChain } from '../monitoring/records.ts';
 import { type Broadcast, openBroadcast } from '../nodes/broadcast.ts';
@@ -123,6 +129,8 @@ export interface NodeConnection {
   routed(local: GraphUseCases): GraphUseCases;
   /** Returns a runner that distributes chunks over all workers; if this node is a worker, it runs chunks with `local`. */
   chunks(local: ChunkRunner): ChunkRunner;
+  /** Checks whether this node has the jobs folder that it had at its start. */
+  readonly checkJobsFolder: FolderCheck;
   /** Null if there are no other nodes. */
   readonly broadcast: Broadcast | null;
   /** Why the shared Redis cannot acknowledge writes, as a sentence; null if it can. */
@@ -138,6 +146,7 @@ const standalone = (self: NodeState, follows: readonly ChainId[]): NodeConnectio
     new Map(chains.filter((chain) => follows.includes(chain)).map((chain) => [chain, 'MINE'])),
   routed: (local) => local,
   chunks: (local) => local,
+  checkJobsFolder: async () => null,
   broadcast: null,
   problem: () => null,
   leave: async () => {},
@@ -163,6 +172,8 @@ const CHUNKS_A_SLOT = 2;
 const LEASED_STORES = ['monitoring', 'jobs', 'log'] as const;
 /** Maximum age of the leases in `/ready` and metrics: a take-over takes 7 s. */
 const LEASES_LOOK_MS = 2_000;
+/** Interval between checks of the jobs folder by a worker. */
+const FOLDER_LOOK_MS = 1_000;
 /** Concurrent requests from other nodes per thread: they may spend most of their time waiting for a chain. */
 const REQUESTS_PER_THREAD = 4;
 
@@ -239,6 +250,8 @@ export async function connectNode(
   leasesLook.unref();
   const works = roles.includes('worker');
   const group = groupOf(holds);
+  const check: FolderCheck = folderName === null ? async () => null : checkOfFolder(jobsFolder, folderName);
+  let folderLook: NodeJS.Timeout | undefined;
   log.info({ node: nodeId, roles, holds, nodes: membership.live().length }, 'node joined');
 
   const stateOf =
@@ -263,7 +276,15 @@ export async function connectNode(
       );
     },
     chunks(local) {
-      if (works) queues.workChunks(fromOthers(local, jobsFolder, { log }), group);
+      if (works) {
+        const working = queues.workChunks(fromOthers(local, jobsFolder, { log, check }), group);
+        // A worker that fails at once would otherwise take most of the chunks.
+        folderLook = setInterval(
+          () => void check().then((reason) => (reason === null ? working.resume() : working.pause())),
+          FOLDER_LOOK_MS,
+        );
+        folderLook.unref();
+      }
       const nodes = () => ({ live: membership.live(), gone: membership.gone() });
       const runner = queues.chunkRunner({
         slots() {
@@ -274,10 +295,12 @@ export async function connectNode(
       });
       return towardsOthers(runner, jobsFolder);
     },
+    checkJobsFolder: check,
     broadcast: openBroadcast({ nodeId, scope }, { redis, log }),
     problem: () => redis.problem(),
     async leave() {
       clearInterval(leasesLook);
+      clearInterval(folderLook);
       await membership.leave();
       await queues.close();
     },

@@ -126,12 +126,22 @@ export function storeProblems({ roles, stores }: ServerStatus): readonly string[
 }
 
 /**
- * Returns why this node cannot fulfil its roles, or cannot write. A node that serves requests stays ready if it cannot send alerts: another
- * node sends them.
+ * Returns why this node cannot fulfil its roles, or cannot write. A node that serves requests stays ready if it cannot send alerts or process
+ * jobs: another node does.
  */
-export function roleProblems({ roles, watching, redisProblem }: ServerStatus): readonly string[] {
-  const sending = roles.includes('api') ? null : (watching()?.problem() ?? null);
-  return [redisProblem(), sending].filter((reason) => reason !== null);
+export function roleProblems({ roles, watching, jobs, redisProblem }: ServerStatus): readonly string[] {
+  const answers = roles.includes('api');
+  const sending = answers ? null : (watching()?.problem() ?? null);
+  const working = answers ? null : (jobs()?.problem()?.reason ?? null);
+  return [redisProblem(), sending, working].filter((reason) => reason !== null);
+}
+
+/** Returns that this node cannot use the folder of bulk jobs: it still answers everything else, and other nodes process the jobs. */
+function jobsFolderLost({ jobs }: ServerStatus): readonly Degradation[] {
+  const problem = jobs()?.problem() ?? null;
+  if (problem === null) return [];
+  const { reason, folder, sinceMs } = problem;
+  return [{ kind: 'STORAGE', path: folder, reason, since: isoTime(sinceMs) }];
 }
 
 /** Returns which changes Redis has lost, as long as this node keeps them. */
@@ -173,6 +183,7 @@ export function readinessOf(status: ServerStatus): Readiness {
     ...refusedNow().map((refusal) => ({ kind: 'STORAGE', ...refusal }) as const),
     ...status.degradations(),
     ...lostChanges(status),
+    ...jobsFolderLost(status),
     ...(status.gasAccounts()?.problems() ?? []).map(
       ({ reason, since }) => ({ kind: 'GAS_ACCOUNT', path: null, reason, since }) as const,
     ),

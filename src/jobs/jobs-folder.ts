@@ -1,10 +1,11 @@
 /** The jobs folder that nodes share. Each node may mount it at a path of its own, so messages contain paths relative to it. */
 import { existsSync } from 'node:fs';
 import { link, mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
-import { isAbsolute, join, normalize, relative, sep } from 'node:path';
+import { dirname, isAbsolute, join, normalize, relative, sep } from 'node:path';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
+import { within } from '../base/within.ts';
 import { makeFolder } from '../state/data-folder.ts';
 import type { ChunkRunner, ChunkTask } from './chunks.ts';
 
@@ -50,6 +51,30 @@ export async function nameOfFolder(folder: string, random: Random): Promise<stri
   return readFile(path, 'utf8');
 }
 
+/** Time for reading the name of the folder: a network file system may not respond for as long as its server is away. */
+const NAME_READ_MS = 2_000;
+
+/** Checks whether a folder is still usable. Returns the reason if it is not, as a sentence; null if it is. Never rejects. */
+export type FolderCheck = () => Promise<string | null>;
+
+/**
+ * Creates the check of whether a folder is still the one with this name. While a server runs, a network file system may be unmounted, which
+ * leaves an empty folder, or fail.
+ */
+export function checkOfFolder(folder: string, name: string): FolderCheck {
+  /** The read in progress: a file system that does not respond must not occupy a thread for each check. */
+  let reading: Promise<string> | null = null;
+  return async () => {
+    reading ??= readFile(join(folder, NAME_FILE), 'utf8').finally(() => {
+      reading = null;
+    });
+    const found = await within(NAME_READ_MS, reading, folder).catch((error: unknown) => error as Error);
+    if (found === name) return null;
+    const what = typeof found === 'string' ? 'it is another folder' : messageOf(found);
+    return `The folder of bulk jobs is not available on this node: ${what}`.replace(/\.?$/, '.');
+  };
+}
+
 const withPaths = (task: ChunkTask, change: (path: string) => string): ChunkTask => ({
   ...task,
   input: { ...task.input, path: change(task.input.path) },
@@ -72,13 +97,14 @@ export const towardsOthers = (runner: ChunkRunner, folder: string): ChunkRunner 
 /**
  * Wraps a runner that processes chunks of other nodes in this node's folder.
  *
+ * @param check - default: the folder is always usable
  * @throws NOT_READY if the job's files are missing here, so that another node may process the chunk; INVALID_REQUEST
  * if a path leads out of the folder
  */
 export function fromOthers(
   runner: ChunkRunner,
   folder: string,
-  { log }: { readonly log: Logger },
+  { log, check = async () => null }: { readonly log: Logger; readonly check?: FolderCheck },
 ): ChunkRunner {
   /** The last job with missing files: logged once, not with every chunk. */
   let missed = '';
@@ -101,8 +127,19 @@ export function fromOthers(
     },
     async run(task, signal) {
       const own = withPaths(task, here);
-      if (!existsSync(own.input.path)) refuse(task.jobId);
-      return runner.run(own, signal);
+      if (!existsSync(own.input.path)) {
+        // A job that ends loses its input first.
+        if (!existsSync(dirname(own.input.path))) refuse(task.jobId);
+        throw new AssayError('NOT_READY', 'The job has ended.', { retryAfterSeconds: 1 });
+      }
+      try {
+        return await runner.run(own, signal);
+      } catch (error) {
+        // Another node, which has the folder, can process the chunk.
+        const reason = await check();
+        if (reason === null) throw error;
+        throw new AssayError('NOT_READY', reason, { retryAfterSeconds: 1, cause: error });
+      }
     },
     close: () => runner.close(),
   };

@@ -21,6 +21,9 @@ export interface BullQueuesDeps {
 
 /** A consumer of a queue until it is closed; closing finishes the running work. */
 export interface Working {
+  /** Takes no further work until `resume`, and leaves it to other nodes. Running work continues. */
+  pause(): void;
+  resume(): void;
   close(): Promise<void>;
 }
 
@@ -145,7 +148,11 @@ export class BullQueues {
     );
     onError(worker, logError(log, name));
     this.#opened.push({ close: (isForced) => worker.close(isForced) });
-    return { close: () => worker.close() };
+    return {
+      pause: () => void worker.pause(true).catch(logError(log, name)),
+      resume: () => worker.resume(),
+      close: () => worker.close(),
+    };
   }
 
   /** Closes all queues. If Redis is unavailable, the outcomes of running work are not stored. */

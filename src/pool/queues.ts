@@ -118,6 +118,12 @@ class NodeQueues implements Queues {
       ),
     );
     return {
+      pause() {
+        for (const one of workers) one.pause();
+      },
+      resume() {
+        for (const one of workers) one.resume();
+      },
       async close() {
         await Promise.all(workers.map((one) => one.close()));
       },

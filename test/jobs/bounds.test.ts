@@ -846,6 +846,7 @@ describe('the scheduler', () => {
         if (state.hasRoom instanceof Error) throw state.hasRoom;
         return state.hasRoom;
       },
+      checkFolder: async () => null,
     });
     const add = (id: string, lines: number, change: Partial<JobRecord> = {}): void => {
       mkdirSync(places.answers(id), { recursive: true });

@@ -1,12 +1,18 @@
 /** The folder of jobs, which each node may have under a path of its own. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLogger as log } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { ChunkRunner, ChunkTask } from '../../src/jobs/chunks.ts';
-import { fromOthers, nameOfFolder, requireJobsFolder, towardsOthers } from '../../src/jobs/jobs-folder.ts';
+import {
+  checkOfFolder,
+  fromOthers,
+  nameOfFolder,
+  requireJobsFolder,
+  towardsOthers,
+} from '../../src/jobs/jobs-folder.ts';
 
 describe('the folder of jobs', () => {
   let root: string;
@@ -54,6 +60,45 @@ describe('the folder of jobs', () => {
       code: 'NOT_READY',
       message: expect.stringContaining('ASSAY_JOBS_DIR'),
     });
+  });
+
+  it('leaves a chunk to another node if the worker has lost the folder, but not other failures', async () => {
+    let reason: string | null = 'gone';
+    const failing: ChunkRunner = { ...last, run: async () => Promise.reject(new Error('EIO: i/o error')) };
+    const runner = towardsOthers(
+      fromOthers(failing, join(root, 'mine'), { log, check: async () => reason }),
+      '/jobs',
+    );
+    await expect(runner.run(task('/jobs'), never)).rejects.toMatchObject({
+      code: 'NOT_READY',
+      message: 'gone',
+    });
+    reason = null;
+    await expect(runner.run(task('/jobs'), never)).rejects.toThrow('EIO');
+  });
+
+  it('is not reported as missing if a job has ended, whose input is removed', async () => {
+    const errors: unknown[] = [];
+    const noting = { ...log, error: (...line: unknown[]) => void errors.push(line) };
+    mkdirSync(join(root, 'mine', 'job2'));
+    const runner = towardsOthers(fromOthers(last, join(root, 'mine'), { log: noting }), '/jobs');
+    await expect(runner.run(task('/jobs', 'job2/input'), never)).rejects.toMatchObject({ code: 'NOT_READY' });
+    expect(errors).toEqual([]);
+  });
+
+  it('is recognised by its name when it comes back', async () => {
+    const folder = join(root, 'mounted');
+    const check = checkOfFolder(folder, await nameOfFolder(folder, systemRandom));
+    expect(await check()).toBeNull();
+    renameSync(folder, `${folder}-aside`);
+    expect(await check()).toMatch(/not available on this node: ENOENT/);
+    await nameOfFolder(folder, systemRandom);
+    expect(await check()).toBe(
+      'The folder of bulk jobs is not available on this node: it is another folder.',
+    );
+    rmSync(folder, { recursive: true });
+    renameSync(`${folder}-aside`, folder);
+    expect(await check()).toBeNull();
   });
 
   it.each(['../file', '../../etc/passwd', '../jobs/../file'])('does not allow the path %s', async (path) => {

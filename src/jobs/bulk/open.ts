@@ -29,6 +29,7 @@ import {
   type ResultProof,
 } from '../bulk-jobs.ts';
 import type { ChunkRunner } from '../chunks.ts';
+import type { FolderCheck } from '../jobs-folder.ts';
 import { JOB_LIMITS } from '../limits.ts';
 import { addWithinLimits, diskFull, UploadSlots } from './admission.ts';
 import type { JobBilling } from './billing.ts';
@@ -62,6 +63,8 @@ export interface BulkJobsDeps {
   readonly openStore?: OpenStore;
   /** Decides which node schedules the chunks. Default: this one. */
   readonly leases?: Leases;
+  /** Default: the folder of the files is always there. */
+  readonly checkFolder?: FolderCheck;
   /** Returns the free bytes of the disk that holds a folder. Default: the value of the operating system. */
   readonly freeBytes?: (folder: string) => Promise<number>;
 }
@@ -70,6 +73,8 @@ export interface OpenBulkJobs extends BulkJobs {
   readonly scheduler: Scheduler;
   /** Counts jobs of all accounts by state: those that have not ended and the newest ones, `JOB_LIMITS.jobsCountedMax` of each at most. */
   counts(): Readonly<Record<JobState, number>>;
+  /** Why this node cannot use the folder of the files, and since when, in ms since the epoch; null if it can. */
+  problem(): { readonly reason: string; readonly folder: string; readonly sinceMs: number } | null;
   /** Starts to process jobs and to remove remnants of an earlier process, on whichever node holds the lease. */
   start(): void;
   /**
@@ -84,6 +89,12 @@ const CLEANUP_MS = 10 * 60_000;
 /** Maximum wait for a cancellation; it continues in the background if settling takes longer. */
 const CANCEL_MS = 5_000;
 const CANCEL_LOOK_MS = 50;
+/** Interval between checks of the folder while this node schedules. */
+const FOLDER_LOOK_MS = 500;
+/** Maximum wait for the end of the work in a folder that is gone, before the lease is released. */
+const FOLDER_END_MS = 10_000;
+/** Time after which a client repeats a request that needs the folder. */
+const FOLDER_RETRY_SECONDS = 5;
 /** Parts of an id (`ID_SHAPE`). */
 const ID_TIME_DIGITS = 12;
 const ID_RANDOM_BYTES = 8;
@@ -128,6 +139,9 @@ class StoredBulkJobs implements OpenBulkJobs {
   readonly #stopping = new AbortController();
   /** The work under the scheduler's lease; null before `start`. */
   #leading: Promise<void> | null = null;
+  /** The end of the last scheduling: without the folder, it may take until the folder is back. */
+  #ended: Promise<void> = Promise.resolve();
+  #problem: ReturnType<OpenBulkJobs['problem']> = null;
 
   constructor(options: BulkJobsOptions, deps: BulkJobsDeps) {
     const { runner, billing, clock, random, log } = deps;
@@ -141,7 +155,10 @@ class StoredBulkJobs implements OpenBulkJobs {
     this.#store = store;
     this.#results = new ResultIndexes(store, places);
     const hasRoom = (): Promise<boolean> => this.#hasRoom();
-    this.scheduler = createScheduler({ store, places, runner, billing, clock, random, log, hasRoom });
+    const checkFolder: FolderCheck = () => this.#checkFolder();
+    this.scheduler = createScheduler({
+      ...{ store, places, runner, billing, clock, random, log, hasRoom, checkFolder },
+    });
     this.#cleanup = new Cleanup({
       ...{ store, places, results: this.#results, clock, log, isShared },
       isUploading: (id) => this.#slots.has(id),
@@ -216,7 +233,23 @@ class StoredBulkJobs implements OpenBulkJobs {
     return (await freeBytes(this.#places.folder)) >= JOB_LIMITS.jobDiskFreeMin;
   }
 
+  async #checkFolder(): Promise<string | null> {
+    const { checkFolder = async () => null, clock } = this.#deps;
+    const reason = await checkFolder();
+    const sinceMs = this.#problem?.sinceMs ?? clock.now();
+    this.#problem = reason === null ? null : { reason, folder: this.#places.folder, sinceMs };
+    return reason;
+  }
+
+  /** @throws NOT_READY if this node does not have the folder of the files */
+  async #requireFolder(): Promise<void> {
+    const reason = await this.#checkFolder();
+    if (reason !== null)
+      throw new AssayError('NOT_READY', reason, { retryAfterSeconds: FOLDER_RETRY_SECONDS });
+  }
+
   async #checkRoom(): Promise<void> {
+    await this.#requireFolder();
     if (!(await this.#hasRoom())) throw diskFull();
   }
 
@@ -263,7 +296,9 @@ class StoredBulkJobs implements OpenBulkJobs {
       parts: (start, end) => partsOf(index, start, Math.min(end, bytes)),
       requireFiles: async (parts) => {
         const lost = await firstLost(parts);
-        if (lost !== null) throw this.#lost(id, lost);
+        if (lost === null) return;
+        await this.#requireFolder();
+        throw this.#lost(id, lost);
       },
     };
   }
@@ -297,6 +332,7 @@ class StoredBulkJobs implements OpenBulkJobs {
     try {
       return await lineProof(job, line, { store: this.#store, places: this.#places });
     } catch (error) {
+      await this.#requireFolder();
       if (!isMissing(error)) throw error;
       throw this.#lost(id, String((error as NodeJS.ErrnoException).path));
     }
@@ -363,6 +399,10 @@ class StoredBulkJobs implements OpenBulkJobs {
     await rm(this.#places.ofJob(job.id), { recursive: true, force: true });
   }
 
+  problem(): ReturnType<OpenBulkJobs['problem']> {
+    return this.#problem;
+  }
+
   counts(): Readonly<Record<JobState, number>> {
     const max = JOB_LIMITS.jobsCountedMax;
     const open = this.#store.openIds().slice(0, max);
@@ -378,7 +418,15 @@ class StoredBulkJobs implements OpenBulkJobs {
   start(): void {
     const { leases = createEmbeddedLeases(), log } = this.#deps;
     this.#leading ??= underLease(
-      { store: 'jobs', name: 'scheduler', work: (lease, signal) => this.#lead(lease, signal) },
+      {
+        store: 'jobs',
+        name: 'scheduler',
+        work: (lease, signal) => this.#lead(lease, signal),
+        obstacle: async () => {
+          await this.#ended;
+          return this.#checkFolder();
+        },
+      },
       this.#stopping.signal,
       { leases, log },
     );
@@ -391,9 +439,11 @@ class StoredBulkJobs implements OpenBulkJobs {
     if (signal.aborted) return;
     this.scheduler.start(lease.fence);
     const cleaning = setInterval(() => void this.#cleanup.run(), CLEANUP_MS);
-    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    while (!signal.aborted && (await this.#checkFolder()) === null) await sleep(FOLDER_LOOK_MS, signal);
     clearInterval(cleaning);
-    await this.scheduler.stop();
+    this.#ended = this.scheduler.stop();
+    if (this.#problem === null) await this.#ended;
+    else await Promise.race([this.#ended, pause(FOLDER_END_MS)]);
   }
 
   async close(): Promise<void> {

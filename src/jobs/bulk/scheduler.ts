@@ -13,6 +13,7 @@ import { sleep } from '../../base/retry.ts';
 import type { Fence } from '../../state/live-store.ts';
 import { isStorageFull } from '../../state/storage.ts';
 import type { ChunkDone, ChunkRunner, ChunkTask } from '../chunks.ts';
+import type { FolderCheck } from '../jobs-folder.ts';
 import { JOB_LIMITS } from '../limits.ts';
 import { ActiveJob, RoundRobin } from './active-job.ts';
 import type { JobBilling } from './billing.ts';
@@ -32,6 +33,8 @@ export interface SchedulerDeps {
   readonly log: Logger;
   /** Whether the disk has space for more results. */
   readonly hasRoom: () => Promise<boolean>;
+  /** Whether this node has the folder of the files: if not, no job lacks its files. */
+  readonly checkFolder: FolderCheck;
 }
 
 /** Schedules the chunks of all nodes, on the node that holds the lease. */
@@ -266,6 +269,10 @@ class ChunkScheduler implements Scheduler {
           if (isTemporary(error) || (error instanceof AssayError && error.code === 'STORE_BUSY')) return null;
           return messageOf(error);
         },
+      )
+      // Without the folder, the next holder of the lease adopts the job.
+      .then(async (problem) =>
+        problem === null || (await this.#deps.checkFolder()) !== null ? null : problem,
       )
       .then((problem) => {
         this.#ending.delete(id);

@@ -10,6 +10,7 @@ import type { ChunkWork } from '../../../src/jobs/bulk/chunk-work.ts';
 import { type OpenBulkJobs, openBulkJobs } from '../../../src/jobs/bulk/open.ts';
 import type { BulkJobs, JobKind, JobRequest, JobView } from '../../../src/jobs/bulk-jobs.ts';
 import type { ChunkRunner, ChunkTask } from '../../../src/jobs/chunks.ts';
+import type { FolderCheck } from '../../../src/jobs/jobs-folder.ts';
 import { createTaskTable } from '../../../src/pool/task.ts';
 import { TASKS } from '../../../src/pool/tasks/index.ts';
 import { createTaskServices } from '../../../src/pool/worker-services.ts';
@@ -82,7 +83,7 @@ export interface JobWorld {
   open(
     runner: ChunkRunner,
     billing: JobBilling,
-    more?: { freeBytes?: () => number; name?: string; openStore?: OpenStore },
+    more?: { freeBytes?: () => number; name?: string; openStore?: OpenStore; checkFolder?: FolderCheck },
   ): OpenBulkJobs;
   close(): Promise<void>;
 }
@@ -102,7 +103,8 @@ export async function jobWorld(folder: TempFolder = tempFolder()): Promise<JobWo
     folder,
     clock,
     screening,
-    open(runner, billing, { freeBytes = () => 1e12, name = 'jobs', openStore = openLiveStore } = {}) {
+    open(runner, billing, more = {}) {
+      const { freeBytes = () => 1e12, name = 'jobs', openStore = openLiveStore, checkFolder } = more;
       mkdirSync(folder.path, { recursive: true });
       return openBulkJobs(
         { storePath: join(folder.path, name, 'jobs.mdb'), folder: join(folder.path, name, 'files') },
@@ -113,6 +115,7 @@ export async function jobWorld(folder: TempFolder = tempFolder()): Promise<JobWo
           random: systemRandom,
           log: silentLogger,
           openStore,
+          ...(checkFolder === undefined ? {} : { checkFolder }),
           freeBytes: async () => freeBytes(),
         },
       );
