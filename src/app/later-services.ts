@@ -62,7 +62,7 @@ export interface LaterDeps {
   readonly screening: ScreeningServices;
   readonly openMonitoring: (
     screen: MonitoringDeps['screen'],
-    dutyOf?: MonitoringDeps['dutyOf'],
+    division?: Pick<MonitoringDeps, 'dutyOf' | 'onFailing'>,
   ) => Monitoring;
   readonly version: string;
 }
@@ -119,7 +119,7 @@ export class LaterServices {
     const { roles, graph, node } = this.#options;
     const monitoring = this.#deps.openMonitoring(
       async (request) => takeJson(await graph.screening(request)),
-      node.dutyOf,
+      { dutyOf: node.dutyOf, onFailing: node.announceFailing },
     );
     monitoring.start({
       follows: roles.includes('listener'),

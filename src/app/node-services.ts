@@ -125,6 +125,8 @@ export interface NodeConnection {
   nodes(): readonly NodeState[];
   /** Returns which node follows each chain; a chain that no node can follow is omitted. */
   dutyOf(chains: readonly MonitoringChain[]): ReadonlyMap<MonitoringChain, Duty>;
+  /** Announces the chains that this node cannot read at the moment, so that other nodes follow them. */
+  announceFailing(chains: readonly MonitoringChain[]): void;
   /** Routes use cases to the nodes that store the chain. If this node has the role worker, it also processes those of other nodes. */
   routed(local: GraphUseCases): GraphUseCases;
   /** Returns a runner that distributes chunks over all workers; if this node is a worker, it runs chunks with `local`. */
@@ -144,6 +146,7 @@ const standalone = (self: NodeState, follows: readonly ChainId[]): NodeConnectio
   nodes: () => [self],
   dutyOf: (chains) =>
     new Map(chains.filter((chain) => follows.includes(chain)).map((chain) => [chain, 'MINE'])),
+  announceFailing: () => {},
   routed: (local) => local,
   chunks: (local) => local,
   checkJobsFolder: async () => null,
@@ -264,6 +267,9 @@ export async function connectNode(
     dutyOf(chains) {
       const shares = assignChains(chains, membership.live());
       return new Map([...shares].map(([chain, id]) => [chain, id === nodeId ? 'MINE' : 'OTHERS']));
+    },
+    announceFailing(chains) {
+      membership.setFacts(chains.length === 0 ? facts : { ...facts, failing: chains });
     },
     routed(local) {
       if (works && group !== null)

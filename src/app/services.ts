@@ -64,7 +64,7 @@ function monitoringOf(
   config: Config,
   { clock, log, chains, labels, accounts, screening, plans }: Groups,
   screen: MonitoringDeps['screen'],
-  dutyOf?: MonitoringDeps['dutyOf'],
+  division: Pick<MonitoringDeps, 'dutyOf' | 'onFailing'> = {},
 ): Monitoring {
   const shared = accounts.shared();
   return openMonitoring(
@@ -95,7 +95,7 @@ function monitoringOf(
       leases: shared.leases,
       openStore: shared.openStore,
       addresses: chains.watchedAddresses,
-      ...(dutyOf === undefined ? {} : { dutyOf }),
+      ...division,
       walletsMax: (accountId) => plans()[accounts.access().keys.planOf(accountId) ?? 'FREE'].walletsMax,
     },
   );
@@ -283,7 +283,7 @@ export function createServices(config: Config, version: string): Services {
         attribution,
         storePaths: () => storeRecord.stores(),
         workerFolders,
-        openMonitoring: (screen, dutyOf) => monitoringOf(config, groups, screen, dutyOf),
+        openMonitoring: (screen, division) => monitoringOf(config, groups, screen, division),
         version,
       }).start();
     },

@@ -14,6 +14,7 @@ import type { Transfer } from '../chains/transfer.ts';
 import { WatchedAddresses } from '../chains/watched-addresses.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../state/leases.ts';
 import type { Fence } from '../state/live-store.ts';
+import { FailingChains } from './failing-chains.ts';
 import { notConfigured, reportElsewhere, reportOf } from './following.ts';
 import { MONITORING_LIMITS } from './limits.ts';
 import type { Processor } from './processor.ts';
@@ -45,6 +46,8 @@ export interface ListenerDeps {
   readonly addresses?: WatchedAddresses;
   /** Returns the current owner of each chain; a chain that is missing has no node. Default: this node owns all chains. */
   readonly dutyOf?: (chains: readonly MonitoringChain[]) => ReadonlyMap<MonitoringChain, Duty>;
+  /** Called if the chains change that this node cannot follow at the moment: another node may be able to. */
+  readonly onFailing?: (chains: readonly MonitoringChain[]) => void;
 }
 
 /** MINE: this node follows the chain; OTHERS: another node does. */
@@ -173,6 +176,7 @@ class ChainListener implements Listener {
   /** Chains that are being stopped. They are not started again before that has ended. */
   readonly #leaving = new Map<MonitoringChain, Promise<void>>();
   readonly #stopped = new AbortController();
+  readonly #failing: FailingChains;
   readonly #addresses: WatchedAddresses;
   #table: WatchTable;
   /** Generation of the table. */
@@ -185,6 +189,7 @@ class ChainListener implements Listener {
     this.#leases = deps.leases ?? createEmbeddedLeases();
     this.#addresses = deps.addresses ?? new WatchedAddresses();
     this.#table = buildWatchTable([], this.#addresses);
+    this.#failing = new FailingChains(deps.clock, deps.onFailing ?? (() => {}));
     this.#dutyOf = deps.dutyOf ?? ((chains) => new Map(chains.map((chain) => [chain, 'MINE'])));
   }
 
@@ -306,6 +311,7 @@ class ChainListener implements Listener {
       if (!isMine && known !== undefined) this.#leave(chain, known);
       else if (known !== undefined) this.#storeReport(chain, known);
     }
+    this.#failing.publish();
   }
 
   /** Stores a changed report, so that the nodes that do not follow the chain can show it. */
@@ -313,6 +319,7 @@ class ChainListener implements Listener {
     const { fence, reported, state, sinceMs } = of;
     if (fence === null) return;
     const report = reportOf(state, sinceMs, this.#deps.clock.now());
+    this.#failing.note(chain, { isFollowing: report.following, isReading: state.state === 'FOLLOWING' });
     if (reported?.following === report.following && reported.reason === report.reason) return;
     of.reported = report;
     this.#deps.store.reportFollowing(chain, report, fence).catch((error: unknown) => {

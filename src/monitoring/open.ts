@@ -48,7 +48,7 @@ export interface MonitoringOptions {
 
 export interface MonitoringDeps
   extends Pick<ProcessorDeps, 'riskPolicy' | 'assets' | 'labels' | 'transfers'>,
-    Pick<ListenerDeps, 'adapter' | 'ingest' | 'price' | 'dutyOf' | 'addresses'>,
+    Pick<ListenerDeps, 'adapter' | 'ingest' | 'price' | 'dutyOf' | 'onFailing' | 'addresses'>,
     Pick<MonitoringServiceDeps, 'screen' | 'walletsMax'> {
   readonly clock: Clock;
   readonly random: Random;

@@ -22,6 +22,8 @@ export interface Membership<Facts> {
   live(): readonly Member<Facts>[];
   /** Nodes that were present within the last day and are absent now. A node is omitted if a present or later node has the same facts. */
   gone(): readonly Member<Facts>[];
+  /** Replaces the facts of this node; the next heartbeat announces them. */
+  setFacts(facts: Facts): void;
   /** Sends a heartbeat, and reads the other members. Rejects with NOT_READY. */
   heartbeat(): Promise<void>;
   /** Marks this node as gone. Never rejects. */
@@ -66,7 +68,7 @@ export async function joinMembership<Facts>(
   const record = redis.script('membership_heartbeat', luaScript('nodes', 'lua', 'membership-heartbeat'));
   const markGone = redis.script('membership_leave', luaScript('nodes', 'lua', 'membership-leave'));
   const remove = redis.script('membership_expire', luaScript('nodes', 'lua', 'membership-expire'));
-  const text = JSON.stringify(facts);
+  let text = JSON.stringify(facts);
   const silentMsMax = heartbeatMs * HEARTBEATS_MISSED;
   let live: readonly Member<Facts>[] = [];
   let gone: readonly Member<Facts>[] = [];
@@ -99,6 +101,9 @@ export async function joinMembership<Facts>(
   return {
     live: () => live,
     gone: () => gone,
+    setFacts(changed) {
+      text = JSON.stringify(changed);
+    },
     heartbeat,
     async leave() {
       clearInterval(timer);

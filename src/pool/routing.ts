@@ -21,6 +21,8 @@ export interface NodeFacts {
   readonly holds: StoredChains;
   /** Chains that it could follow, because it has access to a chain node. */
   readonly follows: readonly ChainId[];
+  /** Chains whose chain node it cannot read at the moment; omitted if there are none. */
+  readonly failing?: readonly ChainId[];
   /** Number of bulk job chunks that it processes at once. */
   readonly slots: number;
   /** Name of its jobs folder; omitted if it has none. */
@@ -45,7 +47,8 @@ export function groupOf(holds: StoredChains): string | null {
 
 /**
  * Divides chains between the nodes that may follow them: listeners that store the chain and have access to a node of it. Each chain
- * goes to the node with the fewest chains so far. The result is the same on every node.
+ * goes to the node with the fewest chains so far; a node that cannot read the chain at the moment gets it only if no other can. The result
+ * is the same on every node.
  */
 export function assignChains<Chain extends ChainId>(
   chains: readonly Chain[],
@@ -54,10 +57,12 @@ export function assignChains<Chain extends ChainId>(
   const counts = new Map<string, number>();
   const assigned = new Map<Chain, string>();
   for (const chain of [...chains].sort()) {
-    const candidates = nodes.filter(
+    const able = nodes.filter(
       ({ facts }) =>
         facts.roles.includes('listener') && isStored(facts.holds, chain) && facts.follows.includes(chain),
     );
+    const reading = able.filter(({ facts }) => !facts.failing?.includes(chain));
+    const candidates = reading.length > 0 ? reading : able;
     let least: string | null = null;
     for (const { id } of candidates)
       if (least === null || (counts.get(id) ?? 0) < (counts.get(least) ?? 0)) least = id;

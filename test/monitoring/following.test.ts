@@ -230,6 +230,9 @@ describe.skipIf(!hasRedis)('a chain that another node follows', () => {
     const folders = [memoryFolder(), memoryFolder()];
     const chain = fakeChain();
     const closing: (() => Promise<void>)[] = [];
+    /** What the follower announces to other nodes. */
+    const failing: string[] = [];
+    let aheadMs = 0;
     async function node(at: number, duty: Duty): Promise<Monitoring> {
       const state = replicatedState(server, 'following');
       const redis = openRedis(parseRedisUrl(`${server.url}?prefix=following`), { log: silentLogger });
@@ -243,6 +246,8 @@ describe.skipIf(!hasRedis)('a chain that another node follows', () => {
         leases,
         adapter: async () => chain.adapter,
         dutyOf: () => new Map([['ETH', duty]]),
+        clock: { now: systemClock.now, monotonic: () => systemClock.monotonic() + aheadMs },
+        ...(duty === 'MINE' ? { onFailing: (chains) => failing.push(chains.join()) } : {}),
       });
       await state.ready();
       closing.push(async () => {
@@ -269,8 +274,12 @@ describe.skipIf(!hasRedis)('a chain that another node follows', () => {
       expect(statusOf(other).metric).toEqual({ ETH: 0 });
       expect(other.service.notFollowed('a')).toMatchObject([{ chain: 'ETH', followedTo: 10 }]);
       expect(other.service.wallet('a', id).status).toBe('ACTIVE');
+      expect(failing).toEqual([]);
+      aheadMs = 20_000;
+      await expect.poll(() => failing).toEqual(['ETH']);
       chain.state.from?.onFault?.(null);
       await expect.poll(seen).toEqual([true, true]);
+      await expect.poll(() => failing).toEqual(['ETH', '']);
     } finally {
       for (const close of closing) await close();
       await server.stop();

@@ -45,6 +45,15 @@ describe.skipIf(!hasRedis)('cluster membership', () => {
     await Promise.all([one.leave(), silent.leave()]);
   });
 
+  it('announces changed facts with the next heartbeat', async () => {
+    const [changing, watching] = [await join('changing'), await join('watching')];
+    changing.setFacts({ n: 'changed' });
+    await changing.heartbeat();
+    await watching.heartbeat();
+    expect(watching.live().find(({ id }) => id === 'changing')?.facts.n).toBe('changed');
+    await Promise.all([changing.leave(), watching.leave()]);
+  });
+
   it('keeps only the last of many gone nodes with the same facts, and none that was replaced', async () => {
     const facts = { n: 'worker' };
     const watcher = await join('watcher');

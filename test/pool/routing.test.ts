@@ -162,6 +162,12 @@ describe('facts of nodes', () => {
       ...{ BASE: 'b', BSC: 'a', BTC: 'b', ETH: 'a' },
     });
     expect(assignChains(['ETH'], [node('l', ['BTC'])]).size).toBe(0);
+    // A node that cannot read a chain gets it only if no other can.
+    const broken = node('a', 'all', { failing: ['ETH'] });
+    expect(Object.fromEntries(assignChains(['ETH', 'BSC'], [broken, node('b', 'all')]))).toEqual({
+      ...{ BSC: 'a', ETH: 'b' },
+    });
+    expect(assignChains(['ETH'], [broken]).get('ETH')).toBe('a');
     expect(groupOf(['ETH', 'BTC'])).toBe('BTC-ETH');
   });
 });
