@@ -23,7 +23,11 @@ export interface StreamSink {
   /** Bytes that the reader has not taken yet. */
   readonly waitingBytes: number;
   close(reason: string): void;
-  /** Returns false if the reader may not read any more, and then closes the stream. Omitted: it always may. */
+  /**
+   * Returns false if the reader may not read any more, and then closes the stream. Omitted: it always may.
+   *
+   * @throws AssayError if that cannot be determined at the moment, as `send` does
+   */
   mayRead?(): boolean;
 }
 
@@ -50,6 +54,8 @@ interface Subscription {
   readonly sink: StreamSink;
   /** The last number that was sent. */
   sent: number;
+  /** True if changes may be waiting that could not be sent when they were made. */
+  isBehind: boolean;
 }
 
 /** Converts a change to a stream event. */
@@ -99,20 +105,40 @@ export function createStreamHub<Change extends { readonly number: number }>(deps
     if (reason !== null) subscription.sink.close(reason);
   }
 
+  /**
+   * Works for one stream. A node that has lost its Redis cannot verify a key: the stream then stays open, and is sent nothing until the node
+   * can. No request waits here that could be answered with the error.
+   */
+  function attempt(subscription: Subscription, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (!(error instanceof AssayError)) throw error;
+      subscription.isBehind = true;
+    }
+  }
+
   /** Ends the streams of an account that may not be read any more. */
   function dropEnded(accountId: string): void {
     for (const subscription of [...(byAccount.get(accountId) ?? [])])
-      if (subscription.sink.mayRead?.() === false) drop(accountId, subscription, null);
+      attempt(subscription, () => {
+        if (subscription.sink.mayRead?.() === false) drop(accountId, subscription, null);
+      });
   }
 
-  /** Ends all streams that may not be read any more. Another process or node may have revoked their key, and sends no event. */
-  function dropAllEnded(): void {
-    for (const accountId of [...byAccount.keys()]) dropEnded(accountId);
+  /** Ends all streams that may not be read any more: another process or node may have revoked their key, and sends no event. */
+  function checkAll(): void {
+    for (const accountId of [...byAccount.keys()]) {
+      dropEnded(accountId);
+      for (const subscription of [...(byAccount.get(accountId) ?? [])])
+        if (subscription.isBehind) attempt(subscription, () => catchUp(accountId, subscription));
+    }
   }
 
   /** Sends all changes since the last one that was sent, page by page. */
   function catchUp(accountId: string, subscription: Subscription): void {
     const { sink } = subscription;
+    subscription.isBehind = false;
     for (;;) {
       const { changes, first, last } = store.changes(
         accountId,
@@ -149,7 +175,8 @@ export function createStreamHub<Change extends { readonly number: number }>(deps
   }
 
   store.onChange(({ accountId }) => {
-    for (const subscription of [...(byAccount.get(accountId) ?? [])]) catchUp(accountId, subscription);
+    for (const subscription of [...(byAccount.get(accountId) ?? [])])
+      attempt(subscription, () => catchUp(accountId, subscription));
   });
 
   return {
@@ -168,12 +195,16 @@ export function createStreamHub<Change extends { readonly number: number }>(deps
     subscribe(accountId, after, sink) {
       const own = byAccount.get(accountId) ?? new Set();
       const { last } = store.changes(accountId, Number.MAX_SAFE_INTEGER - 1, 1);
-      const subscription: Subscription = { sink, sent: after === null ? last : Math.min(after, last) };
+      const subscription: Subscription = {
+        sink,
+        sent: after === null ? last : Math.min(after, last),
+        isBehind: false,
+      };
       own.add(subscription);
       byAccount.set(accountId, own);
       size++;
-      check ??= setInterval(dropAllEnded, MONITORING_LIMITS.streamCheckMs).unref();
-      catchUp(accountId, subscription);
+      check ??= setInterval(checkAll, MONITORING_LIMITS.streamCheckMs).unref();
+      attempt(subscription, () => catchUp(accountId, subscription));
       return () => drop(accountId, subscription, null);
     },
     get size() {
