@@ -579,6 +579,19 @@ describe.each(FRONT_ENDS)('monitoring on %s, behind a gate that answers %s', (ba
       expect(await status(new WebSocket(`${world.url.replace('http', 'ws')}/api/v1/nothing`))).toBe(404);
     });
 
+    it('ends with its reason, as a complete response', async () => {
+      const who = await caller();
+      const response = await fetch(`${world.url}/api/v1/monitoring/stream`, {
+        headers: { authorization: `Bearer ${who.key}` },
+      });
+      await expect.poll(() => monitoring.service.streams.size).toBe(1);
+      monitoring.service.streams.close('The server is stopping.');
+      // Rejects if a chunk is malformed, or the end is missing.
+      expect(await response.text()).toBe(
+        ': open\n\nevent: closed\ndata: {"reason":"The server is stopping."}\n\n',
+      );
+    });
+
     it('disconnects a slow reader with a reason, and buffers a limited amount for it', async () => {
       const who = await caller();
       const { id } = (await add(who, 1, { label: 'x'.repeat(MONITORING_LIMITS.walletLabelCharsMax) })).body

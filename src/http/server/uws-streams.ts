@@ -8,7 +8,8 @@ interface EventResponse {
   onWritable(handler: (offset: number) => boolean): unknown;
   cork(run: () => void): unknown;
   write(text: string): boolean;
-  end(body: undefined, closeConnection: boolean): unknown;
+  end(): unknown;
+  close(): unknown;
 }
 
 /** The part of the library's WebSocket that a stream uses. */
@@ -49,8 +50,11 @@ export class UwsEvents implements EventStream {
     if (this.#ended) return;
     this.#write(sseText({ id: '', event: 'closed', data: JSON.stringify({ reason }) }));
     if (this.#ended) return;
-    this.#res.cork(() => this.#res.end(undefined, true));
     this.ended();
+    // A client that does not read would otherwise keep the connection open until its idle timeout.
+    if (this.#waiting > 0) this.#res.close();
+    // Not with a close of the connection: the library then writes the header `Connection` after the body, as an invalid chunk.
+    else this.#res.cork(() => this.#res.end());
   }
 
   onEnd(listener: () => void): void {
