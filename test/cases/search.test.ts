@@ -38,7 +38,11 @@ it('stops exactly at the limit of characters', () => {
 });
 
 it('counts the links and files of a case, and the longer work of characters that change their form', () => {
-  const links = Array.from({ length: 9 * CASE_LIMITS.searchLinksOfRecord }, () => ({ address: null, chain: null, id: null }));
+  const links = Array.from({ length: 9 * CASE_LIMITS.searchLinksOfRecord }, () => ({
+    address: null,
+    chain: null,
+    id: null,
+  }));
   const linked = { ...record, links } as unknown as CaseRecord;
   const many = createSearch({ dueBeforeMs: 0 }, () => []);
   let read = 0;
