@@ -1,6 +1,7 @@
 /** The columns of a user's own CSV of labels: known columns, required columns, and the mapping of other names to them. */
 import { AssayError } from '../../base/errors.ts';
 import { splitCsvRow } from '../csv.ts';
+import { separatorHint } from '../layout-error.ts';
 
 /** Fields of an own label, by the names of the default header. */
 export const OWN_FIELDS = [
@@ -109,7 +110,7 @@ export function parseOwnHeader(
     throw invalid(
       file,
       missing[0] as OwnField,
-      `the header lacks ${missing.join(', ')}. It reads: ${cells.slice(0, 40).join(',').slice(0, 500)}.`,
+      `the header lacks ${missing.join(', ')}. It reads: ${cells.slice(0, 40).join(',').slice(0, 500)}.${separatorHint(cells)}`,
     );
   }
   return { index, count: cells.length, ignored };

@@ -3,7 +3,7 @@ import { readCountry } from '../countries.ts';
 import { readCsv, rejectRow } from '../csv.ts';
 import { readDate as readAnyDate } from '../dates.ts';
 import { identifierRule, normaliseIdentifier } from '../identifiers.ts';
-import { layoutError } from '../layout-error.ts';
+import { layoutError, separatorHint } from '../layout-error.ts';
 import { SOURCE_LIMITS } from '../limits.ts';
 import { NAMED_LIST_TYPES, type NamedListType, type NamedParty, type NamedReader } from '../named-party.ts';
 import { partName } from '../open.ts';
@@ -100,7 +100,8 @@ function headerOf(cells: readonly string[], file: string): readonly string[] {
       .toLowerCase(),
   );
   const missing = REQUIRED.filter((name) => !header.includes(name));
-  if (missing.length > 0) throw layoutError(file, `the header lacks ${missing.join(', ')}.`);
+  if (missing.length > 0)
+    throw layoutError(file, `the header lacks ${missing.join(', ')}.${separatorHint(cells)}`);
   const twice = PEOPLE_COLUMNS.find((name) => header.indexOf(name) !== header.lastIndexOf(name));
   if (twice !== undefined) throw layoutError(file, `the header has ${twice} twice.`);
   return header;

@@ -2,6 +2,7 @@
 import { AssayError } from '../../base/errors.ts';
 import { readCountry } from '../countries.ts';
 import { readDate } from '../dates.ts';
+import { separatorHint } from '../layout-error.ts';
 import { partName } from '../open.ts';
 import { columnsOf, readWholeTable } from '../rows.ts';
 import {
@@ -65,7 +66,7 @@ export function registersReader(options: { readonly whole?: boolean } = {}): Reg
         if (missing.length > 0) {
           throw new AssayError(
             'INVALID_FILE',
-            `${file}, line ${found.line}: the header lacks ${missing.join(', ')}.`,
+            `${file}, line ${found.line}: the header lacks ${missing.join(', ')}.${separatorHint(found.cells)}`,
             { field: 'file' },
           );
         }

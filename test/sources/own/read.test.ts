@@ -53,6 +53,9 @@ describe('parseOwnHeader', () => {
   it.each([
     ['a,b', {}, /lacks address, chain, entity, category/],
     ['address,chain,category', {}, /lacks entity/],
+    ['address;chain;entity;category', {}, / Its columns are separated by semicolons; save it with commas\.$/],
+    ['address\tchain\tentity\tcategory', {}, / Its columns are separated by tabs; save it with commas\.$/],
+    ['address', {}, /It reads: address\.$/],
     [
       'address,address,chain,entity,category',
       {},

@@ -57,6 +57,7 @@ describe('own names', () => {
 
   it('rejects a file without its columns', async () => {
     await expect(read('name\nA\n')).rejects.toThrow(/lacks list/);
+    await expect(read('name;list\nA;B\n')).rejects.toThrow(/separated by semicolons; save it with commas\.$/);
     await expect(read('name,list,list\nA,pep,pep\n')).rejects.toThrow(/list twice/);
     await expect(read('')).rejects.toThrow(/no header/);
   });
