@@ -13,14 +13,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A command that writes a line when it begins and one when it ends, and takes a moment between them. */
-const command = (exitCode: number): readonly string[] => [
+/** A command that writes a line when it begins and one when it ends, and takes some time between them. */
+const command = (exitCode: number, ms = 150): readonly string[] => [
   process.execPath,
   '-e',
   `const { appendFileSync } = require('node:fs');
    const note = (word) => appendFileSync(${JSON.stringify(join(folder, 'runs'))}, word + '\\n');
    note('begins');
-   setTimeout(() => { note('ends'); process.exit(${exitCode}); }, 150);`,
+   setTimeout(() => { note('ends'); process.exit(${exitCode}); }, ${ms});`,
   '--',
 ];
 const lines = (): readonly string[] => {
@@ -57,7 +57,8 @@ it('logs a failure, and publishes at the next request', async () => {
 });
 
 it('ends a run when it is stopped, without a warning', async () => {
-  const publisher = new DisputePublisher(command(0), silentLogger);
+  // So long that it cannot end by itself before it is stopped, however busy the machine is.
+  const publisher = new DisputePublisher(command(0, 600_000), silentLogger);
   publisher.request();
   await until(() => lines().length === 1);
   publisher.request();
