@@ -383,3 +383,7 @@ export function errorFromData(data: ErrorData): AssayError {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** Returns whether an error of the file system says that a file or folder is missing. */
+export const isMissingFile = (error: unknown): boolean =>
+  (error as { readonly code?: unknown }).code === 'ENOENT';

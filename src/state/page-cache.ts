@@ -6,7 +6,7 @@
 import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import { messageOf } from '../base/errors.ts';
+import { isMissingFile, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { STATE_LIMITS } from './limits.ts';
 
@@ -32,12 +32,10 @@ interface LargeFile {
 /** Enough for the disk to be busy all the time, and little beside what the caches of the processor hold. */
 const PIECE_BYTES = 1024 * 1024;
 
-const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
-
 /** Returns the LMDB files of a folder that have more than `smallBytes`; none if the folder is missing. */
 async function largeFilesOf(folder: string, smallBytes: number): Promise<LargeFile[]> {
   const names = await readdir(folder).catch((error: unknown) => {
-    if (isMissing(error)) return [];
+    if (isMissingFile(error)) return [];
     throw error;
   });
   const paths = names
@@ -94,7 +92,7 @@ export function fillPageCache(folders: readonly (string | null)[], deps: CacheFi
 
   const filling = fill().catch((error: unknown) => {
     // A snapshot may be replaced, and removed, while it is read.
-    if (!isMissing(error)) log.warn({ reason: messageOf(error) }, 'files not read into memory');
+    if (!isMissingFile(error)) log.warn({ reason: messageOf(error) }, 'files not read into memory');
   });
   return {
     async stop() {

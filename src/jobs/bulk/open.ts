@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { mkdir, rm, statfs } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
-import { AssayError } from '../../base/errors.ts';
+import { AssayError, isMissingFile } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { invalidCursor, type PageRequest } from '../../base/paging.ts';
 import type { Random } from '../../base/random.ts';
@@ -40,7 +40,7 @@ import { newJob, viewOf } from './job-view.ts';
 import { lineProof } from './line-proofs.ts';
 import { type JobPlaces, jobPlaces } from './places.ts';
 import { type InputFile, openInput } from './receiving.ts';
-import { firstLost, isMissing, lostResult, partsOf, ResultIndexes } from './results.ts';
+import { firstLost, lostResult, partsOf, ResultIndexes } from './results.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import { Upload } from './upload.ts';
 
@@ -333,7 +333,7 @@ class StoredBulkJobs implements OpenBulkJobs {
       return await lineProof(job, line, { store: this.#store, places: this.#places });
     } catch (error) {
       await this.#requireFolder();
-      if (!isMissing(error)) throw error;
+      if (!isMissingFile(error)) throw error;
       throw this.#lost(id, String((error as NodeJS.ErrnoException).path));
     }
   }

@@ -1,6 +1,6 @@
 /** Reads results: the files of the answered chunks, one after another, as one range of bytes. */
 import { stat } from 'node:fs/promises';
-import { AssayError } from '../../base/errors.ts';
+import { AssayError, isMissingFile } from '../../base/errors.ts';
 import type { FilePart } from '../bulk-jobs.ts';
 import type { JobRecord, JobStore } from './job-store.ts';
 import type { JobPlaces } from './places.ts';
@@ -41,15 +41,13 @@ export const lostResult = (): AssayError =>
     { field: 'id' },
   );
 
-export const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
-
 /** Returns the path of the first file that is missing or has fewer bytes than were written; null if there is none. */
 export async function firstLost(parts: readonly FilePart[]): Promise<string | null> {
   for (const { path, end } of parts) {
     try {
       if ((await stat(path)).size < end) return path;
     } catch (error) {
-      if (!isMissing(error)) throw error;
+      if (!isMissingFile(error)) throw error;
       return path;
     }
   }

@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
 import type { Logger } from '../../base/log.ts';
 import { sleep } from '../../base/retry.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../../state/leases.ts';
@@ -264,7 +265,7 @@ class OutboxDispatcher implements Dispatcher {
       } catch (error) {
         if (!signal.aborted) this.#log.error({ error: messageOf(error) }, 'purging the delivery log failed');
       }
-      await sleep(DELIVERY_LIMITS.deliveriesSweepMs, signal);
+      await sleep(LIMITS.retentionLookMs, signal);
     }
   }
 

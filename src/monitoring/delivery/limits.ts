@@ -24,8 +24,7 @@ export const DELIVERY_LIMITS = {
   deliveriesKeptMs: 30 * 24 * 3_600_000,
   /** Ended deliveries that are removed when a new one is added: faster than they arrive. */
   deliveriesPurgeMax: 4,
-  /** Interval at which the log of accounts without new deliveries is purged, and ended deliveries that one commit removes then: 5 ms. */
-  deliveriesSweepMs: 3_600_000,
+  /** Ended deliveries that one commit removes from the log of accounts without new ones: 5 ms. */
   deliveriesSweptAtOnce: 200,
   /** Waiting deliveries of a wallet that one commit cancels: some 5 ms. */
   deliveriesCancelledAtOnce: 200,

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
-import { AssayError } from '../../base/errors.ts';
+import { AssayError, isMissingFile } from '../../base/errors.ts';
 import { parseAddress } from '../../chains/address/parse.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import { parseEvmChain } from './accounts.ts';
@@ -46,7 +46,6 @@ export const snapshotHash = (dataVersion: string): string =>
   `0x${createHash('sha256').update(dataVersion).digest('hex')}`;
 
 const hex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`;
-const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
 /**
  * Removes the oldest trees of a chain, beyond those that are kept, and the drafts of builds that were killed.
@@ -183,7 +182,7 @@ export class OracleTrees {
     try {
       return openTree(treePath(this.#folder, chain, root));
     } catch (error) {
-      if (isMissing(error)) return null;
+      if (isMissingFile(error)) return null;
       throw error;
     }
   }
