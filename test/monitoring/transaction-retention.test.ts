@@ -16,11 +16,15 @@ it('reads one transaction of each wallet, some wallets in a step, however many t
     root.transaction(() => {
       for (let wallet = 0; wallet < wallets; wallet++) {
         tables.transactionCounts.putSync(idOf(wallet), each);
-        for (let number = 1; number <= each; number++)
+        tables.wallets.putSync(['a', idOf(wallet)], { chain: 'ETH' } as never);
+        for (let number = 1; number <= each; number++) {
           tables.transactions.putSync([idOf(wallet), number], {
             ...{ accountId: 'a', walletId: idOf(wallet), hash: `0x${number}`, position: '' },
             ...{ blockNumber: number, timestampMs: 1_000 + number },
           } as never);
+          tables.transactionNumbers.putSync([idOf(wallet), `0x${number}`, ''], number);
+          tables.transactionsOfBlock.putSync(['ETH', number, idOf(wallet), number], 'a');
+        }
       }
     });
   const retention = new TransactionRetention(tables, root);
@@ -49,6 +53,8 @@ it('reads one transaction of each wallet, some wallets in a step, however many t
   }
   expect(deleted).toBe(wallets * 4);
   expect(await retention.deleteBefore(1_005, 100)).toEqual([]);
+  for (const table of [tables.transactions, tables.transactionNumbers, tables.transactionsOfBlock])
+    expect([...table.getKeys({})]).toHaveLength(wallets);
   await root.close();
   folder.remove();
 });
