@@ -1,5 +1,6 @@
 /** CSV tables of the operator: a header, and cells without quotes. Any invalid line is an error, because nothing in a table is guessed. */
 import { AssayError, messageOf } from '../base/errors.ts';
+import { separatorHint } from '../base/separator-hint.ts';
 
 export interface OwnTable<Column extends string, Row> {
   /** Begins each error. */
@@ -31,7 +32,8 @@ export function readOwnTable<Column extends string, Row>(
   };
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
   const header = (lines[0] ?? '').split(',').map((cell) => cell.trim().toLowerCase());
-  for (const column of required) if (!header.includes(column)) fail(1, `the column '${column}' is missing.`);
+  for (const column of required)
+    if (!header.includes(column)) fail(1, `the column '${column}' is missing.${separatorHint(header)}`);
   for (const column of header)
     if (!(columns as readonly string[]).includes(column))
       fail(1, `the column '${column.slice(0, 40)}' must be one of ${columns.join(', ')}.`);

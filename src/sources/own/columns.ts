@@ -1,7 +1,7 @@
 /** The columns of a user's own CSV of labels: known columns, required columns, and the mapping of other names to them. */
 import { AssayError } from '../../base/errors.ts';
+import { separatorHint } from '../../base/separator-hint.ts';
 import { splitCsvRow } from '../csv.ts';
-import { separatorHint } from '../layout-error.ts';
 
 /** Fields of an own label, by the names of the default header. */
 export const OWN_FIELDS = [

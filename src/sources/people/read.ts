@@ -1,9 +1,10 @@
 /** Reads a user's own list of names: a CSV with a header. The format is in docs/own-names.md. */
+import { separatorHint } from '../../base/separator-hint.ts';
 import { readCountry } from '../countries.ts';
 import { readCsv, rejectRow } from '../csv.ts';
 import { readDate as readAnyDate } from '../dates.ts';
 import { identifierRule, normaliseIdentifier } from '../identifiers.ts';
-import { layoutError, separatorHint } from '../layout-error.ts';
+import { layoutError } from '../layout-error.ts';
 import { SOURCE_LIMITS } from '../limits.ts';
 import { NAMED_LIST_TYPES, type NamedListType, type NamedParty, type NamedReader } from '../named-party.ts';
 import { partName } from '../open.ts';

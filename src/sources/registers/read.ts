@@ -1,8 +1,8 @@
 /** Reads registrations from the CSV format in docs/registers-csv.md, for registers without a supported file of their own. */
 import { AssayError } from '../../base/errors.ts';
+import { separatorHint } from '../../base/separator-hint.ts';
 import { readCountry } from '../countries.ts';
 import { readDate } from '../dates.ts';
-import { separatorHint } from '../layout-error.ts';
 import { partName } from '../open.ts';
 import { columnsOf, readWholeTable } from '../rows.ts';
 import {

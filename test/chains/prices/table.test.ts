@@ -261,7 +261,11 @@ describe('own tables', () => {
   });
 
   it.each([
-    ['chain,asset,usd\nBTC,BTC,1\n', /line 1: the column 'date' is missing/],
+    ['chain,asset,usd\nBTC,BTC,1\n', /line 1: the column 'date' is missing\.$/],
+    [
+      'chain;asset;date;usd\nBTC;BTC;2026-01-01;1\n',
+      /line 1: the column 'chain' is missing\. Its columns are separated by semicolons/,
+    ],
     ['chain,asset,date,usd,price\n', /line 1: the column 'price' must be one of/],
     ['chain,asset,date,usd\n', /line 1: no row/],
     ['chain,asset,date,usd\nBTC,BTC,2024-03-01\n', /line 2: the row has 3 cells, and the header 4/],
