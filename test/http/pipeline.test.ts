@@ -107,8 +107,12 @@ describe.each(FRONT_ENDS)('front end on %s, behind a gate that answers %s', (bac
     }
     const basic = await ask(`/api/v1/entity/${EXCHANGE}`, { headers: { Authorization: `Basic ${key}` } });
     expect(basic.status).toBe(401);
-    const lower = await ask(`/api/v1/entity/${EXCHANGE}`, { headers: { Authorization: `bearer ${key}` } });
-    expect(lower.status).toBe(200);
+    for (const scheme of ['bearer ', 'Bearer  ']) {
+      const other = await ask(`/api/v1/entity/${EXCHANGE}`, {
+        headers: { Authorization: `${scheme}${key}` },
+      });
+      expect(other.status).toBe(200);
+    }
   });
 
   it('answers 401 before the body is read', async () => {

@@ -46,7 +46,8 @@ const NO_CHARGE: ChargeNeeds = { slot: null, credits: null };
 
 /** Returns the API key of an Authorization header; empty if it has none. */
 export function tokenOf(authorization: string): string {
-  if (authorization.startsWith(FAST_BEARER)) return authorization.slice(FAST_BEARER.length);
+  if (authorization.startsWith(FAST_BEARER) && authorization[FAST_BEARER.length] !== ' ')
+    return authorization.slice(FAST_BEARER.length);
   return BEARER.test(authorization) ? authorization.replace(BEARER, '') : '';
 }
 
