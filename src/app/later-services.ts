@@ -187,7 +187,6 @@ export class LaterServices {
       ...accounts.shared(),
       runner: node.chunks(chunks),
       billing: jobBilling(accounts.access),
-      checkFolder: node.checkJobsFolder,
       clock,
       random,
       log,

@@ -131,8 +131,6 @@ export interface NodeConnection {
   routed(local: GraphUseCases): GraphUseCases;
   /** Returns a runner that distributes chunks over all workers; if this node is a worker, it runs chunks with `local`. */
   chunks(local: ChunkRunner): ChunkRunner;
-  /** Checks whether this node has the jobs folder that it had at its start. */
-  readonly checkJobsFolder: FolderCheck;
   /** Null if there are no other nodes. */
   readonly broadcast: Broadcast | null;
   /** Why the shared Redis cannot acknowledge writes, as a sentence; null if it can. */
@@ -149,7 +147,6 @@ const standalone = (self: NodeState, follows: readonly ChainId[]): NodeConnectio
   announceFailing: () => {},
   routed: (local) => local,
   chunks: (local) => local,
-  checkJobsFolder: async () => null,
   broadcast: null,
   problem: () => null,
   leave: async () => {},
@@ -301,7 +298,6 @@ export async function connectNode(
       });
       return towardsOthers(runner, jobsFolder);
     },
-    checkJobsFolder: check,
     broadcast: openBroadcast({ nodeId, scope }, { redis, log }),
     problem: () => redis.problem(),
     async leave() {

@@ -23,7 +23,13 @@ import { leaseCurrent } from '../labels/index/folder.ts';
 import { linkOrCopy, sha256OfFile } from '../replication/blobs.ts';
 import { stateMark } from '../replication/state-files.ts';
 import { readJson, writeJsonAtomically } from '../state/atomic-file.ts';
-import { BACKUP_MANIFEST, FIRST_KEY_FILE, makeFolder, PRIVATE_FOLDER } from '../state/data-folder.ts';
+import {
+  BACKUP_MANIFEST,
+  FIRST_KEY_FILE,
+  JOBS_FOLDER_FILE,
+  makeFolder,
+  PRIVATE_FOLDER,
+} from '../state/data-folder.ts';
 import { isRunning } from '../state/file-lease.ts';
 import { wrongFormat } from '../state/format-version.ts';
 import { RECORD_FILE } from '../state/installation-record.ts';
@@ -72,13 +78,14 @@ const ROUNDS_MAX = 20;
 /** Files that are useless elsewhere: locks, leases, unfinished work, deleted data, and data that is rebuilt automatically. */
 const LEFT_OUT =
   /^(?:.*-lock|.*-sums|LOCK|REFRESH_LOCK|build\.lock|opening-.*|building.*|waste-.*|leases|staged|.*\.next|.*\.tmp|.*\.partial|\.partial-.*|\.backup-.*|capture.*|\.room-.*|BACKUP\.json)$/;
-/** Rebuilt from other data (of `oracle`, also the journal of a push: its transaction is over by a restore); and a secret that the operator moves elsewhere. */
+/** Rebuilt from other data (of `oracle`, also the journal of a push: its transaction is over by a restore); a secret that the operator moves elsewhere; and the name of this machine's jobs folder. */
 const TOP_LEFT_OUT: ReadonlySet<string> = new Set([
   'travel',
   'snapshots',
   'exposure',
   'oracle',
   FIRST_KEY_FILE,
+  JOBS_FOLDER_FILE,
 ]);
 /** Environments below these paths are never modified after they are published, so they are copied as plain files. */
 const IMMUTABLE = /^(?:snapshots|names)\//;

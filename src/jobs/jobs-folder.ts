@@ -1,6 +1,6 @@
 /** The jobs folder that nodes share. Each node may mount it at a path of its own, so messages contain paths relative to it. */
 import { existsSync } from 'node:fs';
-import { link, mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { link, mkdtemp, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join, normalize, relative, sep } from 'node:path';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -41,12 +41,15 @@ export async function nameOfFolder(folder: string, random: Random): Promise<stri
     makeFolder(folder);
     const name = Buffer.from(random.bytes(NAME_BYTES)).toString('hex');
     const draft = `${path}.${name}`;
-    await writeFile(draft, name);
-    // Unlike a rename, a link fails if another node was first.
-    await link(draft, path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
-    });
-    await rm(draft);
+    try {
+      await writeFile(draft, name);
+      // Unlike a rename, a link fails if another node was first.
+      await link(draft, path).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST') throw error;
+      });
+    } finally {
+      await rm(draft, { force: true });
+    }
   }
   return readFile(path, 'utf8');
 }
@@ -56,6 +59,10 @@ const NAME_READ_MS = 2_000;
 
 /** Checks whether a folder is still usable. Returns the reason if it is not, as a sentence; null if it is. Never rejects. */
 export type FolderCheck = () => Promise<string | null>;
+
+/** Returns the sentence of a check. */
+export const unavailable = (reason: string): string =>
+  `The folder of bulk jobs is not available on this node: ${reason}`.replace(/\.?$/, '.');
 
 /**
  * Creates the check of whether a folder is still the one with this name. While a server runs, a network file system may be unmounted, which
@@ -70,9 +77,37 @@ export function checkOfFolder(folder: string, name: string): FolderCheck {
     });
     const found = await within(NAME_READ_MS, reading, folder).catch((error: unknown) => error as Error);
     if (found === name) return null;
-    const what = typeof found === 'string' ? 'it is another folder' : messageOf(found);
-    return `The folder of bulk jobs is not available on this node: ${what}`.replace(/\.?$/, '.');
+    const what =
+      typeof found === 'string' ? `its file ${NAME_FILE} does not contain ${name}` : messageOf(found);
+    return unavailable(what);
   };
+}
+
+/**
+ * Returns the name of the jobs folder that is expected at `folder`, and stores it. That is the folder at the last start, if the one that is
+ * there now has another name and lacks the files of jobs: its file system may not be mounted.
+ *
+ * @param options.file - `JOBS_FOLDER_FILE` of the data folder
+ * @param options.isLackingFiles - is called only if the name has changed
+ */
+export async function expectedFolder(
+  options: {
+    readonly folder: string;
+    readonly file: string;
+    readonly isLackingFiles: () => Promise<boolean>;
+  },
+  { random }: { readonly random: Random },
+): Promise<string> {
+  const { folder, file, isLackingFiles } = options;
+  const name = await nameOfFolder(folder, random);
+  const before = await readFile(file, 'utf8').catch(() => null);
+  if (before === name) return name;
+  if (before !== null && (await isLackingFiles())) return before;
+  // On a full disk, the next start stores it.
+  await writeFile(`${file}.tmp`, name)
+    .then(() => rename(`${file}.tmp`, file))
+    .catch(() => {});
+  return name;
 }
 
 const withPaths = (task: ChunkTask, change: (path: string) => string): ChunkTask => ({

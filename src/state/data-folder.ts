@@ -15,6 +15,12 @@ export const BACKUP_MANIFEST = 'BACKUP.json';
 export const FIRST_KEY_FILE = 'first-api-key';
 
 /**
+ * File of the data folder with the name of the jobs folder. Backups leave it out, because an installation that is restored elsewhere may
+ * have another jobs folder.
+ */
+export const JOBS_FOLDER_FILE = 'jobs-folder';
+
+/**
  * Creates a folder with access for the owner only, and its missing parents, one at a time: Node's recursive form never returns below some
  * folders of /proc. Used for every folder that an operator names.
  *

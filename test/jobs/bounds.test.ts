@@ -36,6 +36,7 @@ import { createTaskReadings } from '../../src/pool/task-readings.ts';
 import { TASKS } from '../../src/pool/tasks/index.ts';
 import { type Fence, type LiveRoot, openLiveStore } from '../../src/state/live-store.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
+import { jobFoldersIn } from './bulk/world.ts';
 
 let folder: TempFolder;
 beforeEach(() => {
@@ -616,7 +617,7 @@ describe('expired and interrupted jobs', () => {
       removed,
       given,
       claims,
-      folders: readdirSync(options.folder).sort(),
+      folders: jobFoldersIn(options.folder),
     };
   }
 
@@ -688,7 +689,7 @@ describe('folders of jobs of which Redis has lost the record', () => {
         },
       );
       jobs.start();
-      await expect.poll(() => readdirSync(files).sort(), { interval: 5 }).toEqual(left.map(idOf));
+      await expect.poll(() => jobFoldersIn(files), { interval: 5 }).toEqual(left.map(idOf));
       await jobs.close();
     },
   );

@@ -88,13 +88,14 @@ describe('the folder of jobs', () => {
 
   it('is recognised by its name when it comes back', async () => {
     const folder = join(root, 'mounted');
-    const check = checkOfFolder(folder, await nameOfFolder(folder, systemRandom));
+    const name = await nameOfFolder(folder, systemRandom);
+    const check = checkOfFolder(folder, name);
     expect(await check()).toBeNull();
     renameSync(folder, `${folder}-aside`);
     expect(await check()).toMatch(/not available on this node: ENOENT/);
     await nameOfFolder(folder, systemRandom);
     expect(await check()).toBe(
-      'The folder of bulk jobs is not available on this node: it is another folder.',
+      `The folder of bulk jobs is not available on this node: its file .folder does not contain ${name}.`,
     );
     rmSync(folder, { recursive: true });
     renameSync(`${folder}-aside`, folder);

@@ -4,16 +4,18 @@
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { mkdir, rm, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
-import { AssayError, isMissingFile } from '../../base/errors.ts';
+import { AssayError, isMissingFile, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { invalidCursor, type PageRequest } from '../../base/paging.ts';
 import type { Random } from '../../base/random.ts';
 import { sleep } from '../../base/retry.ts';
 import { LINE_SECRET_BYTES } from '../../base/salted-lines.ts';
-import { PRIVATE_FOLDER } from '../../state/data-folder.ts';
+import { JOBS_FOLDER_FILE, PRIVATE_FOLDER } from '../../state/data-folder.ts';
 import { createEmbeddedLeases, type HeldLease, type Leases, underLease } from '../../state/leases.ts';
 import type { OpenStore } from '../../state/live-store.ts';
+import { isStorageFull } from '../../state/storage.ts';
 import {
   type BulkJobs,
   JOB_KINDS,
@@ -29,7 +31,7 @@ import {
   type ResultProof,
 } from '../bulk-jobs.ts';
 import type { ChunkRunner } from '../chunks.ts';
-import type { FolderCheck } from '../jobs-folder.ts';
+import { checkOfFolder, expectedFolder, type FolderCheck, unavailable } from '../jobs-folder.ts';
 import { JOB_LIMITS } from '../limits.ts';
 import { addWithinLimits, diskFull, UploadSlots } from './admission.ts';
 import type { JobBilling } from './billing.ts';
@@ -63,8 +65,6 @@ export interface BulkJobsDeps {
   readonly openStore?: OpenStore;
   /** Decides which node schedules the chunks. Default: this one. */
   readonly leases?: Leases;
-  /** Default: the folder of the files is always there. */
-  readonly checkFolder?: FolderCheck;
   /** Returns the free bytes of the disk that holds a folder. Default: the value of the operating system. */
   readonly freeBytes?: (folder: string) => Promise<number>;
 }
@@ -139,6 +139,10 @@ class StoredBulkJobs implements OpenBulkJobs {
   readonly #stopping = new AbortController();
   /** The work under the scheduler's lease; null before `start`. */
   #leading: Promise<void> | null = null;
+  /** Path of the file with the name of the folder. */
+  readonly #folderFile: string;
+  /** Created with its first use; null before. */
+  #folderCheck: FolderCheck | null = null;
   /** The end of the last scheduling: without the folder, it may take until the folder is back. */
   #ended: Promise<void> = Promise.resolve();
   #problem: ReturnType<OpenBulkJobs['problem']> = null;
@@ -152,6 +156,7 @@ class StoredBulkJobs implements OpenBulkJobs {
     // Created now and not with the first job, because a folder cannot be created on a full disk.
     mkdirSync(folder, PRIVATE_FOLDER);
     this.#places = places;
+    this.#folderFile = join(dirname(storePath), JOBS_FOLDER_FILE);
     this.#store = store;
     this.#results = new ResultIndexes(store, places);
     const hasRoom = (): Promise<boolean> => this.#hasRoom();
@@ -234,11 +239,38 @@ class StoredBulkJobs implements OpenBulkJobs {
   }
 
   async #checkFolder(): Promise<string | null> {
-    const { checkFolder = async () => null, clock } = this.#deps;
-    const reason = await checkFolder();
+    const { clock } = this.#deps;
+    const reason = await this.#reasonOfFolder();
     const sinceMs = this.#problem?.sinceMs ?? clock.now();
     this.#problem = reason === null ? null : { reason, folder: this.#places.folder, sinceMs };
     return reason;
+  }
+
+  /** Returns why the folder cannot be used; null if it can. */
+  async #reasonOfFolder(): Promise<string | null> {
+    const { folder } = this.#places;
+    try {
+      this.#folderCheck ??= checkOfFolder(
+        folder,
+        await expectedFolder(
+          { folder, file: this.#folderFile, isLackingFiles: () => this.#lacksFiles() },
+          this.#deps,
+        ),
+      );
+    } catch (error) {
+      // The name cannot be stored yet. The upload that needs space fails with the error for that.
+      return isStorageFull(error) ? null : unavailable(messageOf(error));
+    }
+    return this.#folderCheck();
+  }
+
+  /** Whether the folder lacks the files of a job that has not ended. */
+  async #lacksFiles(): Promise<boolean> {
+    const { ofJob } = this.#places;
+    await this.#store.ready();
+    return this.#store
+      .openIds()
+      .some((id) => this.#store.job(id)?.state !== 'RECEIVING' && !existsSync(ofJob(id)));
   }
 
   /** @throws NOT_READY if this node does not have the folder of the files */

@@ -1,5 +1,4 @@
 /** Bulk jobs on a full disk: no job is accepted or charged, running jobs wait, and their result is the same afterwards. */
-import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
@@ -15,6 +14,7 @@ import {
   createTestRunner,
   ended,
   type JobWorld,
+  jobFoldersIn,
   jobWorld,
   resultOf,
   send,
@@ -54,7 +54,7 @@ describe.skipIf(refusal !== null)(
 
     const folders = (): string[] => {
       const folder = join(disk.path, 'jobs', 'jobs', 'files');
-      return existsSync(folder) ? readdirSync(folder) : [];
+      return jobFoldersIn(folder);
     };
     const taken = (): number => [...billing.taken.values()].reduce((sum, units) => sum + units, 0);
 

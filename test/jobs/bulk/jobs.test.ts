@@ -1,12 +1,4 @@
-import {
-  existsSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AssayError } from '../../../src/base/errors.ts';
@@ -23,6 +15,7 @@ import {
   createTestRunner,
   ended,
   type JobWorld,
+  jobFoldersIn,
   jobWorld,
   linesOf,
   resultOf,
@@ -45,7 +38,7 @@ overLiveStates((makeState, kind) => {
   const filesOf = (id: string): string => join(world.folder.path, name, 'files', id);
   const folders = (): string[] => {
     const folder = join(world.folder.path, name, 'files');
-    return existsSync(folder) ? readdirSync(folder) : [];
+    return jobFoldersIn(folder);
   };
   const open = async (more: { freeBytes?: () => number } = {}): Promise<OpenBulkJobs> => {
     const opened = world.open(runner, billing, { name, openStore: state.openStore, ...more });

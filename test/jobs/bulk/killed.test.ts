@@ -1,6 +1,6 @@
 /** Kills a process in the middle of its bulk jobs, again and again, and counts the results. */
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openLedger } from '../../../src/accounts/ledger-lmdb.ts';
@@ -13,7 +13,7 @@ import { openBulkJobs } from '../../../src/jobs/bulk/open.ts';
 import { type TempFolder, tempFolder } from '../../accounts/temp-folder.ts';
 import { type LabelFolder, labelFolder } from '../label-folder.ts';
 import { BAD_EVERY, LINES } from './killed-job.ts';
-import { createTestBilling, createTestRunner, linesOf, resultOf, wallet } from './world.ts';
+import { createTestBilling, createTestRunner, jobFoldersIn, linesOf, resultOf, wallet } from './world.ts';
 
 const PROCESS = join(projectRoot, 'dist', 'test', 'jobs', 'bulk', 'job-process.js');
 const ROUNDS = process.env.ASSAY_TEST_LONG === '1' ? 30 : 4;
@@ -107,7 +107,7 @@ it('answers every line once and charges for it, whenever the process is killed',
     // The answers of an aborted attempt do not remain under a valid name.
     expect(existsSync(join(folder.path, 'jobs', id, 'answers'))).toBe(true);
   }
-  expect(new Set(readdirSync(join(folder.path, 'jobs')))).toEqual(known);
+  expect(new Set(jobFoldersIn(join(folder.path, 'jobs')))).toEqual(known);
   await jobs.close();
 
   const quota = openQuotaMeter(

@@ -1,5 +1,5 @@
 /** A world with bulk jobs: real label index and graph, chunks worked in this thread, and a billing that counts every unit. */
-import { mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/base/clock.ts';
 import { AssayError } from '../../../src/base/errors.ts';
@@ -10,7 +10,6 @@ import type { ChunkWork } from '../../../src/jobs/bulk/chunk-work.ts';
 import { type OpenBulkJobs, openBulkJobs } from '../../../src/jobs/bulk/open.ts';
 import type { BulkJobs, JobKind, JobRequest, JobView } from '../../../src/jobs/bulk-jobs.ts';
 import type { ChunkRunner, ChunkTask } from '../../../src/jobs/chunks.ts';
-import type { FolderCheck } from '../../../src/jobs/jobs-folder.ts';
 import { createTaskTable } from '../../../src/pool/task.ts';
 import { TASKS } from '../../../src/pool/tasks/index.ts';
 import { createTaskServices } from '../../../src/pool/worker-services.ts';
@@ -83,7 +82,7 @@ export interface JobWorld {
   open(
     runner: ChunkRunner,
     billing: JobBilling,
-    more?: { freeBytes?: () => number; name?: string; openStore?: OpenStore; checkFolder?: FolderCheck },
+    more?: { freeBytes?: () => number; name?: string; openStore?: OpenStore },
   ): OpenBulkJobs;
   close(): Promise<void>;
 }
@@ -104,7 +103,7 @@ export async function jobWorld(folder: TempFolder = tempFolder()): Promise<JobWo
     clock,
     screening,
     open(runner, billing, more = {}) {
-      const { freeBytes = () => 1e12, name = 'jobs', openStore = openLiveStore, checkFolder } = more;
+      const { freeBytes = () => 1e12, name = 'jobs', openStore = openLiveStore } = more;
       mkdirSync(folder.path, { recursive: true });
       return openBulkJobs(
         { storePath: join(folder.path, name, 'jobs.mdb'), folder: join(folder.path, name, 'files') },
@@ -115,7 +114,6 @@ export async function jobWorld(folder: TempFolder = tempFolder()): Promise<JobWo
           random: systemRandom,
           log: silentLogger,
           openStore,
-          ...(checkFolder === undefined ? {} : { checkFolder }),
           freeBytes: async () => freeBytes(),
         },
       );
@@ -126,6 +124,14 @@ export async function jobWorld(folder: TempFolder = tempFolder()): Promise<JobWo
     },
   };
 }
+
+/** Lists the folders of jobs, without the files of its name. */
+export const jobFoldersIn = (folder: string): string[] =>
+  existsSync(folder)
+    ? readdirSync(folder)
+        .filter((name) => !name.startsWith('.folder'))
+        .sort()
+    : [];
 
 export async function send(
   jobs: BulkJobs,
