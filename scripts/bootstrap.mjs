@@ -58,7 +58,8 @@ async function install() {
     return;
   }
   note('installing packages');
-  await run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+  // The compiler is a development package, which npm leaves out under NODE_ENV=production.
+  await run('npm', ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
     shell: process.platform === 'win32',
   });
 }
