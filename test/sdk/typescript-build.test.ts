@@ -78,6 +78,22 @@ it.each([
   expect(node(['program.cjs'])).toEqual(OUTPUT);
 });
 
+it('names a timeout of undici in CommonJS, where each entry has classes of its own', () => {
+  const code = `
+    const { Assay, TimeoutError } = require('assay-sdk');
+    const { undiciTransport } = require('assay-sdk/undici');
+    const { request } = require('undici');
+    const server = require('node:http').createServer(() => {}).listen(0, '127.0.0.1', async () => {
+      const transport = undiciTransport(request);
+      const baseUrl = 'http://127.0.0.1:' + server.address().port;
+      const assay = new Assay({ baseUrl, apiKey: 'k', timeout: 50, maxRetries: 0, transport });
+      console.log(await assay.usage.get().catch((error) => error instanceof TimeoutError));
+      process.exit();
+    });`;
+  writeFileSync(join(program.path, 'timeout.cjs'), code);
+  expect(node(['timeout.cjs'])).toEqual({ code: 0, text: 'true\n' });
+});
+
 const compilers = {
   'TypeScript of this repository': join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc'),
   'TypeScript 5': join(sdk, 'tools', 'node_modules', 'typescript', 'bin', 'tsc'),

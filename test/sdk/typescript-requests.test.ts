@@ -1,6 +1,7 @@
 /** Requests of the TypeScript client to a server with prepared responses: what is refused before it is sent, and unusual responses. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   Assay,
@@ -8,7 +9,9 @@ import {
   type ClientOptions,
   ConnectionError,
   ServerError,
+  TimeoutError,
 } from '../../sdk/typescript/src/index.ts';
+import { undiciTransport } from '../../sdk/typescript/src/undici.ts';
 
 const QUESTION = { chain: 'ETH', address: '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8' };
 const KEY = 'assay_live_0123456789';
@@ -124,6 +127,20 @@ describe('a response', () => {
     },
   );
 
+  it.each([
+    ['fetch', {}],
+    ['undici', { transport: undiciTransport(request) }],
+  ])('that arrives in pieces without an end is a timeout over %s', async (_, options) => {
+    const { assay } = await serverWith(
+      (_, response) => {
+        const timer = setInterval(() => response.write(' '), 20);
+        response.on('close', () => clearInterval(timer));
+      },
+      { ...options, timeout: 200, maxRetries: 0 },
+    );
+    expect(await thrownBy(assay.oracle.check(QUESTION))).toBeInstanceOf(TimeoutError);
+  });
+
   it('with a date in Retry-After is repeated then', async () => {
     const { assay, requests } = await serverWith((request, response) => {
       if (requests.length > 1) return verdict(request, response);
@@ -166,6 +183,21 @@ describe('the result of a job', () => {
 });
 
 describe('the alert stream', () => {
+  it('is not broken over undici while it is silent for longer than the timeout of a call', async () => {
+    const { assay, requests } = await serverWith(
+      (_, response) => {
+        response.write(': open\n\n');
+        setTimeout(() => response.end('id: 1\nevent: alert.created\ndata: {}\n\n'), 2_500);
+      },
+      { transport: undiciTransport(request), timeout: 200 },
+    );
+    for await (const { id } of assay.alerts.stream({ lastEventId: '0' })) {
+      expect(id).toBe('1');
+      break;
+    }
+    expect(requests).toHaveLength(1);
+  });
+
   it('reads line breaks of two characters that arrive in two pieces', async () => {
     const pieces = ['id: 7\r\nevent: alert.created\r\ndata: {"alert":{}}\r', '\n\r', '\n'];
     const { assay } = await serverWith((_, response) => {

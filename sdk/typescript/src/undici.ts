@@ -1,5 +1,5 @@
 /** Transport over `undici.request`, which needs about half the time of `fetch` in Node. The package is the caller's. */
-import { TimedOut, type Transport } from './core/transport.ts';
+import { Deadline, TimedOut, type Transport } from './core/transport.ts';
 
 /** The part of `undici.request` that the transport uses. */
 export type UndiciRequest = (
@@ -17,10 +17,12 @@ export interface UndiciOptions {
   readonly dispatcher?: unknown;
 }
 
-const TIMEOUT_CODES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_CONNECT_TIMEOUT']);
+const TIMEOUT_CODES = new Set(['UND_ERR_BODY_TIMEOUT', 'UND_ERR_CONNECT_TIMEOUT']);
+/** Silence after which a body that is read in pieces is a broken connection. The alert stream has a comment every 20 seconds. */
+const SILENCE_MS_MIN = 60_000;
 
 /**
- * Creates a transport over undici. Timeouts are counted until the headers of a response, and between the pieces of its body.
+ * Creates a transport over undici.
  *
  * @param request - `request` of the package undici, version 6 or later
  * @example
@@ -28,29 +30,46 @@ const TIMEOUT_CODES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'
  * const assay = new Assay({ transport: undiciTransport(request) });
  */
 export function undiciTransport(request: UndiciRequest, { dispatcher }: UndiciOptions = {}): Transport {
-  const rethrow = (error: unknown): never => {
-    const { code, message } = Object(error) as { code?: unknown; message?: string };
-    throw typeof code === 'string' && TIMEOUT_CODES.has(code) ? new TimedOut(message) : error;
-  };
   return async ({ method, url, headers, body, signal, timeout }) => {
+    const deadline = new Deadline(signal, timeout);
+    const fail = (error: unknown): never => {
+      const { code, message } = Object(error) as { code?: unknown; message?: string };
+      return deadline.fail(
+        typeof code === 'string' && TIMEOUT_CODES.has(code) ? new TimedOut(message) : error,
+      );
+    };
+    async function* chunks(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+      deadline.stopTimer();
+      try {
+        yield* pieces;
+      } finally {
+        deadline.end();
+      }
+    }
     const response = await request(url, {
       method,
       headers,
       body: body instanceof Blob ? new Uint8Array(await body.arrayBuffer()) : body,
-      headersTimeout: timeout,
-      bodyTimeout: timeout,
-      ...(signal === undefined ? {} : { signal }),
+      // The deadline is that of the whole response. Those of undici are for each piece of it.
+      headersTimeout: 0,
+      bodyTimeout: timeout === 0 ? 0 : Math.max(timeout, SILENCE_MS_MIN),
+      signal: deadline.signal,
       ...(dispatcher === undefined ? {} : { dispatcher }),
-    }).catch(rethrow);
+    }).catch(fail);
     return {
       status: response.statusCode,
       header(name) {
         const value = response.headers[name];
         return (Array.isArray(value) ? value.join(', ') : value) ?? null;
       },
-      text: () => response.body.text().catch(rethrow),
-      body: () => response.body,
+      text: async () => {
+        const text = await response.body.text().catch(fail);
+        deadline.end();
+        return text;
+      },
+      body: () => chunks(response.body),
       cancel() {
+        deadline.end();
         response.body.destroy();
       },
     };

@@ -6,8 +6,8 @@ import { infoOf } from './info.ts';
 import {
   type Fetch,
   fetchTransport,
+  isTimedOut,
   type ReplayableBody,
-  TimedOut,
   type Transport,
   type TransportRequest,
   type TransportResponse,
@@ -157,7 +157,7 @@ export function delayAfter(error: unknown, failures: number): number | null {
 export function failureOf(error: unknown, signal: AbortSignal | undefined): AssayError {
   if (error instanceof AssayError) return error;
   if (signal?.aborted) return new AbortError('The call was aborted.', { cause: error });
-  if (error instanceof TimedOut) return new TimeoutError(error.message, { cause: error });
+  if (isTimedOut(error)) return new TimeoutError(error.message, { cause: error });
   const { message, cause } = Object(error) as { message?: unknown; cause?: { message?: unknown } };
   const reason = [message, cause?.message].filter((text) => typeof text === 'string' && text !== '');
   return new ConnectionError(`The connection failed: ${reason.join(': ') || String(error)}`, {

@@ -36,7 +36,13 @@ export interface TransportResponse {
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
 
 /** Thrown by a transport when the timeout of a request is over. */
-export class TimedOut extends Error {}
+export class TimedOut extends Error {
+  override name = 'TimedOut';
+}
+
+/** Whether an error is a TimedOut. In CommonJS, `assay-sdk/undici` has a class of its own, so the name decides. */
+export const isTimedOut = (error: unknown): error is TimedOut =>
+  error instanceof Error && error.name === 'TimedOut';
 
 /** The part of `fetch` that the client uses. */
 export type Fetch = (
@@ -80,6 +86,54 @@ function streamOf(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array>
   });
 }
 
+/** Ends one attempt when its timeout is over, or when the caller's signal is aborted. */
+export class Deadline {
+  readonly #controller = new AbortController();
+  readonly #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #caller: AbortSignal | undefined;
+  readonly #abort = (): void => this.#controller.abort(this.#caller?.reason);
+
+  /** @param timeout - milliseconds; 0 is unlimited */
+  constructor(signal: AbortSignal | undefined, timeout: number) {
+    this.#caller = signal;
+    if (signal?.aborted) this.#abort();
+    else signal?.addEventListener('abort', this.#abort, { once: true });
+    if (timeout !== 0)
+      this.#timer = setTimeout(
+        () => this.#controller.abort(new TimedOut(`No response within ${timeout} ms.`)),
+        timeout,
+      );
+  }
+
+  /** For the request. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Ends the timeout, not the caller's signal: the body is now read in pieces. */
+  stopTimer(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** Ends both: the attempt is over. */
+  end(): void {
+    this.stopTimer();
+    this.#caller?.removeEventListener('abort', this.#abort);
+  }
+
+  /** Closes the connection. */
+  cancel(): void {
+    this.end();
+    this.#controller.abort();
+  }
+
+  /** Ends the attempt with its error, which is TimedOut if the timeout is over. */
+  readonly fail = (error: unknown): never => {
+    this.end();
+    throw this.signal.reason instanceof TimedOut ? this.signal.reason : error;
+  };
+}
+
 /**
  * Creates the transport over `fetch`.
  *
@@ -87,33 +141,18 @@ function streamOf(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array>
  */
 export function fetchTransport(given?: Fetch): Transport {
   return async ({ method, url, headers, body, signal, timeout }) => {
-    const controller = new AbortController();
-    const abort = (): void => controller.abort(signal?.reason);
-    if (signal?.aborted) abort();
-    else signal?.addEventListener('abort', abort, { once: true });
-    const timer =
-      timeout === 0
-        ? undefined
-        : setTimeout(() => controller.abort(new TimedOut(`No response within ${timeout} ms.`)), timeout);
-    const end = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
-    };
-    const fail = (error: unknown): never => {
-      end();
-      throw controller.signal.reason instanceof TimedOut ? controller.signal.reason : error;
-    };
+    const deadline = new Deadline(signal, timeout);
     const send: Fetch = given ?? (globalThis.fetch as unknown as Fetch);
     const response = await send(url, {
       method,
       headers,
-      signal: controller.signal,
+      signal: deadline.signal,
       redirect: 'manual',
       ...(body === null ? {} : isStream(body) ? { body: streamOf(body), duplex: 'half' } : { body }),
-    }).catch(fail);
+    }).catch(deadline.fail);
 
     async function* chunks(): AsyncGenerator<Uint8Array> {
-      clearTimeout(timer);
+      deadline.stopTimer();
       const reader = response.body?.getReader();
       try {
         for (;;) {
@@ -122,7 +161,7 @@ export function fetchTransport(given?: Fetch): Transport {
           yield value;
         }
       } finally {
-        end();
+        deadline.end();
         // The connection may have failed already, which the iteration has reported.
         await reader?.cancel().catch(() => {});
       }
@@ -131,15 +170,12 @@ export function fetchTransport(given?: Fetch): Transport {
       status: response.status,
       header: (name) => response.headers.get(name),
       text: async () => {
-        const text = await response.text().catch(fail);
-        end();
+        const text = await response.text().catch(deadline.fail);
+        deadline.end();
         return text;
       },
       body: chunks,
-      cancel() {
-        end();
-        controller.abort();
-      },
+      cancel: () => deadline.cancel(),
     };
   };
 }
