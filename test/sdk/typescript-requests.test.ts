@@ -115,6 +115,23 @@ describe('what a request cannot hold', () => {
   });
 });
 
+describe('without a key', () => {
+  it('a page of the server sends its calls, because the browser adds the cookie, and another page does not', async () => {
+    const { baseUrl, requests } = await serverWith(verdict);
+    try {
+      Object.assign(globalThis, { location: { origin: baseUrl } });
+      expect((await new Assay({ baseUrl, apiKey: '' }).oracle.check(QUESTION)).verdict).toBe('safe');
+      Object.assign(globalThis, { location: { origin: 'https://another.example.org' } });
+      expect(await thrownBy(new Assay({ baseUrl, apiKey: '' }).oracle.check(QUESTION))).toMatchObject({
+        message: expect.stringMatching(/^apiKey: missing/),
+      });
+    } finally {
+      Reflect.deleteProperty(globalThis, 'location');
+    }
+    expect(requests.map(({ headers }) => headers.authorization)).toEqual([undefined]);
+  });
+});
+
 describe('a response', () => {
   it.each([[null], [[]], [1], [{}], [{ success: true, data: null }], [{ verdict: 'safe' }]])(
     'that is %j is a connection error, not an answer without fields',

@@ -105,6 +105,10 @@ const environment = (name: string): string | undefined =>
 const hasVersion = (body: unknown): boolean =>
   (body as { readonly version?: unknown } | undefined)?.version !== undefined;
 
+/** Returns the origin of the page or worker of a browser in which the client runs. */
+const pageOrigin = (): string | undefined =>
+  (globalThis as { location?: { readonly origin?: string } }).location?.origin;
+
 /** Whether a call may be sent again although the server may have executed it. */
 function isRepeatable({ method, body, retry = method === 'POST' ? 'unsafe' : 'safe' }: Call): boolean {
   return retry !== 'unsafe' && !(retry === 'unversioned' && hasVersion(body));
@@ -241,6 +245,8 @@ export class Connection {
   session: string | undefined;
   readonly #origin: string;
   readonly #base: string;
+  /** The client runs in a page of the server: the browser adds the cookie of the session. */
+  readonly #isPage: boolean;
   readonly #transport: Transport;
   readonly #timeout: number;
   readonly #maxRetries: number;
@@ -262,6 +268,7 @@ export class Connection {
     }
     this.#origin = parsed.origin;
     this.#base = parsed.origin + parsed.pathname.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
+    this.#isPage = pageOrigin() === parsed.origin;
     this.session = options.session;
     this.#transport = options.transport ?? fetchTransport(options.fetch);
     this.#timeout = timeoutOf(options.timeout ?? TIMEOUT_MS);
@@ -282,9 +289,9 @@ export class Connection {
       // A change with a session must come from a page of the server, and this client is as good as one: it was given the session.
       return method === 'GET' ? cookie : { ...cookie, origin: this.#origin };
     }
-    if (this.#keyHeaders === null)
-      throw new AssayError('apiKey: missing; pass it to new Assay({ apiKey }) or set ASSAY_API_KEY.');
-    return this.#keyHeaders;
+    if (this.#keyHeaders !== null) return this.#keyHeaders;
+    if (this.#isPage) return this.#headers;
+    throw new AssayError('apiKey: missing; pass it to new Assay({ apiKey }) or set ASSAY_API_KEY.');
   }
 
   async #requestOf(call: Call): Promise<TransportRequest> {
