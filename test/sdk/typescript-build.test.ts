@@ -128,6 +128,17 @@ it.each(Object.entries(compilers).filter(([, path]) => existsSync(path)))(
   },
 );
 
+it.runIf(existsSync(compilers['TypeScript 5']))('has types for the resolution node10 of TypeScript 5', () => {
+  const code = `import { Assay } from 'assay-sdk';
+    import { undiciTransport } from 'assay-sdk/undici';
+    export const create = (request: Parameters<typeof undiciTransport>[0]): Assay =>
+      new Assay({ transport: undiciTransport(request) });`;
+  writeFileSync(join(program.path, 'classic.ts'), code);
+  const options = ['--module', 'commonjs', '--moduleResolution', 'node10', '--target', 'es2022', '--strict'];
+  const compiled = node([compilers['TypeScript 5'], ...options, '--noEmit', 'classic.ts']);
+  expect(compiled).toEqual({ code: 0, text: '' });
+});
+
 it('names every method in its README', () => {
   const readme = readFileSync(join(sdk, 'README.md'), 'utf8');
   const table = readme.slice(readme.indexOf('## Methods'), readme.indexOf('## Retries'));

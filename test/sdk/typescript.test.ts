@@ -172,8 +172,10 @@ describe('every operation of the document', () => {
         expect((await (await operator()).operator.imports()).runs[0]?.state).toBe('FAILED'),
       operatorLabelReports: async ({ assay }) => {
         await assay.labels.report({ ...query, reason: 'seen by operators' });
-        const { reports, open } = await (await operator()).operator.labelReports({ state: 'OPEN' });
+        const list = (await operator()).operator.labelReports({ state: 'OPEN' });
+        const { reports, open } = await list;
         expect([reports[0]?.chain, open]).toEqual(['ETH', 1]);
+        for await (const { chain } of list) expect(chain).toBe('ETH');
       },
       decideLabelReport: async () => {
         const { report } = await (await colleague()).labels.report({ ...query, reason: 'to decide' });
@@ -185,7 +187,9 @@ describe('every operation of the document', () => {
         expect((await assay.labels.report({ ...query, reason: 'not theirs' })).report.state).toBe('OPEN'),
       labelReports: async ({ assay }) => {
         await assay.labels.report({ ...query, reason: 'not theirs' });
-        expect((await assay.labels.listReports({ limit: 5 })).reports).toHaveLength(1);
+        const addresses: string[] = [];
+        for await (const { address } of assay.labels.listReports({ limit: 5 })) addresses.push(address);
+        expect(addresses).toEqual([EXCHANGE]);
       },
       openapi: async ({ assay }) => expect(await assay.service.openapi()).toHaveProperty('openapi', '3.1.0'),
       docs: async ({ assay }) => expect(await assay.service.docs()).toContain('<html'),

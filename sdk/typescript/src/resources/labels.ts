@@ -1,9 +1,11 @@
 /** Labels, sanctions checks and verdicts of single addresses. These cost a unit of the monthly quota of the key, and no credits. */
-import type { ApiPromise } from '../core/api-promise.ts';
+import type { ApiPromise, PagePromise } from '../core/api-promise.ts';
 import type { CallOptions } from '../core/connection.ts';
 import { Resource, segment } from '../core/resource.ts';
 import { RETRIES } from '../generated/retries.ts';
 import type { Body, Data, PathOf, QueryOf } from '../types.ts';
+
+type ReportList = Data<'labelReports'>;
 
 export class Oracle extends Resource {
   /**
@@ -100,8 +102,11 @@ export class Labels extends Resource {
   }
 
   /** Returns the reports of the account, newest first, with the decisions of the operators. */
-  listReports(query: QueryOf<'labelReports'> = {}, options?: CallOptions): ApiPromise<Data<'labelReports'>> {
-    return this.connection.json({ method: 'GET', path: '/label-reports', query, options });
+  listReports(
+    query: QueryOf<'labelReports'> = {},
+    options?: CallOptions,
+  ): PagePromise<ReportList, ReportList['reports'][number]> {
+    return this.connection.list({ method: 'GET', path: '/label-reports', query, options }, 'reports');
   }
 
   /** Returns all labels of an address, given in the body. */

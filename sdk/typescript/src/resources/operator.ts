@@ -1,8 +1,10 @@
 /** The state of the installation, with the session of a person of an operator account. */
-import type { ApiPromise } from '../core/api-promise.ts';
+import type { ApiPromise, PagePromise } from '../core/api-promise.ts';
 import type { CallOptions } from '../core/connection.ts';
 import { Resource } from '../core/resource.ts';
 import type { Body, Data, QueryOf } from '../types.ts';
+
+type ReportList = Data<'operatorLabelReports'>;
 
 export class Operator extends Resource {
   /**
@@ -32,14 +34,9 @@ export class Operator extends Resource {
   labelReports(
     query: QueryOf<'operatorLabelReports'> = {},
     options?: CallOptions,
-  ): ApiPromise<Data<'operatorLabelReports'>> {
-    return this.connection.json({
-      method: 'GET',
-      path: '/operator/label-reports',
-      query,
-      options,
-      auth: 'session',
-    });
+  ): PagePromise<ReportList, ReportList['reports'][number]> {
+    const path = '/operator/label-reports';
+    return this.connection.list({ method: 'GET', path, query, options, auth: 'session' }, 'reports');
   }
 
   /**
