@@ -7,8 +7,9 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { root } from './binaries.mjs';
+import { filesOf } from './copy-sources.mjs';
 import { sizeOf } from './prune.mjs';
 
 const MEGABYTE = 1_000_000;
@@ -45,9 +46,12 @@ function copy(stage, stages, words) {
     // Programs of the system are counted, not copied.
     if (from !== undefined && !source.startsWith('/app/')) continue;
     const path = from === undefined ? join(root, source) : join(from, source.slice('/app/'.length));
-    const to = join(stage, target === './' ? source : target);
-    mkdirSync(dirname(to), { recursive: true });
-    cpSync(path, to, { recursive: true, verbatimSymlinks: true, filter: isSource });
+    for (const file of filesOf(path)) {
+      const name = file === path ? target : join(target, basename(file));
+      const to = join(stage, target === './' ? source : name);
+      mkdirSync(dirname(to), { recursive: true });
+      cpSync(file, to, { recursive: true, verbatimSymlinks: true, filter: isSource });
+    }
   }
 }
 
