@@ -69,6 +69,14 @@ export function importLines(datasets: readonly DatasetReport[]): readonly string
         `${change.list} of ${change.publishedAt}: ${change.parties} parties, ${change.wallets} wallets; now ` +
         `${change.inForce} wallets in force, ${change.delisted} delisted (newest file: ${change.newestAt ?? '-'}).`,
     ),
+    ...lists.flatMap(({ list, heldBack }) =>
+      heldBack === 0
+        ? []
+        : [
+            `${list}: ${heldBack} wallets in force are not in the newest file, which has unreadable rows of their parties. They stay in ` +
+              'force until a file without such rows; if they were removed, import it with --force.',
+          ],
+    ),
   ];
 }
 
@@ -182,7 +190,10 @@ export function addImportCommand(
       'sanctions lists: date (UTC) of a check at which these files were the newest of their publisher',
     )
     .option('--by <name>', 'with --checked: person who checked; recorded in the audit log')
-    .option('--force', 'accept a list that would delist more than half of its parties')
+    .option(
+      '--force',
+      'accept a list that would delist more than half of its parties, or parties that its unreadable rows may hide',
+    )
     .option('--map <pairs>', 'own: field=column,… if the columns have other names')
     .option('--dataset <name>', 'name of the dataset (default: given by the source)')
     .option(

@@ -2,6 +2,7 @@
  * Imports files of sanctions lists as history: the parties listed now, the dates, and the former parties. An import changes
  * all lists of its files or none.
  */
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { isoTime } from '../base/clock.ts';
 import type { SanctionsList } from '../sources/index.ts';
@@ -11,11 +12,14 @@ import { requireAfterPublication } from './attest.ts';
 import { type ListCheck, type ListCheckMethod, readListChecks } from './freshness.ts';
 import { type Reading, readRecords } from './import-reading.ts';
 import type { DatasetReport, ImportRequest, ListChange } from './import-report.ts';
+import { LABEL_LIMITS } from './limits.ts';
 import { createRejectsWriter, type RejectsWriter } from './rejects.ts';
 import {
   comparePublications,
   delistedAt,
   hasFile,
+  holdsBack,
+  isHeldBack,
   joinEntries,
   type ListFile,
   type ListState,
@@ -24,8 +28,12 @@ import {
   type PartyDetails,
   publicationOf,
   type ReadList,
+  type UnreadableRow,
   withFile,
 } from './sanctions.ts';
+
+/** Hexadecimal digits of the hash by which an unreadable row is found again in another file. */
+const HASH_DIGITS = 16;
 
 /** One file of a publisher during reading: a zip can hold several. */
 interface ListUnit {
@@ -35,6 +43,8 @@ interface ListUnit {
     { readonly parties: Set<string>; readonly entries: ObservedEntry[]; readonly details: ObservedParty[] }
   >;
   readonly rejects: RejectsWriter;
+  /** Rows that could not be read, by their hash; bounded. */
+  readonly unreadable: Map<string, UnreadableRow>;
   records: number;
 }
 
@@ -57,7 +67,9 @@ export async function importLists(
 ): Promise<readonly DatasetReport[]> {
   const { contentHash } = reading;
   const { store } = reading.deps;
-  const known = lists.map((list) => store.listState(list)).filter((state) => hasFile(state, contentHash));
+  const known = lists
+    .map((list) => store.listState(list))
+    .filter((state) => hasFile(state, contentHash) && !isToBeForced(reading, state));
   if (known.length > 0) {
     const read = known.map((state) => ({ state, publishedAt: fileOf(state, contentHash).publishedAt }));
     commitLists(reading, [], read);
@@ -72,12 +84,16 @@ export async function importLists(
   }
 }
 
+/** Returns whether a forced import lets a known file delist what its unreadable rows hold back. */
+const isToBeForced = ({ request, contentHash }: Reading, state: ListState): boolean =>
+  request.force === true && holdsBack(fileOf(state, contentHash));
+
 /** Reads the files into `units`. The caller owns the array, so that it can abort the rejects of all units after an error. */
 async function readUnits(reading: Reading, units: ListUnit[]): Promise<void> {
   const staged = reading.writer.stage();
   const open = (): ListUnit => {
     const rejects = createRejectsWriter(join(staged, `rejects-${units.length}`));
-    const unit: ListUnit = { header: null, lists: new Map(), rejects, records: 0 };
+    const unit: ListUnit = { header: null, lists: new Map(), rejects, unreadable: new Map(), records: 0 };
     units.push(unit);
     return unit;
   };
@@ -94,8 +110,20 @@ async function readUnits(reading: Reading, units: ListUnit[]): Promise<void> {
         current().rejects.add('An address without a party.', record.address, record.provenance);
       }
     },
-    (reason, text, provenance) => current().rejects.add(reason, text, provenance),
+    (reason, text, provenance, entityId) => {
+      current().rejects.add(reason, text, provenance);
+      addUnreadable(current(), entityId, `${reason} ${text}`);
+    },
   );
+}
+
+/** Notes a row that could not be read. Too many of them become one row of an unknown party that no other file has. */
+function addUnreadable({ unreadable }: ListUnit, entityId: string | null, text: string): void {
+  if (unreadable.size > LABEL_LIMITS.unreadableRowsMax) return;
+  const isLast = unreadable.size === LABEL_LIMITS.unreadableRowsMax;
+  const row = isLast ? `more than ${LABEL_LIMITS.unreadableRowsMax}` : `${entityId ?? ''}\n${text}`;
+  const hash = createHash('sha256').update(row).digest('hex').slice(0, HASH_DIGITS);
+  unreadable.set(hash, { entityId: isLast ? null : entityId, hash });
 }
 
 function addParty(reading: Reading, party: DesignatedParty<SanctionsList>, unit: ListUnit): void {
@@ -114,6 +142,7 @@ function addParty(reading: Reading, party: DesignatedParty<SanctionsList>, unit:
       reading.rejected++;
       const text = `${listed.currency ?? ''} ${listed.address} (${party.list} ${party.entityId})`;
       unit.rejects.add(resolved.reason, text, listed.provenance);
+      addUnreadable(unit, party.entityId, text);
       continue;
     }
     const { chain, canonical, key } = resolved.parsed;
@@ -190,6 +219,7 @@ function applyUnits(reading: Reading, units: readonly ListUnit[]): readonly Data
         parties: observed?.parties ?? new Set(),
         entries: joinEntries(observed?.entries ?? []),
         details: observed?.details ?? [],
+        unreadable: [...unit.unreadable.values()],
       };
       const state = withFile(states.get(list) ?? store.listState(list), file, { force });
       states.set(list, state);
@@ -295,5 +325,6 @@ function changeOf(state: ListState, publishedAt: string, parties: number, wallet
     wallets,
     inForce,
     delisted: state.entries.length - inForce,
+    heldBack: state.entries.filter((entry) => isHeldBack(state, entry)).length,
   };
 }

@@ -3,14 +3,21 @@
  * of both kinds of imports, and the loop over the records.
  */
 import { readerOf, type SanctionsList } from '../sources/index.ts';
-import type { SourceRecord } from '../sources/records.ts';
+import type { Provenance, SourceRecord } from '../sources/records.ts';
 import type { ImportDeps, ImportRequest, ListReceiver } from './import-report.ts';
 import { createMapper, type Mapper } from './map.ts';
-import type { RejectsWriter } from './rejects.ts';
 import type { StoreWriter } from './store.ts';
 
 /** Records between two checks of the signal and calls of `onProgress`. */
 const CHECK_EVERY = 4_096;
+
+/** Takes a row that could not be read. `entityId` is the publisher's id of its party; null if the row does not show it. */
+export type RejectHandler = (
+  reason: string,
+  text: string,
+  provenance: Provenance,
+  entityId: string | null,
+) => void;
 
 /** Files that are imported together: all or none. */
 export interface Reading {
@@ -55,7 +62,7 @@ export function reportProgress({ request, names, records, rejected }: Reading): 
 export async function readRecords(
   reading: Reading,
   visit: (record: Exclude<SourceRecord<SanctionsList>, { type: 'reject' }>) => void,
-  reject: RejectsWriter['add'],
+  reject: RejectHandler,
 ): Promise<void> {
   const { source, mapping, signal } = reading.request;
   const { receiver } = reading;
@@ -68,7 +75,7 @@ export async function readRecords(
     if (receiver !== null) await receiver.take(record);
     if (record.type === 'reject') {
       reading.rejected++;
-      reject(record.reason, record.text, record.provenance);
+      reject(record.reason, record.text, record.provenance, record.entityId ?? null);
     } else {
       if (record.type !== 'header') reading.records++;
       visit(record);

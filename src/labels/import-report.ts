@@ -92,6 +92,8 @@ export interface ListChange {
   /** Wallets in force after the import, and wallets known as history. */
   readonly inForce: number;
   readonly delisted: number;
+  /** Wallets in force that the newest file lacks, because it has an unreadable row in their place. */
+  readonly heldBack: number;
 }
 
 export interface DatasetReport {

@@ -21,6 +21,21 @@ export interface ListFile {
   readonly wallets: number;
   /** Number of parties with recorded details; absent for a file that was imported before details were kept. */
   readonly detailed?: number;
+  /**
+   * Rows that could not be read. They may be those of parties and wallets that the file seems to lack. Absent for a file that was
+   * imported before they were kept.
+   */
+  readonly unreadable?: readonly UnreadableRow[];
+  /** The import was forced: parties and wallets that the file lacks are gone, in spite of its unreadable rows. */
+  readonly forced?: true;
+}
+
+/** A row of a file that could not be read. */
+export interface UnreadableRow {
+  /** The publisher's id of its party; null if the row does not show it. */
+  readonly entityId: string | null;
+  /** Part of the SHA-256 of the row: the same row in two files has the same hash. */
+  readonly hash: string;
 }
 
 /** The publisher's description of one wallet of one party. */
@@ -114,6 +129,8 @@ export interface ReadList {
   readonly entries: readonly ObservedEntry[];
   /** Every party of the file, including delisted ones. */
   readonly details?: readonly ObservedParty[];
+  /** Rows that could not be read. Default: none. */
+  readonly unreadable?: readonly UnreadableRow[];
 }
 
 /** Returns the state of a list without files. */
@@ -138,6 +155,10 @@ export const comparePublications = byText;
 export const hasFile = (state: ListState, contentHash: string): boolean =>
   state.files.some((file) => file.contentHash === contentHash && file.detailed !== undefined);
 
+/** Returns whether parties and wallets that the file lacks may be in its unreadable rows. */
+export const holdsBack = ({ unreadable = [], forced }: ListFile): boolean =>
+  unreadable.length > 0 && forced !== true;
+
 /**
  * Adds one file to the state. Files that were published at the same
  * moment count as one: an entry is in force if any of them has it.
@@ -145,10 +166,12 @@ export const hasFile = (state: ListState, contentHash: string): boolean =>
  * @throws IMPLAUSIBLE_LIST unless `force`, if the file would delist more than half of the parties in force, or has no party.
  */
 export function withFile(state: ListState, file: ReadList, options: { readonly force: boolean }): ListState {
-  if (hasFile(state, file.contentHash)) return state;
+  const known = state.files.find((one) => one.contentHash === file.contentHash);
+  const isReleased = options.force && known !== undefined && holdsBack(known);
+  if (hasFile(state, file.contentHash) && !isReleased) return state;
   if (!options.force) checkPlausible(state, file);
   const files = [
-    ...state.files.filter((known) => known.contentHash !== file.contentHash),
+    ...state.files.filter((one) => one.contentHash !== file.contentHash),
     {
       publishedAt: file.publishedAt,
       contentHash: file.contentHash,
@@ -157,6 +180,8 @@ export function withFile(state: ListState, file: ReadList, options: { readonly f
       parties: file.parties.size,
       wallets: file.entries.length,
       detailed: file.details?.length ?? 0,
+      unreadable: file.unreadable ?? [],
+      ...(options.force ? { forced: true as const } : {}),
     },
   ].sort((a, b) => comparePublications(a.publishedAt, b.publishedAt) || byText(a.contentHash, b.contentHash));
   const order = file.whole ? comparePublications(file.publishedAt, state.newestAt ?? '') : -1;
@@ -250,19 +275,55 @@ export function joinEntries(entries: Iterable<ObservedEntry>): ObservedEntry[] {
 
 /**
  * Returns when a wallet or a party left the list, or null if it is in force: present in the newest whole file and not marked as
- * delisted there. The date is the publisher's own, or else the publication of the first known later file without it.
+ * delisted there. The date is the publisher's own, or else the publication of the first known later file without it. A file that
+ * has an unreadable row in its place does not delist it.
  */
 export function delistedAt(
   state: ListState,
-  entry: Spanned & { readonly details: Pick<EntryDetails, 'delistedAt'> },
+  entry: Spanned & { readonly entityId: string; readonly details: Pick<EntryDetails, 'delistedAt'> },
 ): string | null {
   if (entry.details.delistedAt !== null) return entry.details.delistedAt.slice(0, 10);
   if (state.newestAt === null || comparePublications(entry.lastAt, state.newestAt) >= 0) return null;
   const later = state.files.find(
-    (file) => file.whole && comparePublications(file.publishedAt, entry.lastAt) > 0,
+    (file) =>
+      file.whole && comparePublications(file.publishedAt, entry.lastAt) > 0 && !isHidden(state, entry, file),
   );
   return later ? later.publishedAt.slice(0, 10) : null;
 }
+
+/**
+ * Returns whether an unreadable row of a later file may be that of a wallet or a party: a row of its party, or, if the file lacks the
+ * party, of an unknown one. A row that the last file with the entry has, too, is another one: publishers repeat a misprint for years.
+ */
+function isHidden(state: ListState, entry: Spanned & { readonly entityId: string }, file: ListFile): boolean {
+  if (!holdsBack(file)) return false;
+  const last = state.files.filter((one) => one.publishedAt === entry.lastAt);
+  if (last.some((one) => one.unreadable === undefined)) return false;
+  const before = new Set(last.flatMap((one) => one.unreadable?.map((row) => row.hash) ?? []));
+  const party = partiesById(state).get(entry.entityId);
+  const isPartyGone = party === undefined || comparePublications(party.lastAt, file.publishedAt) < 0;
+  return (file.unreadable ?? []).some(
+    ({ entityId, hash }) =>
+      !before.has(hash) && (entityId === null ? isPartyGone : entityId === entry.entityId),
+  );
+}
+
+const partiesOfStates = new WeakMap<ListState, ReadonlyMap<string, ListedParty>>();
+
+function partiesById(state: ListState): ReadonlyMap<string, ListedParty> {
+  let known = partiesOfStates.get(state);
+  if (known === undefined) {
+    known = new Map(state.details.map((party) => [party.entityId, party]));
+    partiesOfStates.set(state, known);
+  }
+  return known;
+}
+
+/** Returns whether the newest file lacks a wallet that stays in force, because the file has an unreadable row in its place. */
+export const isHeldBack = (state: ListState, entry: ListedEntry): boolean =>
+  state.newestAt !== null &&
+  delistedAt(state, entry) === null &&
+  comparePublications(entry.lastAt, state.newestAt) < 0;
 
 /** The date since which a wallet is listed, and the meaning of the date. */
 export interface Listing {

@@ -232,7 +232,7 @@ async function importDataset(request: DatasetRequest, deps: NameImportDeps): Pro
         rejected,
         verified,
       };
-      rows.push(await writer.finish(row, force));
+      rows.push(await writer.finish(row, { force }));
     }
     names.remove(former.map((row) => row.list).filter((list) => !rows.some((row) => row.list === list)));
     return report('imported', rows, read);

@@ -89,12 +89,18 @@ export interface ListWriter {
    * Puts the list in force. Parties of the former file that the new one
    * lacks stay as history, delisted on the day of the new publication.
    *
-   * @param force - if the former file is damaged, its parties are forgotten
    * @throws STORE_CORRUPT if the former file is damaged
    */
-  finish(row: NewList, force?: boolean): Promise<NameListRow>;
+  finish(row: NewList, options?: FinishOptions): Promise<NameListRow>;
   /** Removes the written file, unless it is finished. */
   abort(): Promise<void>;
+}
+
+interface FinishOptions {
+  /** Forget the former parties if their file is damaged. Default: false. */
+  readonly force?: boolean | undefined;
+  /** Ids of parties with a row that could not be read: they stay as they were, unless `force`. Default: none. */
+  readonly unreadable?: ReadonlySet<string>;
 }
 
 const FORMAT = 1;
@@ -194,10 +200,19 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
       }
     }
 
-    async function keepHistory(former: NameListRow, since: string): Promise<number> {
+    async function keepHistory(
+      former: NameListRow,
+      since: string,
+      unreadable: ReadonlySet<string> | null,
+    ): Promise<number> {
       let delisted = 0;
       for await (const party of parties(former)) {
         if (ids.has(party.entityId)) continue;
+        if (party.delistedAt === null && unreadable?.has(party.entityId) === true) {
+          inForce++;
+          await put(party);
+          continue;
+        }
         delisted++;
         await put({ ...party, delistedAt: party.delistedAt ?? since.slice(0, 10) });
       }
@@ -215,10 +230,11 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
         else gone++;
         await put(party);
       },
-      async finish(fresh, force = false) {
+      async finish(fresh, { force = false, unreadable } = {}) {
         const former = row(list);
         const isForgotten = former !== null && force && !(await isIntact(former));
-        if (former !== null && !isForgotten) gone += await keepHistory(former, fresh.publishedAt);
+        if (former !== null && !isForgotten)
+          gone += await keepHistory(former, fresh.publishedAt, force ? null : (unreadable ?? null));
         out.end();
         await finished(out);
         const handle = await open(partial, 'r');

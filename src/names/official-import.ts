@@ -49,6 +49,8 @@ class OfficialNames {
   readonly #writers = new Map<SanctionsList, ListWriter | null>();
   #layout = '';
   #rejected = 0;
+  /** Parties with a row that could not be read: they are not gone. */
+  readonly #unreadable = new Set<string>();
   #hasRecords = false;
 
   constructor(files: OfficialFiles, deps: NameImportDeps, sources: readonly Source[]) {
@@ -61,8 +63,10 @@ class OfficialNames {
   async take(record: SourceRecord<SanctionsList>): Promise<void> {
     this.#hasRecords = true;
     if (record.type === 'header') this.#layout = record.layout;
-    else if (record.type === 'reject') this.#rejected++;
-    else if (record.type === 'party') {
+    else if (record.type === 'reject') {
+      this.#rejected++;
+      if (record.entityId !== undefined) this.#unreadable.add(record.entityId);
+    } else if (record.type === 'party') {
       let writer = this.#writers.get(record.list);
       if (writer === undefined) {
         writer = this.#isKnown(record.list) ? null : await this.#deps.names.write(record.list);
@@ -122,7 +126,7 @@ class OfficialNames {
       verified: true,
       reader: READER_VERSION,
     } as const;
-    const row = await writer.finish(fresh, force);
+    const row = await writer.finish(fresh, { force, unreadable: this.#unreadable });
     log.debug({ list, parties: row.parties, delisted: row.delisted }, 'names imported');
   }
 

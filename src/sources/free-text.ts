@@ -93,6 +93,7 @@ export function* withUnreadableWallets<List extends string>(
       type: 'reject',
       reason: 'Looks like a wallet address, but is not valid on any supported chain.',
       text: candidate.slice(0, 500),
+      entityId: record.entityId,
       provenance: record.provenance,
     };
   }

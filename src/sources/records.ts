@@ -125,8 +125,14 @@ export interface Reject {
   readonly reason: string;
   /** The row as printed, cut to 500 characters. */
   readonly text: string;
+  /** The publisher's id of the party whose row it is; absent if the row does not show it. */
+  readonly entityId?: string;
   readonly provenance: Provenance;
 }
+
+/** Returns the member `entityId` of a rejected row; none if the id is empty. */
+export const partyOfRow = (entityId: string): Pick<Reject, 'entityId'> =>
+  entityId === '' ? {} : { entityId };
 
 /** Facts about a whole file; a reader yields it exactly once, before or after its records. */
 export interface FileHeader<List extends string = string> {

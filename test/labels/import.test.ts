@@ -296,6 +296,23 @@ const SDN = (date: string, wallets: readonly string[]): string =>
 const WALLETS = ['0x098b716b8aaf21512996dc57eb0615e2383e2f96', '0xa0e1c89ef1a489c9c7de96311ed5ce5d32c20e4b'];
 
 describe('importing a sanctions list', () => {
+  it.each([
+    ['a misprinted wallet', (text: string) => text.replace(WALLETS[0]!, WALLETS[0]!.slice(0, -1))],
+    ['a wallet without an address', (text: string) => text.replace(WALLETS[0]!, '')],
+    ['a party without a name', (text: string) => text.replace('PARTY 101', '')],
+  ])('keeps a wallet in force if the newer file has %s in its place, unless forced', async (_, harm) => {
+    await world.import({ source: 'ofac', files: [world.file('old.xml', SDN('03/04/2025', WALLETS))] });
+    const files = [world.file('new.xml', harm(SDN('03/21/2025', WALLETS)))];
+    const { datasets } = await world.import({ source: 'ofac', files });
+    expect(datasets[0]).toMatchObject({ rejected: 1, lists: [{ inForce: 2, delisted: 0, heldBack: 1 }] });
+    expect(world.lookup(await world.build(), 'ETH', WALLETS[0]!)[0]).toMatchObject({
+      category: 'SANCTIONED_ENTITY',
+      sanctions: [{ entityId: '101', delistedAt: null }],
+    });
+    const forced = await world.import({ source: 'ofac', files, force: true });
+    expect(forced.datasets[0]!.lists[0]).toMatchObject({ inForce: 1, delisted: 1, heldBack: 0 });
+  });
+
   it('keeps history if an older file comes later, and reports it as older', async () => {
     await world.import({
       source: 'ofac',

@@ -4,12 +4,15 @@ import {
   dateInName,
   delistedAt,
   emptyList,
+  isHeldBack,
   type ListState,
   listedAt,
   normalPublication,
   type ObservedEntry,
+  type ObservedParty,
   publicationOf,
   type ReadList,
+  type UnreadableRow,
   withFile,
 } from '../../src/labels/sanctions.ts';
 
@@ -30,6 +33,20 @@ const entry = (
     listedAt: listed,
     delistedAt: null,
     currencies: [currency],
+  },
+});
+
+const party = (entityId: string): ObservedParty => ({
+  entityId,
+  details: {
+    entityName: `name of ${entityId}`,
+    schema: 'Person',
+    program: null,
+    reference: null,
+    listedAt: null,
+    delistedAt: null,
+    assetFreeze: null,
+    measures: [],
   },
 });
 
@@ -134,6 +151,56 @@ describe('the state of a sanctions list', () => {
     ]);
     expect(dates(state)).toEqual({ '10/aa': null, '12/cc': null });
     expect(state.newestAt).toBe('2025-03-04');
+  });
+});
+
+describe('a file with rows that cannot be read', () => {
+  const before = file('2026-01-01', [entry('10', 'aa'), entry('11', 'bb')], {
+    details: [party('10'), party('11')],
+  });
+  const row = (entityId: string | null, hash = 'x'): UnreadableRow => ({ entityId, hash });
+  const later = (day: string, unreadable: readonly UnreadableRow[]): ReadList =>
+    file(day, [entry('11', 'bb')], { details: [party('11')], unreadable });
+
+  it.each([
+    ['of the party', [row('10')]],
+    ['of an unknown party', [row(null)]],
+  ])('does not delist a wallet that may be in a row %s, in any order of imports', (_, unreadable) => {
+    const files = [before, later('2026-02-01', unreadable), later('2026-03-01', unreadable)];
+    for (const order of permutations(files)) {
+      const state = imported(order);
+      expect(dates(state)).toEqual({ '10/aa': null, '11/bb': null });
+      expect(state.entries.map((one) => isHeldBack(state, one))).toEqual([true, false]);
+      expect(dates(withFile(state, later('2026-04-01', []), { force: false }))['10/aa']).toBe('2026-04-01');
+    }
+  });
+
+  it('delists a wallet if the row is of another party, was there before, or the import is forced', () => {
+    const other = later('2026-02-01', [row('12')]);
+    expect(dates(imported([before, other]))['10/aa']).toBe('2026-02-01');
+    const lasting = [{ ...before, unreadable: [row('10')] }, later('2026-02-01', [row('10')])];
+    expect(dates(imported(lasting))['10/aa']).toBe('2026-02-01');
+    const held = imported([before, later('2026-02-01', [row('10')])]);
+    const forced = withFile(held, later('2026-02-01', [row('10')]), { force: true });
+    expect(dates(forced)['10/aa']).toBe('2026-02-01');
+    const next = withFile(forced, file('2026-03-01', [], { unreadable: [row('10'), row('11', 'y')] }), {
+      force: false,
+    });
+    expect(dates(next)).toEqual({ '10/aa': '2026-02-01', '11/bb': null });
+    const lasts = withFile(forced, file('2026-03-01', [], { unreadable: [row('10')] }), { force: false });
+    expect(dates(lasts)['11/bb']).toBe('2026-03-01');
+  });
+
+  it('delists a wallet of a party that the file has, if the row is of an unknown one', () => {
+    const after = file('2026-02-01', [], { details: [party('10')], unreadable: [row(null)] });
+    expect(dates(imported([before, after]))).toEqual({ '10/aa': '2026-02-01', '11/bb': null });
+  });
+
+  it('delists as before if it is not known which rows of the former file could not be read', () => {
+    const state = imported([before]);
+    const old = { ...state, files: state.files.map(({ unreadable: _, ...one }) => one) };
+    const next = withFile(old, later('2026-02-01', [row('10')]), { force: false });
+    expect(dates(next)['10/aa']).toBe('2026-02-01');
   });
 });
 

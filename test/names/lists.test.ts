@@ -243,6 +243,27 @@ describe('own and published lists', () => {
     expect(await partiesOf('OFAC_SDN')).toHaveLength(1);
   });
 
+  it('keep a party in force whose row cannot be read in a newer file', async () => {
+    const sdn = (day: string, name: string): string =>
+      file(
+        `sdn-${day}.xml`,
+        `<?xml version="1.0"?><sdnList xmlns="https://sanctionslistservice.ofac.treas.gov/api/PublicationPreview/exports/XML"><publshInformation><Publish_Date>03/${day}/2026</Publish_Date><Record_Count>1</Record_Count></publshInformation><sdnEntry><uid>1</uid><lastName>${name}</lastName><sdnType>Entity</sdnType><programList><program>CYBER2</program></programList></sdnEntry></sdnList>`,
+      );
+    const receive = async (day: string, name: string, force: boolean): Promise<void> => {
+      const read = { source: 'ofac', files: [sdn(day, name)], contentHash: day, force } as const;
+      const receiver = receiveOfficialNames(read, deps);
+      const lists = [{ list: 'OFAC_SDN', publishedAt: `2026-03-${day}` }] as const;
+      await receiver?.finish({ lists, checkedAt: null });
+      await receiver?.abort();
+    };
+    await receive('04', 'Quaternion Works', false);
+    await receive('05', '', false);
+    expect(names.row('OFAC_SDN')).toMatchObject({ parties: 1, delisted: 0, rejected: 1 });
+    expect(await partiesOf('OFAC_SDN')).toMatchObject([{ entityId: '1', delistedAt: null }]);
+    await receive('06', '', true);
+    expect(await partiesOf('OFAC_SDN')).toMatchObject([{ entityId: '1', delistedAt: '2026-03-06' }]);
+  });
+
   it('rejects files of another format version, and names the position of a defect', async () => {
     await importNameFiles({ source: 'people', files: [own('A,pep,1\n')] }, deps);
     const row = names.row('people:watch-list:pep');

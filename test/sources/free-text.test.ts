@@ -101,6 +101,7 @@ describe('misprinted wallets', () => {
         type: 'reject',
         reason: 'Looks like a wallet address, but is not valid on any supported chain.',
         text: misprint,
+        entityId: '1',
         provenance: { file: 'list.xml', line: 7 },
       },
     ]);

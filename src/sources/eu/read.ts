@@ -6,14 +6,15 @@ import { findWallets, withUnreadableWallets } from '../free-text.ts';
 import { IdentifierList, identifierKindOf } from '../identifiers.ts';
 import { unknownLayout } from '../layout-error.ts';
 import { listParts, openLines, readTextHead, type SourcePart } from '../open.ts';
-import type {
-  DesignatedParty,
-  PartyName,
-  PartySchema,
-  Provenance,
-  Reject,
-  SourceReader,
-  SourceRecord,
+import {
+  type DesignatedParty,
+  type PartyName,
+  type PartySchema,
+  type Provenance,
+  partyOfRow,
+  type Reject,
+  type SourceReader,
+  type SourceRecord,
 } from '../records.ts';
 import { columnsOf, readWholeTable } from '../rows.ts';
 import { childOf, childrenOf, descend, readXml, textOf, type XmlElement } from '../xml.ts';
@@ -71,6 +72,7 @@ function partyOf(entity: Entity): DesignatedParty<'EU'> | Reject {
       type: 'reject',
       reason: 'The entity has no id or no name.',
       text: `${entity.entityId} ${entity.remarks.join(' ')}`.slice(0, 500),
+      ...partyOfRow(entity.entityId),
       provenance,
     };
   }

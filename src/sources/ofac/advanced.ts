@@ -3,14 +3,15 @@ import { readCountries, readCountry } from '../countries.ts';
 import { partialDate, yearRange } from '../dates.ts';
 import { IdentifierList, identifierKindOf } from '../identifiers.ts';
 import type { SourcePart } from '../open.ts';
-import type {
-  DesignatedParty,
-  ListedAddress,
-  PartyName,
-  PartySchema,
-  Provenance,
-  Reject,
-  SourceRecord,
+import {
+  type DesignatedParty,
+  type ListedAddress,
+  type PartyName,
+  type PartySchema,
+  type Provenance,
+  partyOfRow,
+  type Reject,
+  type SourceRecord,
 } from '../records.ts';
 import { childOf, childrenOf, descend, readXml, textOf, type XmlElement } from '../xml.ts';
 import { digitalCurrency, type OfacList } from './lists.ts';
@@ -113,7 +114,7 @@ export async function* readAdvanced(
       case 'DistinctParty': {
         const profile = readProfile(element, references, countryOfLocation, documents, part.name);
         if (profile) profiles.push(profile);
-        else rejects.push(rejectOf(element, 'The party has no profile id or no name.', part.name));
+        else rejects.push(rejectOf(element, part.name));
         break;
       }
       case 'SanctionsEntry': {
@@ -145,6 +146,7 @@ export async function* readAdvanced(
         type: 'reject',
         reason: 'The party has no entry on any list of the file.',
         text: `${profile.entityId} ${profile.names[0]?.text ?? ''}`.slice(0, 500),
+        entityId: profile.entityId,
         provenance: profile.provenance,
       };
       continue;
@@ -271,7 +273,8 @@ function readProfile(
         )
         .filter((text) => text !== '');
       if (currency !== null) {
-        for (const text of details) {
+        // One without an address stays: it is rejected, and not a wallet that was removed.
+        for (const text of details.length === 0 ? [''] : details) {
           addresses.push({ address: detached(text), currency, provenance });
         }
         continue;
@@ -379,9 +382,10 @@ function readEntry(element: XmlElement, references: References): Entry {
   };
 }
 
-const rejectOf = (element: XmlElement, reason: string, file: string): Reject => ({
+const rejectOf = (party: XmlElement, file: string): Reject => ({
   type: 'reject',
-  reason,
-  text: `${element.name} ${JSON.stringify(element.attributes)}`.slice(0, 500),
-  provenance: { file, line: element.line },
+  reason: 'The party has no profile id or no name.',
+  text: `${party.name} ${JSON.stringify(party.attributes)}`.slice(0, 500),
+  ...partyOfRow(childOf(party, 'Profile')?.attributes.ID ?? party.attributes.FixedRef ?? ''),
+  provenance: { file, line: party.line },
 });

@@ -7,13 +7,14 @@ import { readCountries } from '../countries.ts';
 import { readDates } from '../dates.ts';
 import { IdentifierList, identifierKindOf } from '../identifiers.ts';
 import type { SourcePart } from '../open.ts';
-import type {
-  DesignatedParty,
-  ListedAddress,
-  PartyName,
-  PartySchema,
-  Reject,
-  SourceRecord,
+import {
+  type DesignatedParty,
+  type ListedAddress,
+  type PartyName,
+  type PartySchema,
+  partyOfRow,
+  type Reject,
+  type SourceRecord,
 } from '../records.ts';
 import { readWholeTable, type TableRow } from '../rows.ts';
 import { digitalCurrency, listOfPrograms, type OfacList } from './lists.ts';
@@ -82,7 +83,13 @@ export async function* readLegacy(
     const entityId = cell(row, 0);
     if (!/^\d+$/.test(entityId) || cell(row, 1) === '') {
       rejects.push(
-        reject('The row has no entity number or no name.', row.cells.join(','), main.name, row.line),
+        reject(
+          'The row has no entity number or no name.',
+          row.cells.join(','),
+          main.name,
+          row.line,
+          entityId,
+        ),
       );
       continue;
     }
@@ -127,10 +134,11 @@ function isCutOff(row: TableRow): boolean {
   return printed.length >= REMARK_CHARS_MAX && !printed.endsWith('.');
 }
 
-const reject = (reason: string, text: string, file: string, line: number): Reject => ({
+const reject = (reason: string, text: string, file: string, line: number, entityId = ''): Reject => ({
   type: 'reject',
   reason,
   text: text.slice(0, 500),
+  ...partyOfRow(entityId),
   provenance: { file, line },
 });
 
@@ -176,7 +184,15 @@ function readParty(row: TableRow, { own, file, rejects }: PartyContext): Omit<De
     .filter((segment) => segment !== '');
   if (comments.length === 0 && isCutOff(row)) {
     const cut = segments.pop() ?? '';
-    rejects.push(reject('The remark is cut off and is not continued in sdn_comments.', cut, file, row.line));
+    rejects.push(
+      reject(
+        'The remark is cut off and is not continued in sdn_comments.',
+        cut,
+        file,
+        row.line,
+        cell(row, 0),
+      ),
+    );
   }
 
   const names: PartyName[] = [{ text: cell(row, 1), kind: 'primary', weak: false, script: null }];
@@ -213,7 +229,9 @@ function readParty(row: TableRow, { own, file, rejects }: PartyContext): Omit<De
     if (wallet === null) continue;
     const [currency = '', address = ''] = wallet.split(/\s+/);
     if (address === '') {
-      rejects.push(reject('A digital currency entry without an address.', segment, file, row.line));
+      rejects.push(
+        reject('A digital currency entry without an address.', segment, file, row.line, cell(row, 0)),
+      );
       continue;
     }
     addresses.push({ address, currency, provenance });

@@ -3,7 +3,14 @@ import { readCountries } from '../countries.ts';
 import { readDates, readUsDate } from '../dates.ts';
 import { IdentifierList, identifierKindOf } from '../identifiers.ts';
 import type { SourcePart } from '../open.ts';
-import type { DesignatedParty, PartyName, PartySchema, Reject, SourceRecord } from '../records.ts';
+import {
+  type DesignatedParty,
+  type PartyName,
+  type PartySchema,
+  partyOfRow,
+  type Reject,
+  type SourceRecord,
+} from '../records.ts';
 import { childOf, childrenOf, descend, readXml, textOf, type XmlElement } from '../xml.ts';
 import { digitalCurrency, listOfPrograms, type OfacList } from './lists.ts';
 
@@ -36,6 +43,7 @@ export async function* readSdnXml(part: SourcePart): AsyncGenerator<SourceRecord
           .map((child) => `${child.name}=${child.text}`)
           .join(' ')
           .slice(0, 500),
+        ...partyOfRow(textOf(element, 'uid')),
         provenance: { file: part.name, line: element.line },
       });
     }
@@ -64,7 +72,8 @@ function readEntry(entry: XmlElement, file: string): Omit<DesignatedParty, 'list
     number: textOf(id, 'idNumber'),
     line: id.line,
   }));
-  const wallets = ids.filter((id) => digitalCurrency(id.type) !== null && id.number !== '');
+  // One without an address stays: it is rejected, and not a wallet that was removed.
+  const wallets = ids.filter((id) => digitalCurrency(id.type) !== null);
   const remarks = [
     textOf(entry, 'title') && `Title: ${textOf(entry, 'title')}`,
     ...ids

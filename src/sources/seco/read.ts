@@ -4,7 +4,13 @@ import { partialDate, readDate } from '../dates.ts';
 import { findWallets, withUnreadableWallets } from '../free-text.ts';
 import { IdentifierList, identifierKindOf } from '../identifiers.ts';
 import { listParts } from '../open.ts';
-import type { PartyName, PartySchema, SourceReader, SourceRecord } from '../records.ts';
+import {
+  type PartyName,
+  type PartySchema,
+  partyOfRow,
+  type SourceReader,
+  type SourceRecord,
+} from '../records.ts';
 import { childrenOf, readXml, textOf, type XmlElement } from '../xml.ts';
 
 const WANTED = {
@@ -78,6 +84,7 @@ function readTarget(target: XmlElement, context: TargetContext): SourceRecord<'C
       type: 'reject',
       reason: 'The target has no ssid or no name.',
       text: JSON.stringify(target.attributes).slice(0, 500),
+      ...partyOfRow(entityId),
       provenance,
     };
   }

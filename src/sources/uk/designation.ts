@@ -3,13 +3,14 @@ import { readCountries } from '../countries.ts';
 import { readDate, readDates } from '../dates.ts';
 import { findWallets } from '../free-text.ts';
 import { IdentifierList } from '../identifiers.ts';
-import type {
-  DesignatedParty,
-  IdentifierKind,
-  PartyName,
-  PartySchema,
-  Provenance,
-  Reject,
+import {
+  type DesignatedParty,
+  type IdentifierKind,
+  type PartyName,
+  type PartySchema,
+  type Provenance,
+  partyOfRow,
+  type Reject,
 } from '../records.ts';
 
 export interface Designation {
@@ -67,6 +68,7 @@ export function partyOf(designation: Designation): DesignatedParty<'UK'> | Rejec
       type: 'reject',
       reason: 'The designation has no unique id or no name.',
       text: `${designation.uniqueId} ${names[0]?.text ?? ''}`.slice(0, 500),
+      ...partyOfRow(designation.uniqueId),
       provenance,
     };
   }

@@ -7,7 +7,13 @@ import { readDate, readDates, yearRange } from '../dates.ts';
 import { findWallets, withUnreadableWallets } from '../free-text.ts';
 import { IdentifierList, identifierKindOf } from '../identifiers.ts';
 import { listParts } from '../open.ts';
-import type { DesignatedParty, PartyName, SourceReader, SourceRecord } from '../records.ts';
+import {
+  type DesignatedParty,
+  type PartyName,
+  partyOfRow,
+  type SourceReader,
+  type SourceRecord,
+} from '../records.ts';
 import { childrenOf, descend, readXml, textOf, type XmlElement } from '../xml.ts';
 
 const WANTED = { roots: ['CONSOLIDATED_LIST'], elements: new Set(['INDIVIDUAL', 'ENTITY']) };
@@ -53,6 +59,7 @@ function readParty(element: XmlElement, file: string): SourceRecord<'UN'> {
         .map((child) => `${child.name}=${child.text}`)
         .join(' ')
         .slice(0, 500),
+      ...partyOfRow(entityId),
       provenance,
     };
   }
