@@ -16,9 +16,9 @@ import { LABEL_LIMITS } from './limits.ts';
 import { createRejectsWriter, type RejectsWriter } from './rejects.ts';
 import {
   comparePublications,
+  countsAnew,
   delistedAt,
   hasFile,
-  holdsBack,
   isHeldBack,
   joinEntries,
   type ListFile,
@@ -67,10 +67,11 @@ export async function importLists(
 ): Promise<readonly DatasetReport[]> {
   const { contentHash } = reading;
   const { store } = reading.deps;
-  const known = lists
-    .map((list) => store.listState(list))
-    .filter((state) => hasFile(state, contentHash) && !isToBeForced(reading, state));
-  if (known.length > 0) {
+  const force = reading.request.force === true;
+  const isAnew = (state: ListState): boolean =>
+    countsAnew(fileOf(state, contentHash), { force, isConfirmed: isConfirmed(reading, state.list) });
+  const known = lists.map((list) => store.listState(list)).filter((state) => hasFile(state, contentHash));
+  if (known.length > 0 && !known.some(isAnew)) {
     const read = known.map((state) => ({ state, publishedAt: fileOf(state, contentHash).publishedAt }));
     commitLists(reading, [], read);
     return known.map((state) => unchangedList(reading, state));
@@ -84,9 +85,12 @@ export async function importLists(
   }
 }
 
-/** Returns whether a forced import lets a known file delist what its unreadable rows hold back. */
-const isToBeForced = ({ request, contentHash }: Reading, state: ListState): boolean =>
-  request.force === true && holdsBack(fileOf(state, contentHash));
+/** Returns whether the files are the newest of their publisher, and no later check of the list is known. */
+function isConfirmed({ request, deps }: Reading, list: SanctionsList): boolean {
+  const known = readListChecks(deps.store.folder)[list]?.checkedAt;
+  if (request.checkedAt === undefined) return false;
+  return known === undefined || Date.parse(request.checkedAt) >= Date.parse(known);
+}
 
 /** Reads the files into `units`. The caller owns the array, so that it can abort the rejects of all units after an error. */
 async function readUnits(reading: Reading, units: ListUnit[]): Promise<void> {
@@ -220,6 +224,7 @@ function applyUnits(reading: Reading, units: readonly ListUnit[]): readonly Data
         entries: joinEntries(observed?.entries ?? []),
         details: observed?.details ?? [],
         unreadable: [...unit.unreadable.values()],
+        isConfirmed: isConfirmed(reading, list),
       };
       const state = withFile(states.get(list) ?? store.listState(list), file, { force });
       states.set(list, state);

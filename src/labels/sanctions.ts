@@ -28,6 +28,8 @@ export interface ListFile {
   readonly unreadable?: readonly UnreadableRow[];
   /** The import was forced: parties and wallets that the file lacks are gone, in spite of its unreadable rows. */
   readonly forced?: true;
+  /** The publisher replaced this file by another one of the same publication date and layout: it no longer counts. */
+  readonly superseded?: true;
 }
 
 /** A row of a file that could not be read. */
@@ -131,6 +133,8 @@ export interface ReadList {
   readonly details?: readonly ObservedParty[];
   /** Rows that could not be read. Default: none. */
   readonly unreadable?: readonly UnreadableRow[];
+  /** The file was downloaded, or attested as the newest of its publisher: it replaces others of its date. Default: false. */
+  readonly isConfirmed?: boolean;
 }
 
 /** Returns the state of a list without files. */
@@ -156,22 +160,34 @@ export const hasFile = (state: ListState, contentHash: string): boolean =>
   state.files.some((file) => file.contentHash === contentHash && file.detailed !== undefined);
 
 /** Returns whether parties and wallets that the file lacks may be in its unreadable rows. */
-export const holdsBack = ({ unreadable = [], forced }: ListFile): boolean =>
+const holdsBack = ({ unreadable = [], forced }: ListFile): boolean =>
   unreadable.length > 0 && forced !== true;
 
 /**
- * Adds one file to the state. Files that were published at the same
- * moment count as one: an entry is in force if any of them has it.
+ * Returns whether importing a known file again changes its state: a forced import delists what its unreadable rows hold back, and a
+ * publisher can withdraw a correction.
+ */
+export const countsAnew = (
+  known: ListFile,
+  { force, isConfirmed }: { readonly force: boolean; readonly isConfirmed?: boolean },
+): boolean => (force && holdsBack(known)) || (isConfirmed === true && known.superseded === true);
+
+/**
+ * Adds one file to the state. Files that were published at the same moment count as one: an entry is in force if any of them has it.
+ * If the newer one is known, because its publisher serves it now and prints the same date, it replaces the other: a correction.
  *
  * @throws IMPLAUSIBLE_LIST unless `force`, if the file would delist more than half of the parties in force, or has no party.
  */
 export function withFile(state: ListState, file: ReadList, options: { readonly force: boolean }): ListState {
   const known = state.files.find((one) => one.contentHash === file.contentHash);
-  const isReleased = options.force && known !== undefined && holdsBack(known);
-  if (hasFile(state, file.contentHash) && !isReleased) return state;
-  if (!options.force) checkPlausible(state, file);
+  if (hasFile(state, file.contentHash) && known !== undefined && !countsAnew(known, { ...options, ...file }))
+    return state;
+  const isCorrection = correctsOthers(state, file);
+  if (!options.force) checkPlausible(state, file, isCorrection);
   const files = [
-    ...state.files.filter((one) => one.contentHash !== file.contentHash),
+    ...state.files
+      .filter((one) => one.contentHash !== file.contentHash)
+      .map((one) => (isCorrection && isReplaced(one, file) ? { ...one, superseded: true as const } : one)),
     {
       publishedAt: file.publishedAt,
       contentHash: file.contentHash,
@@ -188,19 +204,29 @@ export function withFile(state: ListState, file: ReadList, options: { readonly f
   return {
     list: state.list,
     files,
-    entries: merge(state.entries, joinEntries(file.entries), file, nameOf),
-    details: merge(state.details, file.details ?? [], file, (party) => party.entityId),
+    entries: merge(state.entries, joinEntries(file.entries), { file, isCorrection }, nameOf),
+    details: merge(state.details, file.details ?? [], { file, isCorrection }, (party) => party.entityId),
     newestAt: order > 0 ? file.publishedAt : state.newestAt,
     parties:
       order < 0
         ? state.parties
-        : order > 0
+        : order > 0 || isCorrection
           ? [...file.parties].sort(byText)
           : [...new Set([...state.parties, ...file.parties])].sort(byText),
   };
 }
 
-function checkPlausible(state: ListState, file: ReadList): void {
+const isReplaced = (one: ListFile, { publishedAt, contentHash }: ReadList): boolean =>
+  one.whole && one.publishedAt === publishedAt && one.contentHash !== contentHash;
+
+/** Returns whether the file corrects others of its publication. Files of several layouts are several views of one publication. */
+function correctsOthers({ files }: ListState, file: ReadList): boolean {
+  if (file.isConfirmed !== true || !file.whole) return false;
+  const others = files.filter((one) => isReplaced(one, file));
+  return others.length > 0 && others.every(({ layout }) => layout === file.layout);
+}
+
+function checkPlausible(state: ListState, file: ReadList, isCorrection: boolean): void {
   if (!file.whole) return;
   const refuse = (why: string): never => {
     throw new AssayError(
@@ -210,7 +236,8 @@ function checkPlausible(state: ListState, file: ReadList): void {
     );
   };
   if (file.parties.size === 0) refuse('has no party');
-  if (state.newestAt === null || comparePublications(file.publishedAt, state.newestAt) <= 0) return;
+  const order = comparePublications(file.publishedAt, state.newestAt ?? '');
+  if (state.newestAt === null || order < 0 || (order === 0 && !isCorrection)) return;
   const gone = state.parties.filter((party) => !file.parties.has(party)).length;
   if (gone * 2 > state.parties.length) {
     refuse(
@@ -230,11 +257,14 @@ interface Spanned {
   readonly detailsFrom: string;
 }
 
-/** Merges the wallets or parties of one file with those of earlier imports. The order of imports makes no difference. */
+/**
+ * Merges the wallets or parties of one file with those of earlier imports. The order of imports makes no difference, except that a
+ * correction follows what it corrects.
+ */
 function merge<Row extends Observed, Known extends Row & Spanned>(
   known: readonly Known[],
   rows: readonly Row[],
-  { publishedAt, contentHash }: ReadList,
+  { file: { publishedAt, contentHash }, isCorrection }: { file: ReadList; isCorrection: boolean },
   idOf: (row: Row) => string,
 ): Known[] {
   const merged = new Map<string, Row & Spanned>(known.map((row) => [idOf(row), row]));
@@ -245,7 +275,9 @@ function merge<Row extends Observed, Known extends Row & Spanned>(
       merged.set(id, { ...row, firstAt: publishedAt, lastAt: publishedAt, detailsFrom: contentHash });
       continue;
     }
-    const age = comparePublications(publishedAt, before.lastAt) || byText(contentHash, before.detailsFrom);
+    const age =
+      comparePublications(publishedAt, before.lastAt) ||
+      (isCorrection ? 1 : byText(contentHash, before.detailsFrom));
     merged.set(id, {
       ...(age > 0 ? { ...row, detailsFrom: contentHash } : before),
       firstAt: comparePublications(publishedAt, before.firstAt) < 0 ? publishedAt : before.firstAt,
@@ -283,10 +315,21 @@ export function delistedAt(
   entry: Spanned & { readonly entityId: string; readonly details: Pick<EntryDetails, 'delistedAt'> },
 ): string | null {
   if (entry.details.delistedAt !== null) return entry.details.delistedAt.slice(0, 10);
-  if (state.newestAt === null || comparePublications(entry.lastAt, state.newestAt) >= 0) return null;
+  if (state.newestAt === null) return null;
+  const last = state.files.filter((file) => file.publishedAt === entry.lastAt);
+  const own = last.find((file) => file.contentHash === entry.detailsFrom);
+  if (own?.superseded === true) {
+    // Only the corrected file has it.
+    const corrections = last.filter((file) => file.whole && file.superseded !== true);
+    if (!corrections.some((file) => isHidden(state, entry, file, [own]))) return entry.lastAt.slice(0, 10);
+  }
+  if (comparePublications(entry.lastAt, state.newestAt) >= 0) return null;
   const later = state.files.find(
     (file) =>
-      file.whole && comparePublications(file.publishedAt, entry.lastAt) > 0 && !isHidden(state, entry, file),
+      file.whole &&
+      file.superseded !== true &&
+      comparePublications(file.publishedAt, entry.lastAt) > 0 &&
+      !isHidden(state, entry, file, own?.superseded === true ? [own] : last),
   );
   return later ? later.publishedAt.slice(0, 10) : null;
 }
@@ -295,13 +338,20 @@ export function delistedAt(
  * Returns whether an unreadable row of a later file may be that of a wallet or a party: a row of its party, or, if the file lacks the
  * party, of an unknown one. A row that the last file with the entry has, too, is another one: publishers repeat a misprint for years.
  */
-function isHidden(state: ListState, entry: Spanned & { readonly entityId: string }, file: ListFile): boolean {
+function isHidden(
+  state: ListState,
+  entry: Spanned & { readonly entityId: string },
+  file: ListFile,
+  last: readonly ListFile[],
+): boolean {
   if (!holdsBack(file)) return false;
-  const last = state.files.filter((one) => one.publishedAt === entry.lastAt);
   if (last.some((one) => one.unreadable === undefined)) return false;
   const before = new Set(last.flatMap((one) => one.unreadable?.map((row) => row.hash) ?? []));
   const party = partiesById(state).get(entry.entityId);
-  const isPartyGone = party === undefined || comparePublications(party.lastAt, file.publishedAt) < 0;
+  const isPartyGone =
+    party === undefined ||
+    comparePublications(party.lastAt, file.publishedAt) < 0 ||
+    last.some((one) => one.superseded === true && one.contentHash === party.detailsFrom);
   return (file.unreadable ?? []).some(
     ({ entityId, hash }) =>
       !before.has(hash) && (entityId === null ? isPartyGone : entityId === entry.entityId),
@@ -323,7 +373,8 @@ function partiesById(state: ListState): ReadonlyMap<string, ListedParty> {
 export const isHeldBack = (state: ListState, entry: ListedEntry): boolean =>
   state.newestAt !== null &&
   delistedAt(state, entry) === null &&
-  comparePublications(entry.lastAt, state.newestAt) < 0;
+  (comparePublications(entry.lastAt, state.newestAt) < 0 ||
+    state.files.some((file) => file.contentHash === entry.detailsFrom && file.superseded === true));
 
 /** The date since which a wallet is listed, and the meaning of the date. */
 export interface Listing {

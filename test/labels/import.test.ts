@@ -313,6 +313,24 @@ describe('importing a sanctions list', () => {
     expect(forced.datasets[0]!.lists[0]).toMatchObject({ inForce: 1, delisted: 1, heldBack: 0 });
   });
 
+  it.each([
+    ['delists', 'downloaded', '2025-03-22T08:00:00.000Z', '2025-03-21'],
+    ['keeps', 'fetched before the known check', '2025-03-21T08:00:00.000Z', null],
+  ])(
+    '%s a wallet that another file of the same date lacks, if that was %s',
+    async (_, __, checkedAt, delisted) => {
+      const sdn = (name: string, wallets: readonly string[]): string =>
+        world.file(name, SDN('03/21/2025', wallets));
+      const fetched = '2025-03-21T18:00:00.000Z';
+      await world.import({ source: 'ofac', files: [sdn('a.xml', WALLETS)], checkedAt: fetched });
+      await world.import({ source: 'ofac', files: [sdn('b.xml', WALLETS.slice(0, 1))], checkedAt });
+      expect(world.lookup(await world.build(), 'ETH', WALLETS[1]!)[0]).toMatchObject({
+        tags: expect.arrayContaining([delisted === null ? 'sanctioned' : 'delisted']),
+        sanctions: [{ entityId: '102', delistedAt: delisted }],
+      });
+    },
+  );
+
   it('keeps history if an older file comes later, and reports it as older', async () => {
     await world.import({
       source: 'ofac',

@@ -204,6 +204,48 @@ describe('a file with rows that cannot be read', () => {
   });
 });
 
+describe('a corrected file of the same date', () => {
+  const wrong = file('2026-01-01', [entry('10', 'aa'), entry('11', 'bb', 'ETH', '2020-01-01')], {
+    contentHash: 'z wrong',
+  });
+  const right = file('2026-01-01', [entry('11', 'bb', 'ETH', '2021-01-01')], {
+    contentHash: 'a right',
+    isConfirmed: true,
+  });
+
+  it('replaces the other one if its publisher serves it now', () => {
+    const state = imported([wrong, right]);
+    expect(dates(state)).toEqual({ '10/aa': '2026-01-01', '11/bb': null });
+    expect(state.entries.find((one) => one.key === 'bb')?.details.listedAt).toBe('2021-01-01');
+    expect(state.parties).not.toContain('10');
+    expect(withFile(state, wrong, { force: false })).toBe(state);
+    const next = withFile(state, file('2026-02-01', [entry('11', 'bb')]), { force: false });
+    expect(dates(next)).toEqual({ '10/aa': '2026-01-01', '11/bb': null });
+  });
+
+  it('is replaced in turn if its publisher serves the other one again', () => {
+    const state = imported([wrong, right, { ...wrong, isConfirmed: true }]);
+    expect(dates(state)).toEqual({ '10/aa': null, '11/bb': null });
+    expect(state.entries.find((one) => one.key === 'bb')?.details.listedAt).toBe('2020-01-01');
+  });
+
+  it('counts beside the other one if it is not known which is newer, or if it has another layout', () => {
+    const unknown = imported([wrong, { ...right, isConfirmed: false }]);
+    const layouts = imported([wrong, { ...right, layout: 'SDN_XML' }]);
+    for (const state of [unknown, layouts]) expect(dates(state)).toEqual({ '10/aa': null, '11/bb': null });
+  });
+
+  it('is rejected if it would delist more than half of the parties', () => {
+    const short = { ...right, parties: new Set(['11']) };
+    expect(() => imported([wrong, short])).toThrow(/would delist 4 of the 5 parties/);
+  });
+
+  it('does not delist a wallet that may be in one of its unreadable rows', () => {
+    const unreadable = [{ entityId: '10', hash: 'x' }];
+    expect(dates(imported([wrong, { ...right, unreadable }]))).toEqual({ '10/aa': null, '11/bb': null });
+  });
+});
+
 describe('an implausible list', () => {
   const many = new Set(Array.from({ length: 10 }, (_, at) => String(at)));
   const base = imported([file('2025-03-04', [], { parties: many })]);
