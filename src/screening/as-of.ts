@@ -56,6 +56,9 @@ function entryAsOf(entry: SanctionsEntry, label: Label, day: string): SanctionsE
   return isDelisted ? entry : { ...entry, delistedAt: null };
 }
 
+const isDirect = (entries: readonly SanctionsEntry[]): boolean =>
+  entries.some((entry) => entry.matchType === 'DIRECT');
+
 /** Returns a label as it was known at the end of a day; null if it was not known yet. */
 function labelAsOf(
   label: Label,
@@ -67,6 +70,8 @@ function labelAsOf(
   const isListing = dates.lists.has(label.source) || label.category === 'SANCTIONED_ENTITY';
   if (label.sanctions.length > 0 && isListing) {
     if (sanctions.length === 0) return null;
+    // A list attributes a wallet to its party from the day on which it lists the wallet, also if another list designated the party before.
+    if (dates.lists.has(label.source) && isDirect(label.sanctions) && !isDirect(sanctions)) return null;
     const wasInForce = sanctions.some((entry) => entry.delistedAt === null);
     const isInForce = label.sanctions.some((entry) => entry.delistedAt === null);
     if (!wasInForce || isInForce) return { ...label, sanctions };

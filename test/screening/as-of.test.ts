@@ -233,6 +233,11 @@ describe('a label as of a day', () => {
     const owner = label({ ...owned, lastSeen: null });
     expect(then(owner, '2022-08-07')).toEqual([]);
     expect(then(owner, '2022-08-08')).toMatchObject([{ sanctions: [{ matchType: 'OWNER' }] }]);
+    // Another list designated the party before this one listed the wallet.
+    const designated = sanction({ list: 'EU', matchType: 'OWNER', listedAt: '2021-01-01' });
+    const later = label({ source: 'ofac', firstSeen: '2022-08-08', sanctions: [sanction({}), designated] });
+    expect(then(later, '2022-08-07')).toEqual([]);
+    expect(then(later, '2022-08-08')).toHaveLength(1);
     const undated = label({
       source: 'ofac',
       firstSeen: '2025-03-04',
