@@ -1,10 +1,10 @@
-/** Derives the labels from the state of a sanctions list: one for every wallet and party, in force or history. */
+/** Derives the labels from the state of a sanctions list: one for every wallet, party and period, in force or history. */
 import { isEvm } from '../chains/registry.ts';
 import { slugOf } from './entities.ts';
 import type { EntityParties } from './entity-parties.ts';
 import type { Entity, LabelTemplate } from './label.ts';
 import type { Rulebook } from './map.ts';
-import { delistedAt, type ListedEntry, type ListState, listedAt } from './sanctions.ts';
+import { delistedAt, type ListedEntry, type ListedPeriod, type ListState, periodsOf } from './sanctions.ts';
 
 export interface SanctionLabel {
   readonly key: Uint8Array;
@@ -28,26 +28,29 @@ export function* sanctionLabels(
   parties: EntityParties = rules.parties(),
 ): Generator<SanctionLabel> {
   const references = new Map(state.details.map(({ entityId, details }) => [entityId, details.reference]));
-  const dates = state.entries.map((entry) => delistedAt(state, entry));
-  const inForce = new Set(state.entries.filter((_, at) => dates[at] === null).map((entry) => entry.entityId));
-  for (const [at, entry] of state.entries.entries()) {
-    yield {
-      key: Buffer.from(entry.key, 'hex'),
-      template: templateOf(state, entry, dates[at] ?? null, inForce.has(entry.entityId), {
-        rules,
-        parties,
-        references,
-      }),
-      firstSeen: entry.firstAt.slice(0, 10),
-      lastSeen: entry.lastAt.slice(0, 10),
-    };
+  const inForce = new Set(
+    state.entries.filter((entry) => delistedAt(state, entry) === null).map((entry) => entry.entityId),
+  );
+  for (const entry of state.entries) {
+    for (const period of periodsOf(state, entry)) {
+      yield {
+        key: Buffer.from(entry.key, 'hex'),
+        template: templateOf(state, entry, period, inForce.has(entry.entityId), {
+          rules,
+          parties,
+          references,
+        }),
+        firstSeen: period.firstAt.slice(0, 10),
+        lastSeen: period.lastAt.slice(0, 10),
+      };
+    }
   }
 }
 
 function templateOf(
   state: ListState,
   entry: ListedEntry,
-  delisted: string | null,
+  { listedAt, listedAtBasis, delistedAt: delisted }: ListedPeriod,
   partyInForce: boolean,
   { rules, parties, references }: PartyRules,
 ): LabelTemplate {
@@ -82,7 +85,8 @@ function templateOf(
         program: details.program,
         entityName: details.entityName,
         entityId: entry.entityId,
-        ...listedAt(state, entry),
+        listedAt,
+        listedAtBasis,
         delistedAt: delisted,
         sourceUrl,
         matchType: 'DIRECT',

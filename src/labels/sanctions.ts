@@ -96,6 +96,8 @@ export interface ListedParty extends ObservedParty {
 
 /** One wallet of one party, merged over all files. */
 export interface ListedEntry extends ObservedEntry {
+  /** Publications of whole files between `firstAt` and `lastAt` that lack the entry, in order. Default: none. */
+  readonly absences?: readonly string[];
   /** Publication of the oldest and of the newest file with the entry. */
   readonly firstAt: string;
   readonly lastAt: string;
@@ -204,7 +206,11 @@ export function withFile(state: ListState, file: ReadList, options: { readonly f
   return {
     list: state.list,
     files,
-    entries: merge(state.entries, joinEntries(file.entries), { file, isCorrection }, nameOf),
+    entries: withAbsences(
+      state,
+      file,
+      merge(state.entries, joinEntries(file.entries), { file, isCorrection }, nameOf),
+    ),
     details: merge(state.details, file.details ?? [], { file, isCorrection }, (party) => party.entityId),
     newestAt: order > 0 ? file.publishedAt : state.newestAt,
     parties:
@@ -287,6 +293,31 @@ function merge<Row extends Observed, Known extends Row & Spanned>(
   return [...merged.values()].sort(
     (a, b) => byText(a.entityId, b.entityId) || byText(a.key ?? '', b.key ?? ''),
   ) as Known[];
+}
+
+/** Adds to each entry the publications that lack it, although an earlier and a later one have it. */
+function withAbsences(
+  state: ListState,
+  file: ReadList,
+  entries: readonly ListedEntry[],
+): readonly ListedEntry[] {
+  const at = file.publishedAt;
+  const known = new Map(state.entries.map((entry) => [nameOf(entry), entry]));
+  const present = new Set(file.entries.map(nameOf));
+  const others = [...new Set(state.files.filter((one) => one.whole).map((one) => one.publishedAt))];
+  const isShared = state.files.some((one) => one.publishedAt === at);
+  return entries.map((entry) => {
+    const before = known.get(nameOf(entry));
+    if (before === undefined) return entry;
+    const absences = new Set(before.absences);
+    if (present.has(nameOf(entry))) {
+      absences.delete(at);
+      const [from, to] = at > before.lastAt ? [before.lastAt, at] : [at, before.firstAt];
+      for (const other of others) if (other > from && other < to) absences.add(other);
+    } else if (file.whole && !isShared && at > before.firstAt && at < before.lastAt) absences.add(at);
+    const { absences: _, ...rest } = entry;
+    return absences.size === 0 ? rest : { ...rest, absences: [...absences].sort(byText) };
+  });
 }
 
 const nameOf = (entry: ObservedEntry): string => `${entry.entityId}\n${entry.key}`;
@@ -404,6 +435,53 @@ export function listedAt(state: ListState, entry: ListedEntry): Listing {
       publishedAt.slice(0, 10) > party,
   );
   return cameLater ? wallet : { listedAt: entry.details.listedAt, listedAtBasis: 'PARTY' };
+}
+
+/** A time during which a wallet was listed. */
+export interface ListedPeriod extends Listing {
+  /** Publications of the first and of the last file of this period. */
+  readonly firstAt: string;
+  readonly lastAt: string;
+  /** ISO date; null for the last period of a wallet in force. */
+  readonly delistedAt: string | null;
+}
+
+/**
+ * Returns the periods of a wallet, oldest first: a wallet that its list dropped and listed again has several. A file without it ends
+ * a period as it would delist it: it is whole, and has no unreadable row in its place. A file of a layout that the first and the last
+ * file with the wallet do not have ends none, because it may print no wallets.
+ */
+export function periodsOf(state: ListState, entry: ListedEntry): readonly ListedPeriod[] {
+  const { firstAt, lastAt, absences = [] } = entry;
+  const last = { firstAt, lastAt, ...listedAt(state, entry), delistedAt: delistedAt(state, entry) };
+  if (absences.length === 0 || entry.details.delistedAt !== null) return [last];
+  const within = state.files.filter((file) => file.publishedAt >= firstAt && file.publishedAt <= lastAt);
+  const filesOf = (at: string): readonly ListFile[] => within.filter((file) => file.publishedAt === at);
+  const layouts = new Set([...filesOf(firstAt), ...filesOf(lastAt)].map((file) => file.layout));
+  const periods: ListedPeriod[] = [];
+  let period: ListedPeriod = { ...last, lastAt: firstAt, delistedAt: null };
+  for (const at of [...new Set(within.map((file) => file.publishedAt))].sort(byText)) {
+    if (!absences.includes(at)) {
+      if (period.delistedAt === null) period = { ...period, lastAt: at };
+      else {
+        periods.push(period);
+        period = {
+          firstAt: at,
+          lastAt: at,
+          listedAt: at.slice(0, 10),
+          listedAtBasis: 'WALLET',
+          delistedAt: null,
+        };
+      }
+    } else if (period.delistedAt === null) {
+      const ends = filesOf(at).some(
+        (file) =>
+          file.whole && layouts.has(file.layout) && !isHidden(state, entry, file, filesOf(period.lastAt)),
+      );
+      if (ends) period = { ...period, delistedAt: at.slice(0, 10) };
+    }
+  }
+  return [...periods, { ...period, delistedAt: last.delistedAt }];
 }
 
 const DATE_IN_NAME = /(?<!\d)((?:19|20)\d\d)(?:([-_.]?)(0[1-9]|1[0-2])(?:\2(0[1-9]|[12]\d|3[01]))?)(?!\d)/;

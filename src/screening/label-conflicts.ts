@@ -77,6 +77,13 @@ function disagreement(a: Label, b: Label): ConflictField[] {
   ];
 }
 
+/** Returns true if a list listed the wallet again for the same party: the label of the former period contradicts nothing. */
+const isFormerListing = (first: Label, later: Label): boolean =>
+  first.class === 'list' &&
+  first.source === later.source &&
+  first.entity.id === later.entity.id &&
+  later.sanctions.some((entry) => entry.matchType === 'DIRECT' && entry.delistedAt !== null);
+
 const shown = (label: Label): ConflictingLabel => ({
   name: label.entity.name,
   entityId: label.entity.id,
@@ -134,7 +141,7 @@ export function labelConflicts(labels: readonly Label[], asOf: string | null = n
   const seen = new Set<string>();
   const conflicts: LabelConflict[] = [];
   for (const later of others) {
-    const fields = disagreement(first, later);
+    const fields = isFormerListing(first, later) ? [] : disagreement(first, later);
     const view = `${later.source}\n${later.entity.id}\n${later.category}\n${later.threatLevel}`;
     if (fields.length === 0 || seen.has(view)) continue;
     seen.add(view);

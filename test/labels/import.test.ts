@@ -331,6 +331,25 @@ describe('importing a sanctions list', () => {
     },
   );
 
+  it('shows each period of a wallet that was delisted and listed again', async () => {
+    const days = [
+      ['03/04/2025', WALLETS],
+      ['03/21/2025', WALLETS.slice(0, 1)],
+      ['04/01/2025', WALLETS],
+    ] as const;
+    for (const [at, [day, wallets]] of days.entries())
+      await world.import({ source: 'ofac', files: [world.file(`${at}.xml`, SDN(day, wallets))] });
+    const labels = world
+      .lookup(await world.build(), 'ETH', WALLETS[1]!)
+      .filter((one) => one.source === 'ofac');
+    expect(
+      labels.map((one) => [one.category, one.sanctions[0]?.listedAt, one.sanctions[0]?.delistedAt]),
+    ).toEqual([
+      ['SANCTIONED_ENTITY', '2025-04-01', null],
+      [expect.any(String), '2025-03-04', '2025-03-21'],
+    ]);
+  });
+
   it('keeps history if an older file comes later, and reports it as older', async () => {
     await world.import({
       source: 'ofac',

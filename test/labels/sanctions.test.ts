@@ -10,6 +10,7 @@ import {
   normalPublication,
   type ObservedEntry,
   type ObservedParty,
+  periodsOf,
   publicationOf,
   type ReadList,
   type UnreadableRow,
@@ -151,6 +152,38 @@ describe('the state of a sanctions list', () => {
     ]);
     expect(dates(state)).toEqual({ '10/aa': null, '12/cc': null });
     expect(state.newestAt).toBe('2025-03-04');
+  });
+});
+
+describe('the periods of a wallet that was listed again', () => {
+  const files = [
+    file('2026-01-01', [entry('10', 'aa')]),
+    file('2026-02-01', []),
+    file('2026-03-01', []),
+    file('2026-04-01', [entry('10', 'aa')]),
+    file('2026-05-01', []),
+  ];
+  const periods = (state: ListState): readonly (readonly [string | null, string | null])[] =>
+    periodsOf(state, state.entries[0]!).map((one) => [one.listedAt, one.delistedAt]);
+
+  it('are the same for any order of imports', () => {
+    const states = permutations(files).map(imported);
+    expect(periods(states[0]!)).toEqual([
+      ['2026-01-01', '2026-02-01'],
+      ['2026-04-01', '2026-05-01'],
+    ]);
+    for (const state of states) expect(state).toEqual(states[0]);
+  });
+
+  it('are not ended by a file of another layout, an excerpt, or a file with an unreadable row in its place', () => {
+    for (const more of [
+      { layout: 'LEGACY_CSV' },
+      { whole: false },
+      { unreadable: [{ entityId: '10', hash: 'x' }] },
+    ]) {
+      const state = imported([files[0]!, file('2026-02-01', [], more), files[3]!]);
+      expect(periods(state)).toEqual([['2026-01-01', null]]);
+    }
   });
 });
 

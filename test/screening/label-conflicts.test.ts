@@ -37,6 +37,18 @@ const decided = (...labels: Label[]) => labelConflicts(sorted(...labels))[0];
 describe('a label conflict', () => {
   const exchange = label('Binance', 'EXCHANGE');
 
+  it('is not the former period of a wallet that its list listed again', () => {
+    const now = label('Listed', 'SANCTIONED_ENTITY', {
+      source: 'ofac',
+      class: 'list',
+      sanctions: [sanction],
+    });
+    const former = { ...sanction, delistedAt: '2025-01-01' };
+    const before = label('Listed', 'EXCHANGE', { source: 'ofac', class: 'list', sanctions: [former] });
+    expect(decided(now, before)).toBeUndefined();
+    expect(decided(now, { ...before, source: 'seed' })).toMatchObject({ decidedBy: 'SANCTION' });
+  });
+
   it.each([
     [
       'SANCTION',
