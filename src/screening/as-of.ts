@@ -59,6 +59,12 @@ function entryAsOf(entry: SanctionsEntry, label: Label, day: string): SanctionsE
 const isDirect = (entries: readonly SanctionsEntry[]): boolean =>
   entries.some((entry) => entry.matchType === 'DIRECT');
 
+/** Returns whether an entry is in force that names the address; of a label without one, any entry. */
+const isOwnInForce = (entries: readonly SanctionsEntry[]): boolean =>
+  entries.some(
+    ({ matchType, delistedAt }) => delistedAt === null && (matchType === 'DIRECT' || !isDirect(entries)),
+  );
+
 /** Returns a label as it was known at the end of a day; null if it was not known yet. */
 function labelAsOf(
   label: Label,
@@ -72,8 +78,8 @@ function labelAsOf(
     if (sanctions.length === 0) return null;
     // A list attributes a wallet to its party from the day on which it lists the wallet, also if another list designated the party before.
     if (dates.lists.has(label.source) && isDirect(label.sanctions) && !isDirect(sanctions)) return null;
-    const wasInForce = sanctions.some((entry) => entry.delistedAt === null);
-    const isInForce = label.sanctions.some((entry) => entry.delistedAt === null);
+    const wasInForce = isOwnInForce(sanctions);
+    const isInForce = isOwnInForce(label.sanctions);
     if (!wasInForce || isInForce) return { ...label, sanctions };
     // The list delisted the address later. On that day the label was that of a sanctioned address.
     return {

@@ -238,6 +238,10 @@ describe('a label as of a day', () => {
     const later = label({ source: 'ofac', firstSeen: '2022-08-08', sanctions: [sanction({}), designated] });
     expect(then(later, '2022-08-07')).toEqual([]);
     expect(then(later, '2022-08-08')).toHaveLength(1);
+    // The list dropped the wallet later; the other list still designates the party.
+    const dropped = { ...later, sanctions: [sanction({ delistedAt: '2025-03-21' }), designated] };
+    expect(then(dropped, '2025-03-20')).toMatchObject([{ category: 'SANCTIONED_ENTITY', confidence: 1 }]);
+    expect(then(dropped, '2025-03-21')).toMatchObject([{ category: 'MIXER', confidence: 0.5 }]);
     const undated = label({
       source: 'ofac',
       firstSeen: '2025-03-04',
