@@ -12,6 +12,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isoTime, systemClock } from '../src/base/clock.ts';
+import { checkBulk, checkOracle } from './check-answers.ts';
 import { argument, type BenchReport, median, publish, report, row } from './harness.ts';
 import {
   buildIndex,
@@ -131,6 +132,11 @@ export async function benchAcceptors(options: {
         join(own, 'entity.txt'),
         addresses.map(({ text }) => `/v1/entity/${text}`),
       );
+    }
+    for (const { ready } of running) {
+      const asked = addresses.slice(0, 100);
+      await checkOracle(ready.port, ready.keys[0] as string, asked);
+      await checkBulk(ready.port, ready.keys[0] as string, asked);
     }
     const rows = [];
     for (const load of LOADS) {

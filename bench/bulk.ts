@@ -4,9 +4,10 @@
  * take turns, and the medians count, so that other load on the machine affects all equally.
  * Run: node dist/bench/bulk.js [--count N] [--lines N] [--seed S] [--no-save]
  */
-import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, createReadStream, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isoTime, systemClock } from '../src/base/clock.ts';
 import { silentLogger } from '../src/base/log.ts';
@@ -25,6 +26,13 @@ import { loadPolicy } from '../src/risk/policy.ts';
 import { createBulk } from '../src/screening/bulk.ts';
 import { runBulkFile } from '../src/screening/bulk-file.ts';
 import { openEnvironment } from '../src/state/lmdb.ts';
+import {
+  type BulkItemAnswer,
+  type CheckedAnswer,
+  itemAnswer,
+  type KnownAddress,
+  requireAnswers,
+} from './check-answers.ts';
 import { argument, type BenchReport, median, publish, report, row } from './harness.ts';
 
 export interface BulkBenchOptions {
@@ -130,6 +138,32 @@ export function* addresses(count: number, labelled: Buffer, seed: number): Gener
   }
 }
 
+/** What the addresses above are: every other one is labelled. */
+export const known = (texts: readonly string[]): KnownAddress[] =>
+  texts.map((text, index) => ({ chain: 'ETH', text, isLabelled: index % 2 === 0 }));
+
+/** Lines of a result that are checked, more than one piece of a thread. */
+const CHECKED_LINES = 200_000;
+
+/**
+ * Checks the lines of a result of these addresses.
+ *
+ * @throws if one is missing, in another order or wrong
+ */
+export async function checkLines(output: string, texts: Iterable<string>): Promise<void> {
+  const answers: CheckedAnswer[] = [];
+  for await (const line of createInterface({ input: createReadStream(output) })) {
+    answers.push(itemAnswer(JSON.parse(line) as BulkItemAnswer));
+    if (answers.length === CHECKED_LINES) break;
+  }
+  const asked: string[] = [];
+  for (const text of texts) {
+    asked.push(text);
+    if (asked.length === CHECKED_LINES) break;
+  }
+  requireAnswers('bulk file', known(asked), answers);
+}
+
 export function writeLines(path: string, texts: Iterable<string>): void {
   const file = openSync(path, 'w');
   let lines: string[] = [];
@@ -161,6 +195,11 @@ function kernel(snapshotsFolder: string, labelsFolder: string, labelled: Buffer,
       }),
     ),
   );
+  const { json } = bulk(bodies[0] as Buffer);
+  const { results } = JSON.parse(Buffer.from(json).toString()) as {
+    readonly results: readonly BulkItemAnswer[];
+  };
+  requireAnswers('kernel', known(texts.slice(0, 100)), results.map(itemAnswer));
   return {
     round() {
       const start = systemClock.monotonic();
@@ -223,6 +262,7 @@ export async function benchBulk(options: BulkBenchOptions = BULK_BENCH_DEFAULTS)
     }
     await bareTree.close();
     await bodies.close();
+    await checkLines(output, addresses(options.lines, labelled, options.seed + 3));
     const bare = median(rates.bare);
     return report(
       'bulk',

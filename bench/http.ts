@@ -15,7 +15,7 @@ import { silentLogger } from '../src/base/log.ts';
 import { projectRoot } from '../src/base/paths.ts';
 import { seededUint32 } from '../src/base/random.ts';
 import { formatAddressKey } from '../src/chains/address/parse.ts';
-import { type ChainId, isEvm } from '../src/chains/registry.ts';
+import { isEvm } from '../src/chains/registry.ts';
 import { buildSnapshot } from '../src/labels/index/build.ts';
 import { currentSnapshot } from '../src/labels/index/folder.ts';
 import type { SnapshotMeta } from '../src/labels/index/reader.ts';
@@ -24,6 +24,7 @@ import { loadSynthProfile, synthesise, synthSegment } from '../src/labels/index/
 import { primaryOrder } from '../src/labels/primary.ts';
 import { loadSourceTable } from '../src/labels/source-table.ts';
 import { debianProgram } from '../test/setup/debian-package.ts';
+import { checkBulk, checkOracle, type KnownAddress } from './check-answers.ts';
 import {
   argument,
   type BenchReport,
@@ -82,6 +83,8 @@ const SIGNED_CONNECTIONS = 256;
 /** Goal for signed answers on two cores, with the load generator on them. */
 const SIGNED_MIN = 15_000;
 const BULK_ADDRESSES = 100;
+/** Addresses whose answers are checked before and after the loads. */
+const CHECKED = 500;
 
 /** A child process that answers one message at a time, and runs until it is stopped. */
 export class Child {
@@ -137,10 +140,7 @@ export async function buildIndex(
   );
 }
 
-export interface Address {
-  readonly chain: ChainId;
-  readonly text: string;
-}
+export type Address = Pick<KnownAddress, 'chain' | 'text'>;
 
 /** Labelled addresses spread over the index, each followed by an unlabelled one of the same form, in random order. */
 export async function sampleAddresses({
@@ -148,12 +148,12 @@ export async function sampleAddresses({
   seed,
   addresses,
   mix,
-}: Pick<HttpBenchOptions, 'count' | 'seed' | 'addresses' | 'mix'>): Promise<Address[]> {
+}: Pick<HttpBenchOptions, 'count' | 'seed' | 'addresses' | 'mix'>): Promise<KnownAddress[]> {
   const half = Math.ceil(addresses / 2);
   // One address in fifteen is an EVM address: of these, each is taken.
   const every = mix === 'evm' ? 1 : Math.max(1, Math.floor((count * 0.8) / half));
   const next = seededUint32(seed + 7);
-  const found: Address[] = [];
+  const found: KnownAddress[] = [];
   let label = 0;
   let last = '';
   await synthesise({ count, seed }, loadSynthProfile(), (key, length, chain) => {
@@ -165,12 +165,15 @@ export async function sampleAddresses({
     last = text;
     const unlabelled = labelled.slice();
     for (let at = 2; at < Math.min(length, 18); at++) unlabelled[at] = next() >>> 11;
-    found.push({ chain, text: shown(text) }, { chain, text: shown(formatAddressKey(unlabelled, chain)) });
+    found.push(
+      { chain, text: shown(text), isLabelled: true },
+      { chain, text: shown(formatAddressKey(unlabelled, chain)), isLabelled: false },
+    );
   });
   // The index contains fewer labelled EVM addresses than half a million: unlabelled ones fill the rest.
   while (mix === 'evm' && found.length < addresses) {
     const key = Uint8Array.from({ length: 22 }, (_, at) => (at < 2 ? 1 : next() >>> 11));
-    found.push({ chain: 'ETH', text: shown(formatAddressKey(key, 'ETH')) });
+    found.push({ chain: 'ETH', text: shown(formatAddressKey(key, 'ETH')), isLabelled: false });
   }
   for (let index = found.length - 1; index > 0; index--) {
     const other = next() % (index + 1);
@@ -455,10 +458,10 @@ export async function measurePaced(bench: Bench, answer: ControlAnswer): Promise
     row('paced oracle under bulk, p50', oracle.p50Ms, 'ms', { atMost: 0.5 }, beside.p50Ms),
     row('paced oracle under bulk, p99', oracle.p99Ms, 'ms', { atMost: 10 }, beside.p99Ms),
     row('  requests sent a second', oracle.sent / options.seconds, '1/s'),
+    row('  the client itself late, p99', oracle.lateP99Ms, 'ms', null, beside.lateP99Ms),
     row('  bulk beside it', bulk.perSecond * BULK_ADDRESSES, 'addresses/s'),
   ];
 }
-    row('  the client itself late, p99', oracle.lateP99Ms, 'ms', null, beside.lateP99Ms),
 
 /** The benchmark of labels measures the minimal loop, over the same snapshot. */
 async function measureBare(folder: string, { count, seed }: HttpBenchOptions): Promise<number> {
@@ -495,6 +498,13 @@ export async function benchHttp(options: HttpBenchOptions): Promise<BenchReport>
     await writeLines(join(folder, 'bulk.txt'), bulkBodies(addresses));
     writeFileSync(join(folder, 'keys.txt'), `${ready.keys.join('\n')}\n`);
     const bench: Bench = { options, folder, addresses, server, ready };
+    const check = async (from: number): Promise<void> => {
+      const asked = addresses.slice(from, from + CHECKED);
+      await checkOracle(ready.port, ready.keys[0] as string, asked);
+      for (let at = 0; at < asked.length; at += BULK_ADDRESSES)
+        await checkBulk(ready.port, ready.keys[0] as string, asked.slice(at, at + BULK_ADDRESSES));
+    };
+    await check(0);
     const answer = await controlAnswer(ready.port, ready.keys[0] as string, addresses);
     const bare = options.bare ? await measureBare(folder, options) : null;
     const rows = [
@@ -502,6 +512,7 @@ export async function benchHttp(options: HttpBenchOptions): Promise<BenchReport>
       ...(await measureBulk(bench, bare)),
       ...(await measurePaced(bench, answer)),
     ];
+    await check(CHECKED);
     const subject = {
       'synthetic labels': meta.synthetic.labels,
       'real labels': meta.real.labels,

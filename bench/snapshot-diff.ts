@@ -4,7 +4,16 @@
  * Run: node dist/bench/snapshot-diff.js [--count N] [--wallets N] [--no-save]
  */
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -70,6 +79,23 @@ async function build(folder: string, count: number, isChanged: boolean, wallets:
   return path;
 }
 
+/**
+ * Checks that the output of a diff names each wallet whose label changed.
+ *
+ * @throws if it does not
+ */
+export function requireChanges(output: string, wallets: string): void {
+  const named = new Set(output.match(/customer-\d+/g));
+  const changed = (wallets.match(/customer-\d+/g) ?? []).filter(
+    (reference) => Number(reference.slice('customer-'.length)) % CHANGE_EVERY === 0,
+  );
+  const missing = changed.filter((reference) => !named.has(reference));
+  if (changed.length === 0 || missing.length > 0)
+    throw new Error(
+      `${missing.length} of ${changed.length} changed wallets are not in the diff: ${missing[0]}.`,
+    );
+}
+
 /** Runs a command of the program and returns its seconds; its output goes to a file. */
 function run(args: readonly string[], dataDir: string, output: string): Promise<number> {
   const out = openSync(output, 'w');
@@ -93,12 +119,14 @@ async function main(): Promise<void> {
   const count = argument('--count', 10_000_000);
   const wallets = argument('--wallets', 40_000);
   const folder = mkdtempSync(join(tmpdir(), 'assay-bench-diff-'));
+  const bodies: Buffer[] = [];
   let received = 0;
   let messages = 0;
   const server = createServer((request, response) => {
     messages++;
     request.on('data', (chunk: Buffer) => {
       received += chunk.length;
+      bodies.push(chunk);
     });
     request.on('end', () => response.writeHead(200).end());
   });
@@ -123,9 +151,13 @@ async function main(): Promise<void> {
     const control = await run(['--version'], data, output);
     const csv = await diff('--format', 'csv');
     const csvBytes = statSync(output).size;
+    const customers = readFileSync(join(folder, 'before', 'wallets.csv'), 'utf8');
+    requireChanges(readFileSync(output, 'utf8'), customers);
     const json = await diff('--json');
     const jsonBytes = statSync(output).size;
+    requireChanges(readFileSync(output, 'utf8'), customers);
     const hook = await diff('--webhook', `http://127.0.0.1:${port}/`, '--webhook-secret-file', secret);
+    requireChanges(Buffer.concat(bodies).toString(), customers);
     publish(
       report('snapshot-diff', startedAt, { labels: count, wallets, seed: SEED, data: 'synthetic' }, [
         row('CSV', csv, 's', { atMost: 10 }, control),

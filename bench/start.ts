@@ -26,21 +26,29 @@ export const START_BENCH_DEFAULTS: StartBenchOptions = { count: 10_000_000, seed
 const MODULES = join(projectRoot, 'dist', 'src', 'main.js');
 /** Ships with the product. */
 const BINANCE = '0xbe0eb53f46cd790cd13851d5eff43d12404d33e8';
+const OWNER = 'Binance';
 
 /**
  * Runs a process to its end.
  *
+ * @param says - part of its output
  * @returns wall-clock ms
  */
-async function processMs(folder: string, args: readonly string[]): Promise<number> {
+async function processMs(folder: string, args: readonly string[], says: string): Promise<number> {
   const startMs = systemClock.monotonic();
   const child = spawn(process.execPath, args, {
     env: environmentOf(folder),
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
   });
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
+  const tookMs = systemClock.monotonic() - startMs;
   if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}.`);
-  return systemClock.monotonic() - startMs;
+  if (!output.includes(says)) throw new Error(`${args.join(' ')} does not say ${says}: ${output}`);
+  return tookMs;
 }
 
 /** From the start of a server to the answer of its first request, in ms; the making of a key is not counted. */
@@ -51,8 +59,9 @@ async function serverMs(folder: string): Promise<number> {
     const answer = await fetch(`${server.url}/api/v1/oracle/address/ETH/${BINANCE}`, {
       headers: { authorization: `Bearer ${server.key}` },
     });
-    await answer.arrayBuffer();
-    if (answer.status !== 200) throw new Error(`The oracle answered ${answer.status}.`);
+    const text = await answer.text();
+    if (answer.status !== 200 || !text.includes(OWNER))
+      throw new Error(`The oracle does not name ${OWNER}: ${answer.status} ${text}`);
     return server.startMs + systemClock.monotonic() - startMs;
   } finally {
     await server.stop();
@@ -74,7 +83,7 @@ export async function benchStart(options: StartBenchOptions): Promise<BenchRepor
     const times: Record<keyof typeof kinds, number[]> = { nothing: [], joined: [], modules: [] };
     for (let round = 0; round < options.rounds; round++)
       for (const kind of ['nothing', 'joined', 'modules'] as const)
-        times[kind].push(await processMs(folder, kinds[kind]));
+        times[kind].push(await processMs(folder, kinds[kind], kind === 'nothing' ? '' : OWNER));
     const servers: number[] = [];
     for (let round = 0; round < Math.ceil(options.rounds / 3); round++) servers.push(await serverMs(folder));
     const nothing = median(times.nothing);
