@@ -68,6 +68,8 @@ const COUNTERPARTIES_MIN = 20;
 const PACED_PER_SECOND = 500;
 const KEYS = 16;
 const WARM_SCREENINGS = 3_000;
+/** Addresses of the warm-up, again and again: more answers than a thread keeps (64 MB, about 1,600), so each is screened anew. */
+const WARM_SUBJECTS = 4_000;
 /** V8 compiles beside the load, with one thread on two cores. */
 const WARM_SECONDS = 15;
 /** Addresses that are screened again and again: their answers (39 KB each) are fewer than a thread keeps. */
@@ -187,8 +189,12 @@ async function drawSubjects(folder: string, options: ScreeningBenchOptions): Pro
   let counterparties = 0;
   let spentMs = 0;
   const isNamed = (shares: object): boolean => Object.keys(shares).some((category) => category !== 'UNKNOWN');
-  for (let tries = 0; found.size < options.subjects && tries < options.subjects * 50; tries++) {
-    const node = 1 + (next() % graph.nodeCount);
+  // In random order, each once.
+  const nodes = Uint32Array.from({ length: graph.nodeCount }, (_, index) => index + 1);
+  for (let left = nodes.length; left > 0 && found.size < options.subjects; left--) {
+    const at = next() % left;
+    const node = nodes[at] as number;
+    nodes[at] = nodes[left - 1] as number;
     const degree = graph.degree(node, 'in') + graph.degree(node, 'out');
     if (degree < COUNTERPARTIES_MIN) continue;
     const address = graph.addressOf(node).toLowerCase();
@@ -218,10 +224,20 @@ async function drawSubjects(folder: string, options: ScreeningBenchOptions): Pro
   };
 }
 
-/** Returns requests for the last addresses, which no other load of a long run asks for. */
+const bodyOf = ({ chain, text }: Address): string => JSON.stringify({ address: text, chain });
+
+/** Throws if the loads asked for more addresses than there are: some were screened before, so they were faster than they are. */
+export function requireFresh(asked: number, subjects: number): void {
+  if (asked > subjects)
+    throw new Error(
+      `The loads asked for ${asked} addresses and there are ${subjects}: --subjects must be greater, and --addresses if the graph has no more.`,
+    );
+}
+
+/** Returns requests for the last addresses, which no other load asks for. */
 const screeningRequests = (addresses: readonly Address[], keys: readonly string[], count: number): string[] =>
   addresses.slice(-count).map(({ chain, text }, index) => {
-    const body = JSON.stringify({ address: text, chain });
+    const body = bodyOf({ chain, text });
     return (
       'POST /api/v1/screening HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +
       `Authorization: Bearer ${keys[index % keys.length]}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
@@ -247,14 +263,14 @@ export async function benchScreening(options: ScreeningBenchOptions): Promise<Be
     };
     const ready = await server.ask<BenchServerReady>(settings);
     const files = { items: join(state, 'bodies.txt'), keys: join(state, 'keys.txt') };
-    await writeLines(
-      files.items,
-      subjects.addresses.map(({ chain, text }) => JSON.stringify({ address: text, chain })),
-    );
+    await writeLines(files.items, subjects.addresses.map(bodyOf));
     await writeLines(files.keys, ready.keys);
     const { seconds, connections } = options;
     const load = { ...files, port: ready.port, kind: 'screening', connections } as const;
-    noFailures('warming up', await wrk({ ...load, seconds: WARM_SECONDS, start: 0 }));
+    // No measured load asks for an address of the warm-up, or for one of another load.
+    const warming = { ...load, items: join(state, 'warming.txt') };
+    await writeLines(warming.items, subjects.addresses.slice(0, WARM_SUBJECTS).map(bodyOf));
+    noFailures('warming up', await wrk({ ...warming, seconds: WARM_SECONDS, start: 0 }));
     const paced = {
       port: ready.port,
       perSecond: PACED_PER_SECOND,
@@ -263,29 +279,26 @@ export async function benchScreening(options: ScreeningBenchOptions): Promise<Be
     };
     const alone = await pacedClient(paced);
     const before = cpuSeconds(server.pid);
-    const full = await wrk({ ...load, seconds, start: 1_000 });
+    const full = await wrk({ ...load, seconds, start: WARM_SUBJECTS });
     const after = cpuSeconds(server.pid);
     noFailures('screening', full);
+    const halfCount = Math.ceil((seconds * full.perSecond) / 2);
+    const besideFrom = WARM_SUBJECTS + full.requests + connections;
     const halfRate = {
       port: ready.port,
       perSecond: full.perSecond / 2,
       seconds,
-      requests: screeningRequests(subjects.addresses, ready.keys, Math.ceil((seconds * full.perSecond) / 2)),
+      requests: screeningRequests(subjects.addresses, ready.keys, halfCount),
     };
     const half = await pacedClient(halfRate);
-    if (half.failed > 0) throw new Error(`screening at half of the rate: ${half.failed} failed.`);
-    const loading = wrk({ ...load, seconds: seconds + 2, start: 5_000 });
+    const loading = wrk({ ...load, seconds: seconds + 2, start: besideFrom });
     await new Promise((resolve) => setTimeout(resolve, 500));
     const beside = await pacedClient(paced);
     const loaded = await loading;
     noFailures('screening beside the oracle', loaded);
+    requireFresh(besideFrom + loaded.requests + connections + halfCount, subjects.addresses.length);
     const repeated = { ...load, items: join(state, 'repeated.txt') };
-    await writeLines(
-      repeated.items,
-      subjects.addresses
-        .slice(0, REPEATED)
-        .map(({ chain, text }) => JSON.stringify({ address: text, chain })),
-    );
+    await writeLines(repeated.items, subjects.addresses.slice(0, REPEATED).map(bodyOf));
     noFailures('screening each address once', await wrk({ ...repeated, seconds, start: 0 }));
     const again = await wrk({ ...repeated, seconds, start: 0 });
     noFailures('screening again', again);
@@ -348,7 +361,7 @@ async function main(): Promise<void> {
     addresses: argument('--addresses', 200_000),
     edges: argument('--edges', 2_000_000),
     seed: argument('--seed', 1),
-    subjects: argument('--subjects', 20_000),
+    subjects: argument('--subjects', 50_000),
     seconds: argument('--seconds', 10),
     connections: argument('--connections', 6),
     ...(folder === undefined ? {} : { folder }),
