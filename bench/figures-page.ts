@@ -46,12 +46,12 @@ const rowLine = (row: BenchRow): string =>
     .trim();
 
 function runSection({ file, report }: KeptRun): string {
-  const { machine } = report;
+  const { machine, program } = report;
   const subject = Object.entries(report.subject).map(([name, value]) => `${name} ${value}`);
   return [
     `## ${report.name}`,
     '',
-    `[${report.startedAt.slice(0, 16).replace('T', ' ')} UTC](../../bench/results/${file}) on ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, Node ${machine.node}. ${subject.join('; ')}.`,
+    `[${report.startedAt.slice(0, 16).replace('T', ' ')} UTC](../../bench/results/${file}) on ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, Node ${machine.node}${program === undefined ? '' : `; ${program}`}. ${subject.join('; ')}.`,
     '',
     '| | Value | Goal | Control | Ratio | Met |',
     '|---|---|---|---|---|---|',

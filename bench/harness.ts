@@ -1,13 +1,70 @@
 /** Shared by all benchmarks: rows with goal and control, the printed table, and the file of a run. */
-import { spawn } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { arch, cpus, platform, release, totalmem } from 'node:os';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, renameSync, statfsSync, writeFileSync } from 'node:fs';
+import { arch, availableParallelism, cpus, platform, release, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { projectRoot } from '../src/base/paths.ts';
 import { processMemory } from '../src/base/process-memory.ts';
 import { KEPT_RUNS, writeFiguresPage } from './figures-page.ts';
-import { type BenchMachine, type BenchReport, type BenchRow, goalText, shown } from './report.ts';
+import { type BenchMachine, type BenchReport, type BenchRow, goalText, runNotes, shown } from './report.ts';
 
 export type { BenchReport, BenchRow } from './report.ts';
+
+/** Names of file systems by the magic number of `statfs`. */
+const DISKS: Readonly<Record<number, string>> = {
+  16914836: 'tmpfs',
+  2240043254: 'ramfs',
+  61267: 'ext4',
+  1481003842: 'xfs',
+  2435016766: 'btrfs',
+  801189825: 'zfs',
+  2035054128: 'overlay',
+  26985: 'nfs',
+};
+
+function diskOf(folder: string): string {
+  const { type } = statfsSync(folder);
+  return DISKS[type >>> 0] ?? `0x${(type >>> 0).toString(16)}`;
+}
+
+/** Returns the cores of a container's quota (cgroup v2); infinite without one. */
+export function coresOfQuota(cpuMax: string): number {
+  const [quota, period] = cpuMax.trim().split(/\s+/).map(Number) as [number, number?];
+  return Number.isFinite(quota) && period ? quota / period : Number.POSITIVE_INFINITY;
+}
+
+function usableCores(): number {
+  let quota = '';
+  try {
+    quota = readFileSync('/sys/fs/cgroup/cpu.max', 'utf8');
+  } catch {
+    // Not Linux, or the root of the groups, which has no limit.
+  }
+  return Math.min(availableParallelism(), coresOfQuota(quota));
+}
+
+/** Version and commit of the program that runs. */
+function describeProgram(): string {
+  const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
+    readonly version: string;
+  };
+  const git = (...args: readonly string[]): string | null => {
+    const { status, stdout } = spawnSync('git', [...args], { cwd: projectRoot, encoding: 'utf8' });
+    return status === 0 ? stdout.trim() : null;
+  };
+  const commit = git('rev-parse', '--short=12', 'HEAD');
+  if (commit === null) return version;
+  const changed = git(
+    'status',
+    '--porcelain',
+    '--untracked-files=no',
+    '--',
+    'src',
+    'workers',
+    'package-lock.json',
+  );
+  return `${version} at ${commit}${changed === '' ? '' : ', changed'}`;
+}
 
 /** Describes the machine of this run. */
 export function describeMachine(): BenchMachine {
@@ -17,11 +74,15 @@ export function describeMachine(): BenchMachine {
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '');
+  const cores = usableCores();
+  const constrained = process.constrainedMemory?.() ?? 0;
+  const memory = constrained > 0 ? Math.min(totalmem(), constrained) : totalmem();
   return {
-    name: `${slug}-${processors.length}`,
+    name: `${slug}-${cores}`,
     cpu,
-    cores: processors.length,
-    memoryGb: Math.round(totalmem() / 2 ** 30),
+    cores,
+    memoryGb: Math.round(memory / 2 ** 30),
+    disk: diskOf(tmpdir()),
     system: `${platform()} ${release()} ${arch()}`,
     node: process.version,
   };
@@ -55,6 +116,7 @@ export function report(
   return {
     name,
     startedAt,
+    program: describeProgram(),
     machine: describeMachine(),
     subject,
     rows,
@@ -87,18 +149,27 @@ export function formatReport(bench: BenchReport): string {
   const subject = Object.entries(bench.subject).map(([key, value]) => `${key}: ${value}`);
   const { machine } = bench;
   return [
-    `${bench.name} · ${bench.startedAt} · ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB · Node ${machine.node}`,
+    `${bench.name} · ${bench.startedAt} · ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.disk} · Node ${machine.node} · ${bench.program}`,
     subject.join(' · '),
+    ...runNotes(bench),
     ...alignedLines([head, ...cells]),
     '',
   ].join('\n');
 }
 
-/** Saves the run as <date>-<machine>-<name>.json in a folder, by default among the kept runs, whose page it updates. Returns the path. */
+/**
+ * Saves the run as <date>-<machine>-<name>.json in a folder, by default among the kept runs, whose page it updates. A further run of the day gets
+ * a number (<date>-<machine>-<name>-2.json): none replaces another. Returns the path.
+ */
 export function saveReport(bench: BenchReport, folder = KEPT_RUNS): string {
   mkdirSync(folder, { recursive: true });
-  const path = join(folder, `${bench.startedAt.slice(0, 10)}-${machineAndName(bench)}.json`);
-  writeFileSync(path, `${JSON.stringify(bench, null, 2)}\n`);
+  const base = join(folder, `${bench.startedAt.slice(0, 10)}-${machineAndName(bench)}`);
+  let path = `${base}.json`;
+  for (let number = 2; existsSync(path); number++) path = `${base}-${number}.json`;
+  // Whole or not at all: on a full disk, half a run would make the others unreadable.
+  const part = `${path}.part`;
+  writeFileSync(part, `${JSON.stringify(bench, null, 2)}\n`);
+  renameSync(part, path);
   if (folder === KEPT_RUNS) writeFiguresPage();
   return path;
 }
@@ -172,12 +243,24 @@ export function watchOwnBytes(): () => number {
   };
 }
 
-/** Returns the middle value; the upper of two. */
-export const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+/** Returns the middle value; the mean of the middle two. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const upper = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+  return sorted.length % 2 === 0 ? (upper + (sorted[sorted.length / 2 - 1] ?? Number.NaN)) / 2 : upper;
+}
 
-/** Returns the number given on the command line as `--name N`, or the fallback. */
+/**
+ * Returns the number given on the command line as `--name N`, or the fallback.
+ *
+ * @throws if it is not a number
+ */
 export function argument(name: string, fallback: number): number {
   const at = process.argv.indexOf(name);
-  return at < 0 ? fallback : Number(process.argv[at + 1]);
+  if (at < 0) return fallback;
+  const text = process.argv[at + 1] ?? '';
+  const value = Number(text);
+  if (text.trim() === '' || Number.isNaN(value))
+    throw new RangeError(`${name}: must be a number (got "${text}").`);
+  return value;
 }

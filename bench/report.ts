@@ -20,6 +20,8 @@ export interface BenchRow {
 export interface BenchReport {
   readonly name: string;
   readonly startedAt: string;
+  /** Version and commit of the program; `changed` if files differ from it. Absent from runs before 30 November 2026. */
+  readonly program?: string;
   readonly machine: BenchMachine;
   /** The test data: counts and seeds, with real and synthetic data listed separately. */
   readonly subject: Readonly<Record<string, string | number>>;
@@ -30,11 +32,26 @@ export interface BenchReport {
 export interface BenchMachine {
   readonly name: string;
   readonly cpu: string;
+  /** Cores that the run may use, which `taskset` and the limits of a container make fewer than those of the machine. */
   readonly cores: number;
+  /** Memory that the run may use. */
   readonly memoryGb: number;
+  /** File system of the temporary folder, in which all data of a run is. Absent from runs before 30 November 2026. */
+  readonly disk?: string;
   readonly system: string;
   readonly node: string;
 }
+
+/** The file systems that are in memory: nothing of a run is durable on them. */
+export const MEMORY_DISKS: readonly string[] = ['tmpfs', 'ramfs'];
+
+/** Returns what makes the figures of a run doubtful, one sentence each. */
+export const runNotes = ({ machine: { disk } }: Pick<BenchReport, 'machine'>): string[] =>
+  disk !== undefined && MEMORY_DISKS.includes(disk)
+    ? [
+        `The temporary folder is in memory (${disk}), so nothing of this run was durable: set TMPDIR to a folder on a disk.`,
+      ]
+    : [];
 
 /** Formats a figure with three digits, or whole from 1,000 on. */
 export const shown = (value: number): string =>
