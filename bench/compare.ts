@@ -1,6 +1,7 @@
 /**
- * Compares runs of a benchmark with a kept one. A run is repeated, and the spread of the repetitions is the noise of each figure: only a
- * change beyond it is marked. Figures with a control are compared as ratios to it, because a slower machine slows both.
+ * Compares runs of a benchmark with a kept one. A run is repeated, and the noise of each figure is one and a half times the spread of the
+ * repetitions, because the kept run is one draw with the same noise: only a change beyond it is marked. Figures with a control are compared as
+ * ratios to it, because a slower machine slows both; figures without one say nothing about a program if the machine is another.
  */
 import { alignedLines, median } from './harness.ts';
 import { type BenchReport, type BenchRow, shown } from './report.ts';
@@ -29,24 +30,32 @@ export interface Comparison {
   readonly rows: readonly ComparedRow[];
   /** Rows that only one of the two has. */
   readonly missing: readonly string[];
-  /** Parts of the subject that differ: figures of other sizes are not compared. */
+  /** Parts of the subject that differ. */
   readonly differs: readonly string[];
+  /** Parts of the machine that differ: then no figure without a control is better or worse. */
+  readonly machine: readonly string[];
 }
 
 /** No machine repeats a time more exactly than this; two repetitions that agree by chance must not make everything a change. */
 const LEAST_NOISE = 0.05;
+
+/**
+ * Noise as a multiple of the spread of the repetitions. With five repetitions of normal noise of 3 to 5 %, one of ten comparisons of ten rows
+ * marks one that did not change as worse (with the spread itself: one of three); a change of 20 % is marked in 97 % and 64 % of them.
+ */
+const NOISE_SPREADS = 1.5;
 
 /** Whether more is better: by the goal of the row, else by its unit; null if neither says it. */
 function isMoreBetter({ goal, unit }: BenchRow): boolean | null {
   if (goal?.atLeast !== undefined) return true;
   if (goal?.atMost !== undefined) return false;
   if (/(\/s|a second)$/.test(unit)) return true;
-  return /^(CPU )?(ns|µs|ms|s|s\/1,000|bytes|KB|MB|MiB|US cents)( |$)/.test(unit) ? false : null;
+  return /^(CPU )?(ns|µs|ms|s|s\/1,000|bytes|KB|MB|GB|MiB|US cents)( |$)/.test(unit) ? false : null;
 }
 
-function markOf(row: BenchRow, change: number, noise: number): Change {
+function markOf(row: BenchRow, change: number, noise: number, isOther: boolean): Change {
   if (Math.abs(change) <= noise) return 'same';
-  const more = isMoreBetter(row);
+  const more = isOther ? null : isMoreBetter(row);
   if (more === null) return 'changed';
   return more === change > 0 ? 'better' : 'worse';
 }
@@ -73,6 +82,9 @@ export function compareRuns(kept: BenchReport, now: readonly BenchReport[]): Com
   const differs = Object.keys({ ...kept.subject, ...first.subject }).filter(
     (part) => kept.subject[part] !== first.subject[part],
   );
+  const machine = (['cpu', 'cores', 'memoryGb', 'disk'] as const).filter(
+    (part) => kept.machine[part] !== undefined && kept.machine[part] !== first.machine[part],
+  );
   const old = byPlace(kept);
   const all = now.map(byPlace);
   const current = all[0] as Map<string, BenchRow>;
@@ -88,12 +100,20 @@ export function compareRuns(kept: BenchReport, now: readonly BenchReport[]): Com
     const before = earlier[of] as number;
     const after = median(values);
     const spread = after === 0 ? 0 : (Math.max(...values) - Math.min(...values)) / Math.abs(after);
-    const noise = Math.max(LEAST_NOISE, spread);
+    const noise = Math.max(LEAST_NOISE, NOISE_SPREADS * spread);
     const change = before === 0 ? (after === 0 ? 0 : Number.POSITIVE_INFINITY) : after / before - 1;
-    const mark = markOf(row, change, noise);
+    const mark = markOf(row, change, noise, of === 'value' && machine.length > 0);
     return [{ name: row.name, unit: row.unit, of, before, after, change, noise, mark }];
   });
-  return { name: first.name, before: kept.startedAt, repetitions: now.length, rows, missing, differs };
+  return {
+    name: first.name,
+    before: kept.startedAt,
+    repetitions: now.length,
+    rows,
+    missing,
+    differs,
+    machine,
+  };
 }
 
 const percent = (share: number): string =>
@@ -114,7 +134,11 @@ export const comparedCells = (row: ComparedRow): string[] => [
 ];
 
 /** Returns what limits a comparison, one sentence each. */
-export const comparisonNotes = ({ differs, missing }: Comparison): string[] => [
+export const comparisonNotes = ({ differs, machine, missing, repetitions }: Comparison): string[] => [
+  ...(repetitions === 1 ? ['One run does not show its noise: its marks say little.'] : []),
+  ...(machine.length > 0
+    ? [`Another machine (${machine.join(', ')}): figures without a control are neither better nor worse.`]
+    : []),
   ...(differs.length > 0 ? [`Not the same subject (${differs.join(', ')}): its figures say little.`] : []),
   ...(missing.length > 0 ? [`In one of the two only: ${missing.join('; ')}.`] : []),
 ];

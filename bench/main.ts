@@ -4,7 +4,7 @@
  *
  * - `--quick`: small sizes, at most five minutes in total. Its goals are those of the full sizes, so they are shown and not required. The
  *   runs and a page of them are kept under .bench/, not beside the full ones.
- * - `--compare RUN`: runs the benchmarks of a kept run again (a file, or a folder of files), three times or as often as `--repeat N` says,
+ * - `--compare RUN`: runs the benchmarks of a kept run again (a file, or a folder of files), five times or as often as `--repeat N` says,
  *   marks the changes beyond noise, and fails if one is for the worse.
  *
  * Other options are passed to the benchmark.
@@ -30,8 +30,8 @@ Runs one benchmark, or all of them for hours, and keeps each run under bench/res
 Other options are passed to the benchmark. Names: ${Object.keys(BENCHMARKS).join(', ')}.
 `;
 
-/** Three repetitions show a spread, and the median is not the first run with its cold disk. */
-const REPEATED = 3;
+/** Five repetitions show a spread (compare.ts), and the median is not the first run with its cold disk. */
+const REPEATED = 5;
 
 interface Asked {
   readonly names: readonly string[];

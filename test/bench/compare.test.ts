@@ -1,14 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { compareRuns, formatComparison } from '../../bench/compare.ts';
 import { type BenchReport, type BenchRow, row } from '../../bench/harness.ts';
+import { seededUint32 } from '../../src/base/random.ts';
 
 const reportOf = (
   rows: readonly BenchRow[],
   subject: BenchReport['subject'] = { entries: 1000 },
+  machine: Partial<BenchReport['machine']> = {},
 ): BenchReport => ({
   name: 'log',
   startedAt: '2026-11-20T00:00:00.000Z',
-  machine: { name: 'one', cpu: 'One', cores: 2, memoryGb: 8, system: 'linux', node: 'v20' },
+  machine: { name: 'one', cpu: 'One', cores: 2, memoryGb: 8, system: 'linux', node: 'v20', ...machine },
   subject,
   rows,
   met: true,
@@ -38,6 +40,66 @@ describe('a run compared with a kept one', () => {
     const [then] = rates(1000) as [BenchRow];
     expect(mark(then, rates(600, 800, 1000))).toBe('same');
     expect(mark(then, rates(1040))).toBe('same');
+  });
+
+  test('takes the kept run as one draw with the noise of the repetitions', () => {
+    const [then] = rates(1000) as [BenchRow];
+    // They differ by 10 % of their median: a change of up to 15 % is noise.
+    expect(mark(then, rates(826, 860, 912))).toBe('same');
+    expect(mark(then, rates(806, 840, 890))).toBe('worse');
+  });
+
+  test('marks few changes where there is only noise, and almost all of 20 %', () => {
+    const next = seededUint32(7);
+    const uniform = (): number => (next() + 0.5) / 2 ** 32;
+    const normal = (): number => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
+    const draw = (mean: number): BenchRow => row('appends', mean * Math.exp(0.03 * normal()), 'entries/s');
+    const shareMarked = (mean: number): number =>
+      Array.from({ length: 1_000 }, () =>
+        mark(
+          draw(1000),
+          Array.from({ length: 5 }, () => draw(mean)),
+        ),
+      ).filter((each) => each === 'worse').length / 1_000;
+    expect(shareMarked(1000)).toBeLessThan(0.02);
+    expect(shareMarked(800)).toBeGreaterThan(0.9);
+  });
+
+  test('calls figures of another machine neither better nor worse, unless they have a control', () => {
+    const rows = (value: number, control: number): BenchRow[] => [
+      row('alone', value, 'entries/s'),
+      row('beside', value, 'entries/s', null, control),
+    ];
+    const kept = reportOf(rows(1000, 1000));
+    const marks = (machine: Partial<BenchReport['machine']>): (string | undefined)[] => {
+      const compared = compareRuns(kept, [reportOf(rows(500, 1000), undefined, machine)]);
+      return [
+        ...compared.rows.map((one) => one.mark),
+        formatComparison(compared).match(/Another machine.*:/)?.[0],
+      ];
+    };
+    expect(marks({})).toEqual(['worse', 'worse', undefined]);
+    expect(marks({ cpu: 'Other' })).toEqual(['changed', 'worse', 'Another machine (cpu):']);
+    expect(marks({ cores: 1, memoryGb: 4 })).toEqual([
+      'changed',
+      'worse',
+      'Another machine (cores, memoryGb):',
+    ]);
+    // Older runs do not say on which file system they were.
+    expect(marks({ disk: 'ext4', node: 'v22' })).toEqual(['worse', 'worse', undefined]);
+  });
+
+  test('says that one run shows no noise', () => {
+    const [then] = rates(1000) as [BenchRow];
+    const text = (count: number): string =>
+      formatComparison(
+        compareRuns(
+          reportOf([then]),
+          Array.from({ length: count }, () => reportOf([then])),
+        ),
+      );
+    expect(text(1)).toContain('One run does not show its noise');
+    expect(text(2)).not.toContain('One run does not show its noise');
   });
 
   test('says of a figure only that it changed if neither goal nor unit says what is better', () => {
