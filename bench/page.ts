@@ -1,12 +1,13 @@
 /** One page of several runs, without scripts and without a network: their tables, and a plot of the figures that have a goal. */
 import { escapeHtml } from '../src/cases/export-html.ts';
 import { type Change, COMPARED_HEAD, type Comparison, comparedCells, comparisonNotes } from './compare.ts';
-import { type BenchReport, type BenchRow, goalText, shown } from './report.ts';
+import { type BenchReport, type BenchRow, goalText, runNotes, shown } from './report.ts';
 
-/** How far a figure is from its goal: 1 is the goal, more is better. Null without a goal. */
+/** How far a figure is from its goal: 1 is the goal, more is better. Null without a goal, and for a goal of a ratio without a control. */
 export function reached({ goal, value, ratio }: BenchRow): number | null {
   if (goal === null) return null;
-  const judged = goal.of === 'ratio' ? (ratio ?? value) : value;
+  const judged = goal.of === 'ratio' ? ratio : value;
+  if (judged === null) return null;
   if (goal.atLeast !== undefined) return goal.atLeast === 0 ? null : judged / goal.atLeast;
   if (goal.atMost === undefined || goal.atMost === 0) return null;
   return judged <= 0 ? null : goal.atMost / judged;
@@ -29,8 +30,14 @@ function mark(share: number, height: number): string {
   ].join('');
 }
 
-function bar(rowName: string, share: number, y: number): string {
-  const name = rowName.trim();
+/** A share beyond the ends of the scale is written on its bar, which would otherwise look like that of a share at the end. */
+function beyond(share: number, y: number): string {
+  if (share >= 0.1 && share <= 10) return '';
+  const [x, anchor] = share > 10 ? [PLOT.width - 4, 'end'] : [PLOT.name + 4, 'start'];
+  return `<text class="beyond" x="${x}" y="${y + 15}" text-anchor="${anchor}">${shown(share)} ×</text>`;
+}
+
+function bar(name: string, share: number, y: number): string {
   const short = name.length > PLOT.nameChars ? `${name.slice(0, PLOT.nameChars - 1)}…` : name;
   const end = xOf(share);
   const width = Math.max(1, Math.abs(end - GOAL_X)).toFixed(1);
@@ -39,13 +46,19 @@ function bar(rowName: string, share: number, y: number): string {
     `<rect class="${share >= 1 ? 'met' : 'missed'}" x="${Math.min(GOAL_X, end).toFixed(1)}" y="${y + 4}"`,
     ` width="${width}" height="${PLOT.row - 8}">`,
     `<title>${escapeHtml(name)}: ${shown(share)} of the goal</title></rect>`,
+    beyond(share, y),
   ].join('');
 }
 
 function plot(rows: readonly BenchRow[]): string {
+  let figure = '';
   const judged = rows.flatMap((row) => {
+    const name = row.name.trim();
+    const isPart = row.name.startsWith(' ');
+    if (!isPart) figure = name;
     const share = reached(row);
-    return share === null ? [] : [{ name: row.name, share }];
+    // Rows below different figures may have one name, such as p99.
+    return share === null ? [] : [{ name: isPart ? `${name} – ${figure}` : name, share }];
   });
   if (judged.length === 0) return '';
   const height = (judged.length + 1) * PLOT.row;
@@ -69,7 +82,7 @@ function section(report: BenchReport): string {
   const subject = Object.entries(report.subject).map(([part, size]) => `${part}: ${size}`);
   const lines = report.rows.map((row) =>
     [
-      cell(row.name),
+      cell(row.name, row.name.startsWith(' ') ? 'part' : ''),
       cell(shown(row.value)),
       cell(row.unit),
       cell(goalText(row.goal)),
@@ -80,6 +93,7 @@ function section(report: BenchReport): string {
   );
   return [
     `<section><h2>${escapeHtml(report.name)}</h2><p>${escapeHtml(subject.join(' · '))}</p>`,
+    ...runNotes(report).map((note) => `<p class="missed">${escapeHtml(note)}</p>`),
     plot(report.rows),
     table(['', 'value', 'unit', 'goal', 'control', 'ratio', 'goal met'], lines),
     '</section>',
@@ -105,9 +119,9 @@ function comparisonSection(comparison: Comparison): string {
 
 const STYLE = `body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#1c2330;background:#fff}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}td,th{padding:.2rem .6rem;border-bottom:1px solid #dfe3ea;text-align:right}
-td:first-child,th:first-child{text-align:left}td.met{color:#0b6b3a}td.missed{color:#a3162a;font-weight:600}
-svg{width:100%;height:auto;font-size:11px}svg text{fill:#1c2330}.grid{stroke:#dfe3ea}.goal{stroke:#1c2330}rect.met{fill:#2f9e63}rect.missed{fill:#d1495b}
-@media (prefers-color-scheme:dark){body{color:#e6e9ef;background:#12161d}svg text{fill:#e6e9ef}.goal{stroke:#e6e9ef}.grid,td,th{border-color:#2c3440;stroke:#2c3440}td.met{color:#5fd39a}td.missed{color:#ff8b98}}`;
+td:first-child,th:first-child{text-align:left}td.part{padding-left:1.8rem}td.met{color:#0b6b3a}td.missed{color:#a3162a;font-weight:600}
+svg{width:100%;height:auto;font-size:11px}svg text{fill:#1c2330}svg text.beyond{fill:#fff}.grid{stroke:#dfe3ea}.goal{stroke:#1c2330}rect.met{fill:#2f9e63}rect.missed{fill:#d1495b}
+@media (prefers-color-scheme:dark){body{color:#e6e9ef;background:#12161d}svg text{fill:#e6e9ef}svg text.beyond{fill:#fff}.goal{stroke:#e6e9ef}.grid,td,th{border-color:#2c3440;stroke:#2c3440}td.met{color:#5fd39a}td.missed{color:#ff8b98}}`;
 
 /**
  * Returns the page of some runs.
@@ -121,7 +135,7 @@ export function reportPage(
 ): string {
   const [first] = reports;
   const machine = first
-    ? `${first.machine.cpu}, ${first.machine.cores} cores, ${first.machine.memoryGb} GB · Node ${first.machine.node} · ${first.startedAt}`
+    ? `${first.machine.cpu}, ${first.machine.cores} cores, ${first.machine.memoryGb} GB · Node ${first.machine.node} · ${first.program === undefined ? '' : `${first.program} · `}${first.startedAt}`
     : '';
   const judged = reports.flatMap(({ rows }) => rows.filter(({ met }) => met !== null));
   const met = judged.filter((row) => row.met === true).length;

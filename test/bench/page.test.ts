@@ -23,6 +23,32 @@ describe('the page of a benchmark', () => {
     expect(page.match(/<rect class="missed"/g)).toHaveLength(1);
   });
 
+  test('names the bar of a part by its figure, and writes a share that is beyond the scale', () => {
+    const page = reportPage('Quick', [
+      run('labels', [
+        row('hits', 2, '1/s', { atLeast: 1 }),
+        row('  p99', 2, 'ms', { atMost: 10 }),
+        row('misses', 2, '1/s', { atLeast: 40 }),
+        row('  p99', 1, 'ms', { atMost: 40 }),
+        row('at the end', 10, '1/s', { atLeast: 1 }),
+      ]),
+    ]);
+    expect(page).toContain('>p99 – hits</text>');
+    expect(page).toContain('>p99 – misses</text>');
+    expect([...page.matchAll(/class="beyond"[^>]*>([^<]*)</g)].map(([, text]) => text)).toEqual([
+      '0.05 ×',
+      '40 ×',
+    ]);
+  });
+
+  test('warns of a run whose temporary folder is in memory', () => {
+    const kept = run('log', [row('durable appends', 1, '1/s')]);
+    const onDisk = (disk: string): string =>
+      reportPage('Quick', [{ ...kept, machine: { ...kept.machine, disk } }]);
+    expect(onDisk('tmpfs')).toContain('nothing of this run was durable');
+    expect(onDisk('ext4')).not.toContain('was durable');
+  });
+
   test('shows names and subjects as text', () => {
     const page = reportPage('<b>', [
       run('<script>alert(1)</script>', [row('a & "b"', 1, 'ms', { atMost: 2 })]),
@@ -58,5 +84,7 @@ describe('how far a figure is from its goal', () => {
     expect(reached(row('a', 5, '', { atMost: 0 }))).toBeNull();
     expect(reached(row('a', 5, '', { atLeast: 0 }))).toBeNull();
     expect(reached(row('a', 0, 'ms', { atMost: 10 }))).toBeNull();
+    // Its control was left out, so it was not judged.
+    expect(reached(row('a', 500, '/s', { atLeast: 0.5, of: 'ratio' }))).toBeNull();
   });
 });
