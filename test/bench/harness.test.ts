@@ -11,7 +11,7 @@ import {
   row,
   saveReport,
 } from '../../bench/harness.ts';
-import type { BenchReport } from '../../bench/report.ts';
+import { type BenchReport, type BenchRow, shown } from '../../bench/report.ts';
 import { execFileSync, spawnSync } from '../support/child-process.ts';
 
 const argv = [...process.argv];
@@ -34,6 +34,46 @@ test('an option that is not a number is refused', () => {
   expect(argument('--seed', 7)).toBe(7);
   expect(() => argument('--rounds', 1)).toThrow('--rounds: must be a number (got "x").');
   expect(() => argument('--seconds', 1)).toThrow('--seconds: must be a number (got "").');
+});
+
+describe('the goal of a row', () => {
+  test('is met at the goal itself, and missed beyond it', () => {
+    const met = (value: number, goal: BenchRow['goal']): boolean | null => row('a', value, 'ms', goal).met;
+    expect([met(10, { atLeast: 10 }), met(9.99, { atLeast: 10 })]).toEqual([true, false]);
+    expect([met(10, { atMost: 10 }), met(10.01, { atMost: 10 })]).toEqual([true, false]);
+    expect(met(10, null)).toBeNull();
+    // Nothing was measured.
+    expect(met(Number.NaN, { atMost: 10 })).toBe(false);
+  });
+
+  test('for a ratio is for the figure divided by its control', () => {
+    const goal = { atLeast: 0.5, of: 'ratio' } as const;
+    expect(row('a', 50, '1/s', goal, 100)).toMatchObject({ ratio: 0.5, met: true });
+    expect(row('a', 49, '1/s', goal, 100)).toMatchObject({ ratio: 0.49, met: false });
+    expect(row('a', 49, '1/s', goal)).toMatchObject({ ratio: null, met: null });
+  });
+
+  test('that is missed fails the run', () => {
+    const [met, missed] = [row('a', 1, 'ms', { atMost: 2 }), row('b', 3, 'ms', { atMost: 2 })];
+    expect(report('log', '', {}, [row('c', 1, 'ms'), met]).met).toBe(true);
+    expect(report('log', '', {}, [met, missed]).met).toBe(false);
+    const code = (value: number): number | null => {
+      const text = `import { publish, report, row } from './bench/harness.js'; publish(report('log', '', {}, [row('a', ${value}, 'ms', { atMost: 2 })]));`;
+      const args = ['--input-type=module', '-e', text, '--', '--no-save'];
+      return spawnSync(process.execPath, args, { cwd: join(import.meta.dirname, '..', '..', 'dist') }).status;
+    };
+    expect([code(2), code(3)]).toEqual([0, 1]);
+  });
+});
+
+test.each([
+  [1_000, '1,000'],
+  [999.9, '1000'],
+  [1234.5, '1,235'],
+  [0.012345, '0.0123'],
+  [-2_500, '-2,500'],
+])('%d is shown as %s', (value, text) => {
+  expect(shown(value)).toBe(text);
 });
 
 test('a run of a day does not replace an earlier one', () => {

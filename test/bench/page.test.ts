@@ -41,6 +41,32 @@ describe('the page of a benchmark', () => {
     ]);
   });
 
+  test('draws each bar from the goal to its share, on the scale of the grid', () => {
+    const page = reportPage('Quick', [
+      run('log', [
+        row('double', 20, '1/s', { atLeast: 10 }),
+        row('half', 20, 'ms', { atMost: 10 }),
+        row('at the goal', 10, 'ms', { atMost: 10 }),
+      ]),
+    ]);
+    const [tenth, half, goal, double] = [...page.matchAll(/<line class="(?:grid|goal)" x1="([\d.]+)"/g)].map(
+      ([, x]) => Number(x),
+    ) as [number, number, number, number];
+    // A scale of logarithms: half of the goal is 0.301 of the way to a tenth of it.
+    expect((goal - half) / (goal - tenth)).toBeCloseTo(Math.log10(2), 2);
+    expect([half < goal, goal < double, goal]).toEqual([true, true, 470]);
+    const bars = [...page.matchAll(/<rect class="(\w+)" x="([\d.]+)" y="\d+" width="([\d.]+)"/g)].map(
+      ([, kind, x, width]) => [kind, Number(x), Number(x) + Number(width)],
+    );
+    expect(bars).toEqual([
+      ['met', goal, expect.closeTo(double, 0)],
+      ['missed', half, expect.closeTo(goal, 0)],
+      ['met', goal, goal + 1],
+    ]);
+    expect(page.match(/<td class="met">yes/g)).toHaveLength(2);
+    expect(page.match(/<td class="missed">no/g)).toHaveLength(1);
+  });
+
   test('warns of a run whose temporary folder is in memory', () => {
     const kept = run('log', [row('durable appends', 1, '1/s')]);
     const onDisk = (disk: string): string =>
