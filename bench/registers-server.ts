@@ -1,4 +1,5 @@
-/** The server of the benchmark of registers: the complete program on a state folder, with a key and a rate limit that is out of reach. */
+/** The server of the benchmarks of registers and tools: the complete program on a state folder, with a key and rate limits that are out of reach. */
+import { RATE_CLASSES } from '../src/accounts/plans.ts';
 import { createServices } from '../src/app/services.ts';
 import { loadConfig } from '../src/config/config.ts';
 
@@ -6,6 +7,9 @@ export interface RegisterServerReady {
   readonly port: number;
   readonly key: string;
 }
+
+/** Requests a minute. */
+const OUT_OF_REACH = 900_000_000;
 
 async function serve(folder: string): Promise<void> {
   const config = loadConfig({
@@ -18,7 +22,10 @@ async function serve(folder: string): Promise<void> {
   await parts.prepare();
   const { apiKey } = await parts
     .keys()
-    .create({ name: 'bench', rateLimits: { 'exchange-status': 900_000_000 } });
+    .create({
+      name: 'bench',
+      rateLimits: Object.fromEntries(RATE_CLASSES.map((each) => [each, OUT_OF_REACH])),
+    });
   const { url } = await parts.serve();
   process.send?.({ port: Number(new URL(url).port), key: apiKey } satisfies RegisterServerReady);
 }
