@@ -20,12 +20,10 @@ async function serve(folder: string): Promise<void> {
   });
   const parts = createServices(config, 'bench');
   await parts.prepare();
-  const { apiKey } = await parts
-    .keys()
-    .create({
-      name: 'bench',
-      rateLimits: Object.fromEntries(RATE_CLASSES.map((each) => [each, OUT_OF_REACH])),
-    });
+  const { apiKey } = await parts.keys().create({
+    name: 'bench',
+    rateLimits: Object.fromEntries(RATE_CLASSES.map((each) => [each, OUT_OF_REACH])),
+  });
   const { url } = await parts.serve();
   process.send?.({ port: Number(new URL(url).port), key: apiKey } satisfies RegisterServerReady);
 }
