@@ -83,7 +83,15 @@ export function createChainServices(config: Config, { once, clock, log }: ChainS
   const priceServices = createPriceServices(config, { once, clock, log, adapters });
   const { prices, installedPrices } = priceServices;
   const clusters = once<ClusterReader>(
-    () => openClusters({ folder: clustersFolderOf(dataDir) }, { addresses: outputsStores.read() }),
+    () =>
+      openClusters(
+        { folder: clustersFolderOf(dataDir) },
+        {
+          addresses: outputsStores.read(),
+          onOtherFormat: (chain, error) =>
+            log.warn({ chain, reason: error.message }, 'clusters are not used'),
+        },
+      ),
     (part) => part.close(),
   );
   const liveIngest = once<LiveIngest>(

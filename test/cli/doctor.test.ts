@@ -1,9 +1,17 @@
 /** `assay doctor`: what it finds on a machine, in a folder and at servers, and what it says to do. */
 
 import { generateKeyPairSync, X509Certificate } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   clockFindings,
@@ -14,6 +22,7 @@ import {
   tlsFinding,
 } from '../../src/app/doctor/machine.ts';
 import { priceFindings, pricesOfCoins } from '../../src/app/doctor/prices.ts';
+import { attributionFileOf, attributionFolderOf } from '../../src/attribution/store.ts';
 import { openFilesLimit } from '../../src/base/open-files.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import type { Finding } from '../../src/cli/doctor.ts';
@@ -21,6 +30,7 @@ import type { Config } from '../../src/config/config.ts';
 import { labelsFolderOf } from '../../src/labels/folders.ts';
 import { writeListChecks } from '../../src/labels/freshness.ts';
 import { LISTS } from '../../src/sources/lists.ts';
+import { openEnvironment } from '../../src/state/lmdb.ts';
 import { newWorld } from '../e2e/program.ts';
 import { startAnvil } from '../setup/anvil.ts';
 import { hasRedis, startRedis } from '../setup/redis.ts';
@@ -217,6 +227,38 @@ describe('assay doctor in a folder in use', () => {
     const left = /^assay_verdict_key_seconds_left\{signer="0x[0-9a-fA-F]{40}"\} (\d+)/m.exec(metrics)?.[1];
     expect(Number(left) / 86_400).toBeCloseTo(13, 1);
     expect(await server.stop()).toBe(0);
+  });
+
+  it('names clusters and derived labels of another version, and the commands that build them again', async () => {
+    const pointer = join(dataDir, 'clusters', 'BTC', 'current.json');
+    mkdirSync(dirname(pointer), { recursive: true });
+    writeFileSync(pointer, '{"format":1}');
+    const attributions = attributionFolderOf(dataDir);
+    mkdirSync(attributions);
+    const path = attributionFileOf(attributions, 'ETH');
+    const root = openEnvironment(path, { maxDbs: 8, noSubdir: true });
+    await root
+      .openDB({ name: 'meta', encoding: 'msgpack' })
+      .put('format', { name: 'assay-attribution', version: 1 });
+    await root.close();
+    const { of } = await examined(dataDir);
+    expect(of('derived')).toEqual([
+      {
+        check: 'derived',
+        state: 'problem',
+        text: expect.stringMatching(/^The attributions \S+eth\.mdb has format version assay-attribution 1; /),
+        advice: expect.stringMatching(/^Move \S+eth\.mdb away, and run `assay attribute ETH`\. /),
+      },
+      {
+        check: 'derived',
+        state: 'problem',
+        text: expect.stringMatching(/^\S+current\.json has format version 1; /),
+        advice: expect.stringMatching(/^Run `assay cluster BTC`, then `assay index build`\. /),
+      },
+    ]);
+    rmSync(dirname(pointer), { recursive: true });
+    rmSync(attributions, { recursive: true });
+    expect((await examined(dataDir)).of('derived')).toEqual([]);
   });
 
   it('names a damaged and a missing store, and what to do', async () => {

@@ -2,14 +2,18 @@
 
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { attributionFileOf, attributionFolderOf, openAttributionStore } from '../../attribution/store.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { messageOf } from '../../base/errors.ts';
+import { AssayError, messageOf } from '../../base/errors.ts';
 import { openFilesLimit } from '../../base/open-files.ts';
 import { readCryptoKeys } from '../../billing/crypto/crypto-payments.ts';
+import { CHAINS } from '../../chains/registry.ts';
 import { loadTokenList } from '../../chains/tokens.ts';
 import type { Finding } from '../../cli/doctor.ts';
 import type { Config } from '../../config/config.ts';
 import { SETTINGS } from '../../config/settings.ts';
+import { readPointer } from '../../graph/cluster/format.ts';
+import { clustersFolderOf } from '../../graph/cluster/store.ts';
 import { labelsFolderOf, snapshotsFolderOf } from '../../labels/folders.ts';
 import { freshnessOf, readListChecks, staleListAdvice } from '../../labels/freshness.ts';
 import { currentSnapshot } from '../../labels/index/folder.ts';
@@ -67,6 +71,7 @@ export async function examine(
     ...diskFindings(dataDir, SETTINGS.dataDir.variable),
     ...(jobsDir === null ? [] : diskFindings(jobsDir, SETTINGS.jobsDir.variable)),
     ...findingsOf('stores', () => storeFindings(config)),
+    ...findingsOf('derived', () => derivedFindings(config)),
     ...findingsOf('lists', () => listFindings(config, clock)),
     ...findingsOf('prices', () => priceFindings(pricesOfCoins(config, clock), clock.now())),
     ...nodes.findings,
@@ -185,6 +190,34 @@ function storeFindings({ dataDir, redis, snapshots }: Config): readonly Finding[
   if (findings.length > 0) return findings;
   const text = `${record.stores.length} stores are there and intact as far as read; \`assay verify\` reads every page.`;
   return [{ check, state: 'ok', text, advice: null }];
+}
+
+/** Clusters and derived labels in the format of another version: a server starts without them, and only a command builds them again. */
+function derivedFindings({ dataDir }: Config): readonly Finding[] {
+  const attributions = attributionFolderOf(dataDir);
+  return CHAINS.flatMap(({ id, family }): Finding[] => [
+    ...(family === 'utxo'
+      ? formatFinding(
+          () => readPointer(join(clustersFolderOf(dataDir), id)),
+          `Run \`assay cluster ${id}\`, then \`assay index build\`. Until then answers about ${id} have no cluster.`,
+        )
+      : []),
+    ...formatFinding(
+      () => void openAttributionStore(attributions, id, true)?.close(),
+      `Move ${attributionFileOf(attributions, id)} away, and run \`assay attribute ${id}\`. Until then no labels are derived on ${id}.`,
+    ),
+  ]);
+}
+
+/** Returns a finding if the format of a store is that of another version of the program. */
+function formatFinding(open: () => unknown, advice: string): Finding[] {
+  try {
+    open();
+    return [];
+  } catch (error) {
+    if (!(error instanceof AssayError) || error.code !== 'STORE_VERSION') throw error;
+    return [{ check: 'derived', state: 'problem', text: error.message, advice }];
+  }
 }
 
 function listFindings({ dataDir, listMaxAgeDays, snapshots }: Config, clock: Clock): readonly Finding[] {

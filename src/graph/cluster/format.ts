@@ -9,7 +9,7 @@
  */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
 import type { AddressKey } from '../../chains/address/address.ts';
 import type { ChainId } from '../../chains/registry.ts';
@@ -162,19 +162,21 @@ export class TableReader {
 /**
  * Reads the pointer of a chain's folder; null if there is none.
  *
+ * @param folder - the folder of the chain, which has its name
  * @throws STORE_CORRUPT, STORE_VERSION
  */
 export function readPointer(folder: string): ClusterBuild | null {
   const path = join(folder, POINTER);
   if (!existsSync(path)) return null;
+  const remedy = `Run 'assay cluster ${basename(folder)}' again.`;
   let build: ClusterBuild;
   try {
     build = readJson(path) as ClusterBuild;
   } catch (cause) {
-    throw new AssayError('STORE_CORRUPT', `${path} cannot be read. Run 'assay cluster' again.`, { cause });
+    throw new AssayError('STORE_CORRUPT', `${path} cannot be read. ${remedy}`, { cause });
   }
   if (build.format === FORMAT) return build;
-  throw wrongFormat(path, build.format, FORMAT, "Run 'assay cluster' again.");
+  throw wrongFormat(path, build.format, FORMAT, remedy);
 }
 
 /** Publishes a build. */

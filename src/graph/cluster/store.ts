@@ -36,7 +36,10 @@ export interface ClusterReader {
    * of the store, which costs a fraction of reading the members by cluster.
    */
   clusters(chain: ChainId, hasWanted?: (key: AddressKey) => boolean): IterableIterator<Cluster>;
-  /** Null if none were built, or if the outputs store was ingested again since: its addresses have other numbers. */
+  /**
+   * Null if none were built, if another version of the program built them in another format, or if the outputs store was ingested again since:
+   * its addresses have other numbers.
+   */
   build(chain: ChainId): ClusterBuild | null;
   /** Switches to newer builds. Returns true if there was one. */
   refresh(): boolean;
@@ -82,9 +85,10 @@ class OpenChain {
 }
 
 /**
- * Opens the clusters of all chains for reading. Chains without clusters return null.
+ * Opens the clusters of all chains for reading. Chains without clusters return null, and so do chains whose clusters have the format of
+ * another version of the program: they are built from the stored transactions, so they must not prevent a start after an upgrade.
  *
- * @throws STORE_VERSION, STORE_CORRUPT
+ * @throws STORE_CORRUPT
  */
 export function openClusters(
   options: {
@@ -92,10 +96,14 @@ export function openClusters(
     /** Size above which a cluster is a super-cluster. Default: CLUSTER_LIMITS.superClusterSize. */
     readonly superClusterSize?: number;
   },
-  deps: { readonly addresses: AddressNumbers },
+  deps: {
+    readonly addresses: AddressNumbers;
+    /** Called once for each chain whose clusters have another format; the error has the command that builds them again. */
+    readonly onOtherFormat?: (chain: ChainId, error: AssayError) => void;
+  },
 ): ClusterReader {
   const { folder, superClusterSize = CLUSTER_LIMITS.superClusterSize } = options;
-  const { addresses } = deps;
+  const { addresses, onOtherFormat } = deps;
   const chainOfKeyByte = new Map(
     CHAINS.filter(({ family }) => family === 'utxo').map(({ id, keyByte }) => [
       keyByte as number,
@@ -104,12 +112,24 @@ export function openClusters(
   );
   let open = new Map<ChainId, OpenChain>();
   const closing: Promise<void>[] = [];
+  const reported = new Set<ChainId>();
+
+  function readableBuild(chain: ChainId): ClusterBuild | null {
+    try {
+      return readPointer(join(folder, chain));
+    } catch (error) {
+      if (!(error instanceof AssayError) || error.code !== 'STORE_VERSION') throw error;
+      if (!reported.has(chain)) onOtherFormat?.(chain, error);
+      reported.add(chain);
+      return null;
+    }
+  }
 
   function refresh(): boolean {
     let swapped = false;
     const after = new Map<ChainId, OpenChain>();
     for (const chain of chainOfKeyByte.values()) {
-      const build = readPointer(join(folder, chain));
+      const build = readableBuild(chain);
       const now = open.get(chain);
       if (build !== null && now?.build.build === build.build) {
         after.set(chain, now);

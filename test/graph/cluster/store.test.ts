@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseAddress } from '../../../src/chains/address/parse.ts';
 import type { UtxoTransaction } from '../../../src/chains/utxo-transaction.ts';
 import { CLUSTER_LIMITS } from '../../../src/graph/cluster/limits.ts';
+import { openClusters } from '../../../src/graph/cluster/store.ts';
 import { bech32Address as a } from './addresses.ts';
 import { ClusterWorld, Numbering, sourceOf } from './numbered.ts';
 import { pays, transaction } from './transactions.ts';
@@ -137,11 +138,37 @@ describe('clusters on disk', () => {
     expect([...reader.clusters('BTC')]).toEqual([]);
     expect(existsSync(join(world.folder, 'BTC'))).toBe(false);
     await world.build([joins(1, 2)]);
-    writeFileSync(join(world.folder, 'BTC', 'current.json'), '{"format":99}');
-    expect(() => world.open()).toThrow(/format version 99/);
+    writeFileSync(join(world.folder, 'BTC', 'current.json'), '{"format":');
+    expect(() => world.open()).toThrow(/current\.json cannot be read\. Run 'assay cluster BTC' again\./);
     await world.build([joins(1, 2)]);
     const again = world.open();
     expect(again.clusterOf(keyOf(a(1)))?.size).toBe(2);
+  });
+
+  it('of another version of the program are not used, and are reported once', async () => {
+    await world.build([joins(1, 2)]);
+    writeFileSync(join(world.folder, 'BTC', 'current.json'), '{"format":1}');
+    const reports: string[] = [];
+    const reader = openClusters(
+      { folder: world.folder },
+      {
+        addresses: world.numbering,
+        onOtherFormat: (chain, { message }) => reports.push(`${chain} ${message}`),
+      },
+    );
+    try {
+      reader.refresh();
+      expect(reader.build('BTC')).toBeNull();
+      expect(reader.clusterOf(keyOf(a(1)))).toBeNull();
+      expect(reports).toEqual([
+        expect.stringMatching(/^BTC .*has format version 1; .* Run 'assay cluster BTC' again\.$/),
+      ]);
+      await world.build([joins(1, 2)]);
+      expect(reader.refresh()).toBe(true);
+      expect(reader.clusterOf(keyOf(a(1)))?.size).toBe(2);
+    } finally {
+      await reader.close();
+    }
   });
 
   it('are not used if the addresses have other numbers since', async () => {
