@@ -15,10 +15,23 @@ export const isFormat = (found: unknown, { name, version }: NamedFormat): boolea
 
 /** Returns a format as text; 'unknown' if absent. */
 function shown(format: unknown): string {
-  if (typeof format !== 'object' || format === null) return String(format ?? 'unknown');
-  const { name, version } = format as Partial<NamedFormat>;
-  return `${String(name)} ${String(version)}`;
+  return isNamed(format) ? `${String(format.name)} ${String(format.version)}` : String(format ?? 'unknown');
 }
+
+const versionOf = (format: unknown): unknown => (isNamed(format) ? format.version : format);
+
+const isNamed = (format: unknown): format is Partial<NamedFormat> =>
+  typeof format === 'object' && format !== null;
+
+/** Whether a later version of the program wrote the format. */
+export function isLaterFormat(found: unknown, expected: number | NamedFormat): boolean {
+  const [has, reads] = [versionOf(found), versionOf(expected)];
+  return typeof has === 'number' && typeof reads === 'number' && has > reads;
+}
+
+/** What an operator does about a file of a later version that is not built from others. */
+export const OF_LATER_VERSION =
+  'A later version of Assay wrote it: start that version, or restore the backup from before the upgrade (docs/OPERATIONS.md, Go back to an earlier version).';
 
 /**
  * Returns the error for a file with another format version.
@@ -32,7 +45,7 @@ export const wrongFormat = (
   subject: string,
   found: unknown,
   expected: number | NamedFormat,
-  remedy = 'The file was not changed.',
+  remedy = isLaterFormat(found, expected) ? OF_LATER_VERSION : 'The file was not changed.',
 ): AssayError =>
   new AssayError(
     'STORE_VERSION',

@@ -11,7 +11,7 @@ import type { Random } from '../base/random.ts';
 import { readJson, writeJsonAtomically } from './atomic-file.ts';
 import { BACKUP_MANIFEST } from './data-folder.ts';
 import { installationKeyPath, onKeyCreated } from './encryption.ts';
-import { wrongFormat } from './format-version.ts';
+import { OF_LATER_VERSION, wrongFormat } from './format-version.ts';
 import { onEnvironmentMade } from './lmdb.ts';
 import { isStorageFull } from './storage.ts';
 
@@ -91,7 +91,7 @@ const isRecord = (value: unknown): value is InstallationRecord => {
   return (
     typeof record?.id === 'string' &&
     Array.isArray(record.stores) &&
-    record.stores.every((store) => typeof store?.path === 'string' && kindOf(store.path) !== undefined)
+    record.stores.every((store) => typeof store?.path === 'string' && typeof store.kind === 'string')
   );
 };
 
@@ -112,7 +112,12 @@ export function readInstallation(dataDir: string): InstallationRecord | null {
   const { format } = (value ?? {}) as { readonly format?: unknown };
   if (typeof format === 'number' && format !== FORMAT) throw wrongFormat(path, format, FORMAT);
   if (!isRecord(value)) throw unreadable(path, null);
-  return value;
+  const unknown = value.stores.find((store) => kindOf(store.path) === undefined);
+  if (unknown === undefined) return value;
+  throw new AssayError(
+    'STORE_VERSION',
+    `${path} names a store that this version of Assay does not know: ${unknown.path} (${unknown.kind}). ${OF_LATER_VERSION}`,
+  );
 }
 
 const unreadable = (path: string, cause: unknown): AssayError =>

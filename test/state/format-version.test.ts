@@ -19,6 +19,21 @@ it.each<[unknown, string]>([
   );
 });
 
+it.each([
+  [4, 3],
+  [
+    { name: 'graph', version: 4 },
+    { name: 'graph', version: 3 },
+  ],
+])('names the ways out if a later version wrote the file: format %j', (found, expected) => {
+  expect(wrongFormat('keys.mdb', found, expected).message).toMatch(
+    /only\. A later version of Assay wrote it: start that version, or restore the backup from before the upgrade \(docs\/OPERATIONS\.md, Go back/,
+  );
+  expect(wrongFormat('labels.mdb', found, expected, "Run 'assay index build'.").message).toMatch(
+    /only\. Run 'assay index build'\.$/,
+  );
+});
+
 it('is the one of its name and version only', () => {
   const format = { name: 'graph', version: 3 };
   expect(

@@ -172,6 +172,19 @@ describe('the record of an installation', () => {
     expect(existsSync(join(dataDir, LEDGER))).toBe(true);
   });
 
+  it('is refused without a change if it names a store of a later version', () => {
+    const dataDir = newFolder();
+    mkdirSync(dataDir, { recursive: true });
+    const path = join(dataDir, 'installation.json');
+    const text =
+      '{"format":1,"id":"x","stores":[{"path":"votes.mdb","kind":"votes","since":"2027-01-01T00:00:00.000Z"}]}';
+    writeFileSync(path, text);
+    expect(() => open(dataDir)).toThrow(
+      /installation\.json names a store that this version of Assay does not know: votes\.mdb \(votes\)\. A later version of Assay wrote it/,
+    );
+    expect(readFileSync(path, 'utf8')).toBe(text);
+  });
+
   it.each(['', '{', '[]', '{"format":1,"id":"x","stores":[{"path":"../../etc"}]}'])(
     'is rejected if it contains %j',
     (text) => {

@@ -4,7 +4,7 @@
  */
 import { systemRandom } from '../../base/random.ts';
 import type { ChainId } from '../../chains/registry.ts';
-import { isFormat, wrongFormat } from '../../state/format-version.ts';
+import { isFormat, isLaterFormat, wrongFormat } from '../../state/format-version.ts';
 import { type Database, hasEnvironment, openEnvironment, type RootDatabase } from '../../state/lmdb.ts';
 import type { Direction } from '../flow.ts';
 import { RecentHalves } from './recent-halves.ts';
@@ -151,7 +151,9 @@ export function openChainStore(
       `The transfer store ${path}`,
       format,
       FORMAT,
-      'The file was not changed. Move it away, and ingest its files again.',
+      isLaterFormat(format, FORMAT)
+        ? undefined
+        : 'The file was not changed. Move it away, and ingest its files again.',
     );
   }
   const databases = {
