@@ -166,7 +166,7 @@ export const ERRORS = {
     scope: 'api',
     isRetryable: true,
     meaning:
-      'A write failed because the disk is full, a quota is used up, or the device fails. Reads still work. Nothing was charged.',
+      'A write failed because the disk is full or read-only, a quota is used up, or the device fails. Reads still work. Nothing was charged.',
     action: 'Retry after the seconds in the Retry-After header. Operator: free disk space.',
   },
   LEDGER_UNAVAILABLE: {

@@ -1,11 +1,14 @@
-/** Checks whether data folders can be written, so that a full disk, and its end, is detected before a request meets it. */
-import { open, rm, statfs } from 'node:fs/promises';
+/** Checks whether data folders can be written, so that a full or read-only disk, and its end, is detected before a request meets it. */
+import { access, constants, open, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { PRIVATE_FILE } from './data-folder.ts';
 import { asStorageFull, isStorageFull, noteRefused, noteRoom, refusedNow } from './storage.ts';
 
 const LOOK_MS = 1_000;
+/** Time between two test writes without a reason: a file system that stopped after an error still reports its space, and itself as writable. */
+const TRIAL_MS = 60_000;
 /** Below this many free bytes a file is written as a test: the system may reserve space, or allow more than it reports. */
 const DOUBTFUL_BYTES = 1024 * 1024;
 /** About as much as a commit of a few requests writes. */
@@ -18,7 +21,14 @@ export interface StorageWatch {
 }
 
 /** Checks the folders at once and then every second, until `stop`. */
-export function watchStorage(folders: readonly string[], { log }: { readonly log: Logger }): StorageWatch {
+export function watchStorage(
+  folders: readonly string[],
+  { log }: { readonly log: Logger },
+  { trialMs = TRIAL_MS }: { readonly trialMs?: number } = {},
+): StorageWatch {
+  const startedAt = systemClock.monotonic();
+  const triedAt = new Map<string, number>();
+
   async function tryToWrite(folder: string): Promise<void> {
     const path = join(folder, `.room-${process.pid}`);
     try {
@@ -38,14 +48,18 @@ export function watchStorage(folders: readonly string[], { log }: { readonly log
     const isRefused = refusedNow().some(({ path }) => path === folder || path.startsWith(`${folder}/`));
     try {
       const { bavail, bsize } = await statfs(folder);
-      if (!isRefused && bavail * bsize >= DOUBTFUL_BYTES) return;
+      // Fails on a file system that became read-only, for root as well, although space is left.
+      await access(folder, constants.W_OK);
+      const isDue = systemClock.monotonic() - (triedAt.get(folder) ?? startedAt) >= trialMs;
+      if (!isRefused && !isDue && bavail * bsize >= DOUBTFUL_BYTES) return;
+      triedAt.set(folder, systemClock.monotonic());
       await tryToWrite(folder);
       noteRoom(folder);
       if (isRefused) log.info({ folder }, 'disk writable again');
     } catch (error) {
       // If a folder is missing or unreadable, the code that needs it reports that.
       if (!isStorageFull(error)) return;
-      if (!isRefused) log.error({ folder, err: error }, 'disk full, writes rejected');
+      if (!isRefused) log.error({ folder, err: error }, 'disk cannot be written, writes rejected');
       noteRefused(folder, asStorageFull(error, folder));
     }
   }

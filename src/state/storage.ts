@@ -1,5 +1,5 @@
 /**
- * Full disks: one error for every failure to write, and the list of folders and stores of this process that currently reject writes.
+ * Full, failing and read-only disks: one error for every failure to write, and the list of folders and stores of this process that currently reject writes.
  * docs/decisions/full-disk.md describes the consequences.
  */
 import { constants } from 'node:os';
@@ -9,8 +9,10 @@ import { AssayError, messageOf } from '../base/errors.ts';
 /** Clients may retry after this many seconds: free space is checked every second, and an operator needs minutes. */
 export const STORAGE_RETRY_SECONDS = 30;
 
-const { ENOSPC, EDQUOT, EFBIG, EIO } = constants.errno;
+const { ENOSPC, EDQUOT, EFBIG, EIO, EROFS } = constants.errno;
 const MDB_MAP_FULL = -30792;
+
+const READ_ONLY = 'its file system is read-only';
 
 /** Errors of the file system: by Node's error names, and by the numbers and texts of the LMDB library. */
 const REASONS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
@@ -26,6 +28,10 @@ const REASONS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [EFBIG, 'a file reached the largest size that is allowed'],
   ['EIO', 'a write was cut short, or the device failed'],
   [EIO, 'a write was cut short, or the device failed'],
+  // Linux mounts a file system read-only when it finds an error in it.
+  ['EROFS', READ_ONLY],
+  ['Read-only file system', READ_ONLY],
+  [EROFS, READ_ONLY],
   [MDB_MAP_FULL, 'the store reached the largest size that it can map'],
 ]);
 
@@ -70,9 +76,13 @@ export function asStorageFull(error: unknown, path: string): unknown {
 /** Returns the error for a failed write to `path`, a file or folder, with the reason of `cause`. */
 export function storageFull(path: string, cause: unknown): AssayError {
   const reason = reasonOf(cause) ?? REASONS.get(ENOSPC);
+  const remedy =
+    reason === READ_ONLY
+      ? 'Look for errors of its device in the log of the system, mount it for writing,'
+      : 'Free space on its file system, or raise the limit,';
   return new AssayError(
     'STORAGE_FULL',
-    `${path} cannot be written: ${reason}. Free space on its file system, or raise the limit, and try again; existing data is unchanged.`,
+    `${path} cannot be written: ${reason}. ${remedy} and try again; existing data is unchanged.`,
     { cause, retryAfterSeconds: STORAGE_RETRY_SECONDS },
   );
 }

@@ -10,7 +10,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { spawnSync } from '../support/child-process.ts';
 
 export type DiskKind = 'tmpfs' | 'ext4';
@@ -22,6 +22,10 @@ export interface SmallDisk {
   fill(spare?: number): void;
   /** Frees that space again. */
   free(): void;
+  /** Mounts it read-only, or for writing again. No file of it may be open for writing. */
+  setReadOnly(isReadOnly: boolean): void;
+  /** ext4: reports an error of the file system, after which Linux refuses all writes to it. */
+  fail(): void;
   remove(): void;
 }
 
@@ -72,6 +76,16 @@ export function mountSmallDisk(kind: DiskKind, mebibytes: number): SmallDisk | s
       rmSync(kept, { force: true });
     },
     free: () => rmSync(filling, { force: true }),
+    setReadOnly(isReadOnly) {
+      const refused = run('mount', ['-o', `remount,${isReadOnly ? 'ro' : 'rw'}`, path]);
+      if (refused !== null) throw new Error(refused);
+    },
+    fail() {
+      const refused = run('mount', ['-o', 'remount,errors=remount-ro', path]);
+      if (refused !== null) throw new Error(refused);
+      const { stdout } = spawnSync('findmnt', ['-n', '-o', 'SOURCE', path], { encoding: 'utf8' });
+      writeFileSync(join('/sys/fs/ext4', basename(stdout.trim()), 'trigger_fs_error'), '1');
+    },
     remove() {
       // Files that a test left open keep the file system until they are closed.
       run('umount', ['-l', path]);
