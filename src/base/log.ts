@@ -57,6 +57,9 @@ export function textLine(json: string, hasStacks = false): string {
   return `${lines.join('\n')}\n`;
 }
 
+/** Most bytes of lines that wait until stderr can be written again; further lines are lost. */
+const WAITING_BYTES_MAX = 1024 * 1024;
+
 /** Name under which the threads of a process find the format of its log. */
 const FORMAT_OF_PROCESS = 'assay.logFormat';
 
@@ -69,7 +72,10 @@ export function createLogger({ level, format }: { level: LogLevel; format?: LogF
   if (format !== undefined) setEnvironmentData(FORMAT_OF_PROCESS, format);
   const chosen = format ?? getEnvironmentData(FORMAT_OF_PROCESS);
   const isText = chosen === 'text' || (chosen !== 'json' && isatty(2));
-  const stderr = pino.destination({ dest: 2, sync: true });
+  const stderr = pino.destination({ dest: 2, sync: true, maxLength: WAITING_BYTES_MAX });
+  // Without a listener, a full disk under the file of the log would throw from the call that logs, and end the process at its start. The
+  // lines wait, and are written with the first one for which there is room.
+  stderr.on('error', () => {});
   const written = (line: string): string => {
     const redacted = redactKeys(line);
     return isText ? textLine(redacted, level === 'debug') : redacted;

@@ -1,5 +1,8 @@
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { redactKeys, textLine } from '../../src/base/log.ts';
+import { smallDisk, smallDiskRefusal } from '../setup/small-disk.ts';
 import { spawnSync } from '../support/child-process.ts';
 
 it.each([
@@ -76,5 +79,49 @@ describe('the format of the log', () => {
           .map((line) => (JSON.parse(line) as { msg: string }).msg),
       ).toEqual(['serving', 'of a thread']);
     expect(written('text')).toMatch(/^\S+Z INFO {2}serving {2}name="a\\u001bb"\n\S+Z INFO {2}of a thread\n$/);
+  });
+});
+
+describe.skipIf(process.platform !== 'linux')('a log that cannot be written', () => {
+  const log = new URL('../../dist/src/base/log.js', import.meta.url).href;
+  const run = (script: string, path: string, ...args: readonly string[]) => {
+    const stderr = openSync(path, 'a');
+    const begin = `const log = (await import('${log}')).createLogger({ level: 'info', format: 'json' });`;
+    try {
+      return spawnSync(process.execPath, ['--input-type=module', '-e', begin + script, ...args], {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', stderr],
+      });
+    } finally {
+      closeSync(stderr);
+    }
+  };
+
+  it('does not throw from the call that logs, and does not end the process', () => {
+    const script = `for (let line = 0; line < 20000; line++) log.info({ text: 'x'.repeat(100) }, 'a line');
+      console.log('goes on');`;
+    const { status, stdout } = run(script, '/dev/full');
+    expect([status, stdout]).toEqual([0, 'goes on\n']);
+  });
+
+  const refusal = smallDiskRefusal('tmpfs');
+  it.skipIf(refusal !== null)('has the lines that waited once there is room', () => {
+    const disk = smallDisk('tmpfs', 1);
+    try {
+      const file = join(disk.path, 'log');
+      const script = `const fs = await import('node:fs');
+        const [folder] = process.argv.slice(1);
+        log.info('before');
+        try { for (;;) fs.appendFileSync(folder + '/filling', Buffer.alloc(4096)); } catch {}
+        for (let line = 0; line < 100; line++) log.info({ text: 'x'.repeat(100) }, 'while full');
+        fs.rmSync(folder + '/filling');
+        log.info('after');`;
+      expect(run(script, file, disk.path).status).toBe(0);
+      const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+      const texts = lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
+      expect(texts).toEqual(['before', ...Array<string>(100).fill('while full'), 'after']);
+    } finally {
+      disk.remove();
+    }
   });
 });
