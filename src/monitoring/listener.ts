@@ -96,6 +96,8 @@ interface Following {
   fence: Fence | null;
   /** The last stored report. */
   reported: FollowReport | null;
+  /** Whether the last report could not be stored. The next check tries again, every second, and an outage is one line of the log. */
+  isUnstored: boolean;
 }
 
 /**
@@ -322,10 +324,17 @@ class ChainListener implements Listener {
     this.#failing.note(chain, { isFollowing: report.following, isReading: state.state === 'FOLLOWING' });
     if (reported?.following === report.following && reported.reason === report.reason) return;
     of.reported = report;
-    this.#deps.store.reportFollowing(chain, report, fence).catch((error: unknown) => {
-      of.reported = reported;
-      this.#deps.log.warn({ chain, error: messageOf(error) }, 'state of a followed chain not stored');
-    });
+    this.#deps.store.reportFollowing(chain, report, fence).then(
+      () => {
+        of.isUnstored = false;
+      },
+      (error: unknown) => {
+        of.reported = reported;
+        if (!of.isUnstored)
+          this.#deps.log.warn({ chain, error: messageOf(error) }, 'state of a followed chain not stored');
+        of.isUnstored = true;
+      },
+    );
   }
 
   /** Stops following a chain. */
@@ -363,7 +372,15 @@ class ChainListener implements Listener {
     const nothing = { headHeight: null, processedAtMs: null, blockTimeMs: null, lastError: null };
     const state: ChainState = { chain, state: 'WAITING', height, ...nothing };
     const sinceMs = this.#deps.clock.now();
-    const of: Following = { stop, state, ended: Promise.resolve(), sinceMs, fence: null, reported: null };
+    const of: Following = {
+      stop,
+      state,
+      ended: Promise.resolve(),
+      sinceMs,
+      fence: null,
+      reported: null,
+      isUnstored: false,
+    };
     const ended = this.#follow(chain, of, stop.signal).catch((error: unknown) => {
       of.state = { ...of.state, state: 'WAITING', lastError: messageOf(error) };
       this.#deps.log.error({ chain, error: messageOf(error) }, 'following chain ended');

@@ -1,9 +1,9 @@
 /** Whether a chain is followed, on every answer that shows it: the wallet, the lists, readiness and metrics, on one node and on two. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { metricsOf, readinessOf, type ServerStatus } from '../../src/app/status.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { AssayError } from '../../src/base/errors.ts';
-import { silentLogger } from '../../src/base/log.ts';
+import { type Logger, silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { ChainAdapter, ChainEvent, FollowFrom } from '../../src/chains/families/port.ts';
 import { followedWallet, followedWalletText } from '../../src/monitoring/answers.ts';
@@ -11,6 +11,9 @@ import { MONITORING_LIMITS } from '../../src/monitoring/limits.ts';
 import type { Duty } from '../../src/monitoring/listener.ts';
 import type { Monitoring, MonitoringDeps } from '../../src/monitoring/open.ts';
 import type { MonitoredWallet, MonitoringChain } from '../../src/monitoring/records.ts';
+import type { MonitoringStore } from '../../src/monitoring/store.ts';
+import { openMonitoringStore } from '../../src/monitoring/store-lmdb.ts';
+import { createEncryption } from '../../src/state/encryption.ts';
 import { createRedisLeases } from '../../src/state/leases-redis.ts';
 import { openRedis, parseRedisUrl } from '../../src/state/redis.ts';
 import { memoryFolder, type TempFolder } from '../accounts/temp-folder.ts';
@@ -224,12 +227,29 @@ describe('a watched chain', () => {
   });
 });
 
+/** The class of the store, whose methods all nodes of this process share. */
+function storePrototype(): MonitoringStore {
+  const folder = memoryFolder();
+  const encryption = createEncryption(new Uint8Array(32), systemRandom);
+  const store = openMonitoringStore(
+    { path: `${folder.path}/monitoring.lmdb` },
+    { clock: systemClock, random: systemRandom, encryption },
+  );
+  void store.close().then(() => folder.remove());
+  return Object.getPrototypeOf(store) as MonitoringStore;
+}
+
 describe.skipIf(!hasRedis)('a chain that another node follows', () => {
   it('is shown as broken by every node while its follower cannot read it', async () => {
     const server = await startRedis();
     const folders = [memoryFolder(), memoryFolder()];
     const chain = fakeChain();
     const closing: (() => Promise<void>)[] = [];
+    const warnings: string[] = [];
+    const log = {
+      ...silentLogger,
+      warn: (_: unknown, text: string) => void warnings.push(text),
+    } as unknown as Logger;
     /** What the follower announces to other nodes. */
     const failing: string[] = [];
     let aheadMs = 0;
@@ -244,6 +264,7 @@ describe.skipIf(!hasRedis)('a chain that another node follows', () => {
       const opened = openedMonitoring((folders[at] as TempFolder).path, {
         openStore: state.openStore,
         leases,
+        log,
         adapter: async () => chain.adapter,
         dutyOf: () => new Map([['ETH', duty]]),
         clock: { now: systemClock.now, monotonic: () => systemClock.monotonic() + aheadMs },
@@ -280,6 +301,14 @@ describe.skipIf(!hasRedis)('a chain that another node follows', () => {
       chain.state.from?.onFault?.(null);
       await expect.poll(seen).toEqual([true, true]);
       await expect.poll(() => failing).toEqual(['ETH', '']);
+      // While it cannot be stored, each check tries again, and the log has one line.
+      const storing = vi.spyOn(storePrototype(), 'reportFollowing');
+      storing.mockRejectedValue(new AssayError('NOT_READY', 'Redis rejects writes.'));
+      chain.state.from?.onFault?.(new AssayError('CHAIN_UNREACHABLE', 'refused'));
+      await expect.poll(() => storing.mock.calls.length, { timeout: 10_000 }).toBeGreaterThan(2);
+      storing.mockRestore();
+      await expect.poll(seen).toEqual([false, false]);
+      expect(warnings.filter((text) => text === 'state of a followed chain not stored')).toHaveLength(1);
     } finally {
       for (const close of closing) await close();
       await server.stop();
