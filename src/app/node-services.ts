@@ -135,6 +135,8 @@ export interface NodeConnection {
   readonly broadcast: Broadcast | null;
   /** Why the shared Redis cannot acknowledge writes, as a sentence; null if it can. */
   problem(): string | null;
+  /** Whether too few replicas of Redis follow their master to acknowledge writes. */
+  lacksReplicas(): boolean;
   /** Stops the work for other nodes. Pending requests to other nodes are abandoned. */
   leave(): Promise<void>;
 }
@@ -149,6 +151,7 @@ const standalone = (self: NodeState, follows: readonly ChainId[]): NodeConnectio
   chunks: (local) => local,
   broadcast: null,
   problem: () => null,
+  lacksReplicas: () => false,
   leave: async () => {},
 });
 
@@ -300,6 +303,7 @@ export async function connectNode(
     },
     broadcast: openBroadcast({ nodeId, scope }, { redis, log }),
     problem: () => redis.problem(),
+    lacksReplicas: () => redis.lacksReplicas(),
     async leave() {
       clearInterval(leasesLook);
       clearInterval(folderLook);

@@ -280,6 +280,7 @@ export class Server {
       stores: () => accounts.shared().stores(),
       leases: () => accounts.shared().leases.states(),
       redisProblem: () => serving.node.problem(),
+      lacksReplicas: () => serving.node.lacksReplicas(),
       replication: () => this.#replication,
       watching: () => later.opened.monitoring,
       jobs: () => later.opened.jobs,

@@ -36,6 +36,8 @@ export interface ServerStatus {
   readonly leases: () => readonly LeaseState[];
   /** Why the shared Redis cannot acknowledge writes; null if it can. */
   readonly redisProblem: () => string | null;
+  /** Whether too few replicas of Redis follow their master to acknowledge writes. */
+  readonly lacksReplicas: () => boolean;
   readonly replication: () => Replication | null;
   readonly watching: () => Monitoring | null;
   readonly jobs: () => OpenBulkJobs | null;
@@ -382,7 +384,7 @@ export function metricsOf(status: ServerStatus): readonly Gauge[] {
     {
       name: 'assay_redis_replicas_missing',
       help: '1 if too few replicas of Redis are connected to acknowledge writes; otherwise 0.',
-      value: () => (status.redisProblem() === null ? 0 : 1),
+      value: () => (status.lacksReplicas() ? 1 : 0),
     },
     {
       name: 'assay_nodes',

@@ -86,6 +86,8 @@ export interface RedisStore {
    * check.
    */
   problem(): string | null;
+  /** Whether too few replicas follow to acknowledge writes, as of the last check. */
+  lacksReplicas(): boolean;
   /**
    * Checks that the servers keep their data; logs a warning if too few replicas follow.
    *
@@ -227,6 +229,7 @@ export function openRedis(
     checkReachable: (setting) => checkReachable(setting, place, connections),
     watchReplicas: () => watch.start(),
     problem: () => connections.rejections.reason ?? watch.shortage,
+    lacksReplicas: () => watch.shortage !== null,
     async checkDurability() {
       await guard(connection.ping());
       for (const server of serversOf(connection)) {
