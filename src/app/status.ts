@@ -397,6 +397,16 @@ export function metricsOf(status: ServerStatus): readonly Gauge[] {
       value: () => pool.pending,
     },
     {
+      name: 'assay_pool_oldest_task_seconds',
+      help: 'Time since the oldest task of the worker pool was accepted; 0 if there is none. It rises for as long as a thread does not answer.',
+      value: () => pool.oldestMs / 1_000,
+    },
+    {
+      name: 'assay_clock_seconds',
+      help: 'Clock of the node: seconds since 1970. Rules compare it with the time of the scrape.',
+      value: () => clock.now() / 1_000,
+    },
+    {
       name: 'assay_labels_real',
       help: 'Labels of the published snapshot without synthetic ones.',
       value: () => labels.current.meta.real.labels,

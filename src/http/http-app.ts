@@ -85,6 +85,13 @@ export function createHttpApp(
     { length: acceptors?.count ?? 0 },
     () => new SharedArrayBuffer(RequestCounts.bytesOf(routes.length)),
   );
+
+  function certificateLeft(): ReadonlyMap<string, number> {
+    const endsAtMs = certificate?.endsAtMs ?? null;
+    if (endsAtMs === null || options.tls === null) return new Map();
+    return new Map([[options.tls.certFile, Math.max(0, (endsAtMs - deps.clock.now()) / 1_000)]]);
+  }
+
   const metrics = createHttpMetrics({
     routes,
     others: acceptorMetrics.map((memory) => new RequestCounts(routes.length, memory)),
@@ -99,6 +106,12 @@ export function createHttpApp(
         name: 'assay_http_refused_sockets',
         help: 'Connections that were closed since the start because as many were open as the limit of open files allows.',
         value: () => server?.refusedSockets() ?? 0,
+      },
+      {
+        name: 'assay_tls_certificate_seconds_left',
+        help: 'Time until the end of the TLS certificate in use; 0 if it has ended. No value without TLS.',
+        label: 'file',
+        value: certificateLeft,
       },
       {
         name: 'assay_http_pending_requests',

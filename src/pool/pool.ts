@@ -1,6 +1,7 @@
 /** The worker pool: bounded, first in, first out, errors as data. No other module imports Piscina. */
 import { Piscina } from 'piscina';
 import { BufferPool, type PooledResult } from '../base/buffer-pool.ts';
+import { systemClock } from '../base/clock.ts';
 import { AssayError, type ErrorData, errorFromData, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { workerUrl } from '../base/paths.ts';
@@ -67,6 +68,8 @@ export interface WorkerPool<List extends TaskList = Tasks> {
   refresh(): void;
   /** Number of tasks that wait or run. */
   readonly pending: number;
+  /** Time in milliseconds since the oldest of them was accepted; 0 if there is none. It rises for as long as a thread does not answer. */
+  readonly oldestMs: number;
   /** Accepts no more tasks, finishes the accepted ones, and stops the threads. */
   close(): Promise<void>;
 }
@@ -113,7 +116,8 @@ export function createPool<List extends TaskList = Tasks>(
   let piscina = open();
   let renewal: NodeJS.Timeout | undefined;
   let renewals = 0;
-  const running = new Set<Promise<unknown>>();
+  /** Tasks that wait or run, the oldest first, with the monotonic time at which each was accepted. */
+  const running = new Map<Promise<unknown>, number>();
   let closing = false;
 
   /**
@@ -165,7 +169,7 @@ export function createPool<List extends TaskList = Tasks>(
         retryAfterSeconds: 1,
       });
     const task = sendOne({ name, message: message as never });
-    running.add(task);
+    running.set(task, systemClock.monotonic());
     try {
       const answer = await task;
       if (!answer.ok) throw errorFromData(answer);
@@ -188,10 +192,14 @@ export function createPool<List extends TaskList = Tasks>(
     get pending() {
       return running.size;
     },
+    get oldestMs() {
+      const [acceptedAt] = running.values();
+      return acceptedAt === undefined ? 0 : systemClock.monotonic() - acceptedAt;
+    },
     async close() {
       closing = true;
       clearTimeout(renewal);
-      await Promise.allSettled(running);
+      await Promise.allSettled(running.keys());
       await piscina.close();
     },
   };

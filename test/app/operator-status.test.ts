@@ -75,7 +75,7 @@ function views(changes: Changes = {}) {
       clock: { now: () => NOW, monotonic: () => 0 },
       labels: { current: { meta } },
       freshness: () => freshnessOf({}, NOW, 2),
-      pool: { pending: 4 },
+      pool: { pending: 4, oldestMs: 0 },
       nodes: () => [
         { id: 'a-1', roles: ['api'], isLive: true, silentMs: 140, sinceMs: NOW - 5_000 },
         { id: '<b>', roles: ['listener'], isLive: false, silentMs: 90_000, sinceMs: null },

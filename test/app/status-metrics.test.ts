@@ -13,3 +13,8 @@ it('a Redis that rejects writes does not count as one without replicas', () => {
   expect(gaugeValue(name, { redisProblem, lacksReplicas: () => false })).toBe(0);
   expect(gaugeValue(name, { redisProblem, lacksReplicas: () => true })).toBe(1);
 });
+
+it('the clock is in seconds since 1970', () => {
+  const clock = { now: () => 1_795_000_000_500, monotonic: () => 0 };
+  expect(gaugeValue('assay_clock_seconds', { clock })).toBe(1_795_000_000.5);
+});

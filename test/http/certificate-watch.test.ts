@@ -50,11 +50,14 @@ describe('the watch of the certificate', () => {
     open();
     await watch.check();
     expect([reloads, logged]).toEqual([0, []]);
+    const endsAtMs = watch.endsAtMs;
+    expect(endsAtMs).toBeGreaterThan(0);
     put('key', 'renewed-');
     put('cert', 'renewed-');
     await watch.check();
     await watch.check();
     expect([reloads, logged]).toEqual([1, [RELOADED]]);
+    expect(watch.endsAtMs).not.toBe(endsAtMs);
   });
 
   it('checks by itself until it is stopped', async () => {

@@ -194,9 +194,11 @@ describe('the worker pool', () => {
     const run = (message: string): Promise<unknown> => running.run('screening', message as never);
     const taken = [run('300'), run('1'), run('1')];
     expect(running.pending).toBe(3);
+    await expect.poll(() => running.oldestMs).toBeGreaterThan(20);
     await expect(run('1')).rejects.toMatchObject({ code: 'OVERLOADED', status: 429, retryAfterSeconds: 1 });
     await Promise.all(taken);
     expect(running.pending).toBe(0);
+    expect(running.oldestMs).toBe(0);
     await expect(run('1')).resolves.toBe('1');
   });
 

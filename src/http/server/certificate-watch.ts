@@ -16,6 +16,9 @@ interface Pair {
 
 const isSame = (a: Pair | null, b: Pair): boolean => a?.key === b.key && a.cert === b.cert;
 
+/** Returns the end of the first certificate of the file, in milliseconds. */
+const endOf = ({ cert }: Pair): number => Date.parse(new X509Certificate(cert).validTo);
+
 /** Compares the content of both files every minute: renewals replace files, links to files, or links to their folder. */
 export class CertificateWatch {
   readonly #files: TlsFiles;
@@ -24,6 +27,8 @@ export class CertificateWatch {
   #reload: () => Promise<void> = async () => {};
   /** The content that the server uses, or that was refused; null if it could not be read at the start. */
   #last: Pair | null = null;
+  /** End of the certificate in use, in milliseconds; null if it could not be read. */
+  #endsAtMs: number | null = null;
   /** The last reason that was logged. */
   #reason: string | null = null;
 
@@ -37,6 +42,7 @@ export class CertificateWatch {
     this.#log = log;
     try {
       this.#last = this.#read();
+      this.#endsAtMs = endOf(this.#last);
     } catch {
       // The server reads the same files at its start, and reports the error.
     }
@@ -62,12 +68,18 @@ export class CertificateWatch {
     this.#reason = null;
     try {
       createSecureContext(pair);
-      const { validTo } = new X509Certificate(pair.cert);
+      const endsAtMs = endOf(pair);
       await this.#reload();
-      this.#log.info({ validTo: isoTime(Date.parse(validTo)) }, 'TLS certificate reloaded');
+      this.#endsAtMs = endsAtMs;
+      this.#log.info({ validTo: isoTime(endsAtMs) }, 'TLS certificate reloaded');
     } catch (error) {
       this.#refused(error);
     }
+  }
+
+  /** End of the certificate in use, in milliseconds; null if it could not be read. */
+  get endsAtMs(): number | null {
+    return this.#endsAtMs;
   }
 
   stop(): void {
