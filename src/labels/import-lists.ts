@@ -16,7 +16,7 @@ import { LABEL_LIMITS } from './limits.ts';
 import { createRejectsWriter, type RejectsWriter } from './rejects.ts';
 import {
   comparePublications,
-  countsAnew,
+  countsAgain,
   delistedAt,
   hasFile,
   isHeldBack,
@@ -68,10 +68,10 @@ export async function importLists(
   const { contentHash } = reading;
   const { store } = reading.deps;
   const force = reading.request.force === true;
-  const isAnew = (state: ListState): boolean =>
-    countsAnew(fileOf(state, contentHash), { force, isConfirmed: isConfirmed(reading, state.list) });
+  const isAgain = (state: ListState): boolean =>
+    countsAgain(fileOf(state, contentHash), { force, isConfirmed: isConfirmed(reading, state.list) });
   const known = lists.map((list) => store.listState(list)).filter((state) => hasFile(state, contentHash));
-  if (known.length > 0 && !known.some(isAnew)) {
+  if (known.length > 0 && !known.some(isAgain)) {
     const read = known.map((state) => ({ state, publishedAt: fileOf(state, contentHash).publishedAt }));
     commitLists(reading, [], read);
     return known.map((state) => unchangedList(reading, state));

@@ -169,7 +169,7 @@ const holdsBack = ({ unreadable = [], forced }: ListFile): boolean =>
  * Returns whether importing a known file again changes its state: a forced import delists what its unreadable rows hold back, and a
  * publisher can withdraw a correction.
  */
-export const countsAnew = (
+export const countsAgain = (
   known: ListFile,
   { force, isConfirmed }: { readonly force: boolean; readonly isConfirmed?: boolean },
 ): boolean => (force && holdsBack(known)) || (isConfirmed === true && known.superseded === true);
@@ -182,7 +182,7 @@ export const countsAnew = (
  */
 export function withFile(state: ListState, file: ReadList, options: { readonly force: boolean }): ListState {
   const known = state.files.find((one) => one.contentHash === file.contentHash);
-  if (hasFile(state, file.contentHash) && known !== undefined && !countsAnew(known, { ...options, ...file }))
+  if (hasFile(state, file.contentHash) && known !== undefined && !countsAgain(known, { ...options, ...file }))
     return state;
   const isCorrection = correctsOthers(state, file);
   if (!options.force) checkPlausible(state, file, isCorrection);
