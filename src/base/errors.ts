@@ -3,7 +3,7 @@
 /** Properties of an error code. */
 export interface ErrorKind {
   /** HTTP status. */
-  readonly status: 400 | 401 | 402 | 403 | 404 | 429 | 500 | 502 | 503;
+  readonly status: 400 | 401 | 402 | 403 | 404 | 429 | 500 | 503;
   /**
    * `api`: clients receive the code. `server`: it concerns the operator, in logs and on the command line.
    */
@@ -249,10 +249,9 @@ export const ERRORS = {
     action: 'Check that the endpoint serves the main chain; the message names the blocks.',
   },
   PAYMENTS_NOT_CONFIGURED: {
-    status: 503,
+    status: 404,
     scope: 'api',
     isRetryable: false,
-    isShown: true,
     meaning:
       'This service sells no credits by card: its operator has not configured Stripe. Nothing was charged.',
     action:
@@ -274,7 +273,7 @@ export const ERRORS = {
     action: 'Send the same request with the same payment after the seconds in the Retry-After header.',
   },
   PAYMENT_UNAVAILABLE: {
-    status: 503,
+    status: 500,
     scope: 'api',
     isRetryable: true,
     isShown: true,
@@ -283,7 +282,7 @@ export const ERRORS = {
     action: 'Retry later. Operator: see the log.',
   },
   PAYMENT_PROVIDER_UNAVAILABLE: {
-    status: 503,
+    status: 500,
     scope: 'api',
     isRetryable: true,
     isShown: true,
@@ -291,7 +290,7 @@ export const ERRORS = {
     action: 'Retry later.',
   },
   PAYMENT_PROVIDER_ERROR: {
-    status: 502,
+    status: 500,
     scope: 'api',
     isRetryable: false,
     isShown: true,

@@ -51,7 +51,7 @@ function refusalsOf(route: Route): readonly Refusal[] {
       402,
       'If the operator accepts payments by x402, a request without a key gets the header PAYMENT-REQUIRED.',
     ],
-    [isPayable(route), 503, 'A payment by x402 cannot be taken at the moment.'],
+    [isPayable(route), 500, 'A payment by x402 cannot be taken at the moment.'],
     // The work. Writes and work of the pool are refused if too much is waiting.
     [isAccount && route.path.includes('{'), 404, 'The account has no record of this id.'],
     [rateClass !== null || !isRead, 429, 'Too much work is waiting.'],

@@ -18,13 +18,10 @@ export const createCheckout = operation({
   body: CheckoutBody,
   response: CheckoutPage,
   statuses: {
-    502: {
-      description: 'The payment provider rejected the request. Nothing was charged.',
-      schema: ErrorBody,
-    },
-    503: {
+    404: { description: 'Payments by card are not configured.', schema: ErrorBody },
+    500: {
       description:
-        'Payments by card are not configured, or the payment provider did not respond. Nothing was charged.',
+        'The payment provider did not respond, or rejected the request (X-Error-Code). Nothing was charged.',
       schema: ErrorBody,
     },
   },

@@ -33,7 +33,6 @@ const STATUSES = [
   405,
   406,
   429,
-  502,
   503,
   500,
 ] as const;

@@ -228,7 +228,6 @@ export const REASONS: Readonly<Record<number, string>> = {
   406: 'Not Acceptable',
   429: 'Too Many Requests',
   500: 'Internal Server Error',
-  502: 'Bad Gateway',
   503: 'Service Unavailable',
 };
 

@@ -5,7 +5,7 @@ import type { Services } from '../../operation.ts';
 import { ErrorBody } from '../../schemas/envelopes.ts';
 
 export const UNAVAILABLE_NOW = {
-  503: {
+  500: {
     description:
       'The sanctions lists are stale, the chain cannot be reached, or too much is waiting. Nothing was taken.',
     schema: ErrorBody,
