@@ -19,7 +19,7 @@ import {
   countsAgain,
   delistedAt,
   hasFile,
-  isHeldBack,
+  heldBackIn,
   joinEntries,
   type ListFile,
   type ListState,
@@ -330,6 +330,6 @@ function changeOf(state: ListState, publishedAt: string, parties: number, wallet
     wallets,
     inForce,
     delisted: state.entries.length - inForce,
-    heldBack: state.entries.filter((entry) => isHeldBack(state, entry)).length,
+    heldBack: heldBackIn(state),
   };
 }

@@ -407,6 +407,10 @@ export const isHeldBack = (state: ListState, entry: ListedEntry): boolean =>
   (comparePublications(entry.lastAt, state.newestAt) < 0 ||
     state.files.some((file) => file.contentHash === entry.detailsFrom && file.superseded === true));
 
+/** Counts the wallets in force that the newest file lacks, because it has unreadable rows in their place. */
+export const heldBackIn = (state: ListState): number =>
+  state.entries.filter((entry) => isHeldBack(state, entry)).length;
+
 /** The date since which a wallet is listed, and the meaning of the date. */
 export interface Listing {
   readonly listedAt: string | null;

@@ -29,6 +29,8 @@ import type { Finding } from '../../src/cli/doctor.ts';
 import type { Config } from '../../src/config/config.ts';
 import { labelsFolderOf } from '../../src/labels/folders.ts';
 import { writeListChecks } from '../../src/labels/freshness.ts';
+import { emptyList, type ReadList, withFile } from '../../src/labels/sanctions.ts';
+import { openLabelStore } from '../../src/labels/store.ts';
 import { LISTS } from '../../src/sources/lists.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
 import { newWorld } from '../e2e/program.ts';
@@ -79,6 +81,41 @@ describe('assay doctor in a new folder', () => {
       /^PROBLEM {2}lists {5}The EU sanctions list was never loaded\.\n {19}-> Run `assay sync eu`/m,
     );
     expect(out).toMatch(/\d+ of \d+ findings need action\.\n$/);
+  });
+
+  it('names a list whose wallets are in force because of unreadable rows', async () => {
+    const dataDir = join(folder, 'held-back');
+    const of = (month: number, entries: ReadList['entries'], unreadable: ReadList['unreadable'] = []) => ({
+      ...{
+        list: 'EU' as const,
+        publishedAt: `2026-0${month}-01`,
+        contentHash: `file ${month}`,
+        layout: 'xml',
+      },
+      ...{ whole: true, parties: new Set(['p1', 'p2']), entries, unreadable },
+    });
+    const wallet = {
+      ...{ entityId: 'p1', chain: 'ETH' as const, key: '01', address: '0x01' },
+      details: {
+        ...{ entityName: 'Firm', program: null, jurisdiction: null, listedAt: null, delistedAt: null },
+        currencies: [],
+      },
+    };
+    const before = withFile(emptyList('EU'), of(1, [wallet]), {
+      force: false,
+    });
+    const state = withFile(before, of(2, [], [{ entityId: 'p1', hash: 'a' }]), { force: false });
+    mkdirSync(dataDir);
+    await openLabelStore({ dataDir }).locked(async (writer) =>
+      writer.commit({ at: '2026-02-01', lists: [state] }),
+    );
+    const { findings } = (await examined(dataDir)).report;
+    expect(findings).toContainEqual({
+      check: 'lists',
+      state: 'warning',
+      text: 'Wallets of EU in force that its newest file lacks: 1. The file has unreadable rows in their place.',
+      advice: expect.stringContaining('--force'),
+    });
   });
 
   it.each([

@@ -17,6 +17,8 @@ import { clustersFolderOf } from '../../graph/cluster/store.ts';
 import { labelsFolderOf, snapshotsFolderOf } from '../../labels/folders.ts';
 import { freshnessOf, readListChecks, staleListAdvice } from '../../labels/freshness.ts';
 import { currentSnapshot } from '../../labels/index/folder.ts';
+import { heldBackIn } from '../../labels/sanctions.ts';
+import { openLabelStore } from '../../labels/store.ts';
 import { presentVerdictKey, verdictKeyPath } from '../../receipts/verdict-key.ts';
 import { type LockHolder, serverIn } from '../../state/folder-lock.ts';
 import { isEnvironment, missingStores, readInstallation } from '../../state/installation-record.ts';
@@ -227,12 +229,12 @@ function listFindings({ dataDir, listMaxAgeDays, snapshots }: Config, clock: Clo
     clock.now(),
     listMaxAgeDays,
   );
+  const heldBack = heldBackFindings(dataDir);
   if (staleLists.length === 0) {
     const text = `All ${Object.keys(lists).length} sanctions lists were checked within ${listMaxAgeDays} days.`;
-    return [{ check, state: 'ok', text, advice: null }];
+    return [{ check, state: 'ok', text, advice: null }, ...heldBack];
   }
-  const sentences = staleListAdvice(staleLists);
-  return sentences.map((sentence) => {
+  const stale = staleListAdvice(staleLists).map((sentence): Finding => {
     // The first sentence is the fault, the others are the remedy.
     const end = sentence.indexOf('. ') + 1;
     const own = sentence.slice(end + 1);
@@ -241,6 +243,20 @@ function listFindings({ dataDir, listMaxAgeDays, snapshots }: Config, clock: Clo
         ? own
         : 'This node pulls its labels: run `assay doctor` on the node that builds them.';
     return { check, state: 'problem', text: sentence.slice(0, end), advice };
+  });
+  return [...stale, ...heldBack];
+}
+
+/** Wallets that stay in force only because the newest file of their list has unreadable rows in their place. */
+function heldBackFindings(dataDir: string): readonly Finding[] {
+  const store = openLabelStore({ dataDir });
+  return store.catalogue().lists.flatMap(({ list }): Finding[] => {
+    const wallets = heldBackIn(store.listState(list));
+    if (wallets === 0) return [];
+    const text = `Wallets of ${list} in force that its newest file lacks: ${wallets}. The file has unreadable rows in their place.`;
+    const advice =
+      'Compare them with the publisher. If they were removed, import the file with `--force`; otherwise the next file that can be read confirms them.';
+    return [{ check: 'lists', state: 'warning', text, advice }];
   });
 }
 
