@@ -302,5 +302,6 @@ const PEERS: Readonly<Record<string, typeof traceByDuckDb>> = {
 
 const [name = '', folder = '', count = ''] = process.argv.slice(2);
 const peer = PEERS[name];
-if (peer === undefined) throw new Error(`'${name}' is none of ${Object.keys(PEERS).join(', ')}.`);
+if (peer === undefined)
+  throw new Error(`name: must be one of ${Object.keys(PEERS).join(', ')} (got "${name}").`);
 process.stdout.write(JSON.stringify(await peer(folder, readSubject(folder).starts.slice(0, Number(count)))));

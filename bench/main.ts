@@ -83,7 +83,7 @@ function parse(args: readonly string[]): Asked {
   const name =
     args.find((arg, at) => !arg.startsWith('-') && (at === 0 || !takesValue(args[at - 1]))) ?? null;
   if (name !== null && BENCHMARKS[name] === undefined)
-    fail(`'${name}' is none of ${Object.keys(BENCHMARKS).join(', ')}.`);
+    fail(`name: must be one of ${Object.keys(BENCHMARKS).join(', ')} (got "${name}").`);
   let isQuick = false;
   let compare: string | null = null;
   let repeat: number | null = null;

@@ -68,7 +68,7 @@ const COUNTERPARTIES_MIN = 20;
 const PACED_PER_SECOND = 500;
 const KEYS = 16;
 const WARM_SCREENINGS = 3_000;
-/** Addresses of the warm-up, again and again: more answers than a thread keeps (64 MB, about 1,600), so each is screened anew. */
+/** Addresses of the warm-up, again and again: more answers than a thread keeps (64 MB, about 1,600), so each is screened again. */
 const WARM_SUBJECTS = 4_000;
 /** V8 compiles beside the load, with one thread on two cores. */
 const WARM_SECONDS = 15;

@@ -12,7 +12,7 @@ const bench = (...args: readonly string[]) =>
   spawnSync(process.execPath, [join(projectRoot, 'dist', 'bench', 'main.js'), ...args], { encoding: 'utf8' });
 
 test.each([
-  [['nothing'], "'nothing' is none of address, labels"],
+  [['nothing'], 'name: must be one of address, labels'],
   [['names', '--quick'], "'names' has no short run"],
   [['--quick', 'names'], "'names' has no short run"],
   [['log', '--compare'], '--compare: needs a run'],
