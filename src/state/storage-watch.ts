@@ -12,7 +12,7 @@ const TRIAL_MS = 60_000;
 /** Below this many free bytes a file is written as a test: the system may reserve space, or allow more than it reports. */
 const DOUBTFUL_BYTES = 1024 * 1024;
 /** About as much as a commit of a few requests writes. */
-const TRIAL_BYTES = 64 * 1024;
+export const TRIAL_BYTES = 64 * 1024;
 
 export interface StorageWatch {
   /** Checks the folders now. */

@@ -1,5 +1,6 @@
 /** A file system that became read-only, as Linux mounts one in which it finds an error: writes are refused as on a full disk. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { diskFindings } from '../../src/app/doctor/machine.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { asStorageFull, noteRoom, refusedNow } from '../../src/state/storage.ts';
 import { watchStorage } from '../../src/state/storage-watch.ts';
@@ -31,6 +32,13 @@ describe.skipIf(ext4Refusal !== null)(
         disk.fail();
         await watch.look();
         expect(refusedNow()[0]?.reason).toMatch(/its file system is read-only|the device failed/);
+        expect(diskFindings(disk.path, 'ASSAY_DATA_DIR')).toMatchObject([
+          {
+            state: 'problem',
+            text: expect.stringMatching(/^ASSAY_DATA_DIR: .* cannot be written: .*(?:read-only|failed)\.$/),
+            advice: expect.stringContaining('existing data is unchanged'),
+          },
+        ]);
       } finally {
         await watch.stop();
         noteRoom(disk.path);

@@ -1,12 +1,24 @@
 /** Checks of the machine: the disk, the clock, the certificate of TLS and the limits of the process. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { isIP } from 'node:net';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isoTime } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Finding } from '../../cli/doctor.ts';
 import type { VerdictKeyFacts } from '../../receipts/verdict-key.ts';
+import { PRIVATE_FILE } from '../../state/data-folder.ts';
+import { isStorageFull, storageFull } from '../../state/storage.ts';
+import { TRIAL_BYTES } from '../../state/storage-watch.ts';
 
 const GIB = 2 ** 30;
 /** A build of labels or an ingest writes about this much before it removes anything: below it, writes are about to fail. */
@@ -53,8 +65,18 @@ function existing(folder: string): string {
   return path;
 }
 
+/** Writes a file and removes it: a file system that stopped after an error still reports its space, and itself as writable. */
+function tryToWrite(folder: string): void {
+  const path = join(folder, `.room-${process.pid}`);
+  try {
+    writeFileSync(path, Buffer.alloc(TRIAL_BYTES), { mode: PRIVATE_FILE, flush: true });
+  } finally {
+    rmSync(path, { force: true });
+  }
+}
+
 /**
- * Checks a folder of state: it can be written, and has space.
+ * Checks a folder of state: it can be written, and has space. The test writes a file only if the folder exists.
  *
  * @param setting - name of the setting that names the folder
  */
@@ -63,6 +85,7 @@ export function diskFindings(folder: string, setting: string): readonly Finding[
   try {
     if (!statSync(path).isDirectory()) throw new Error(`${path} is not a folder`);
     accessSync(path, constants.W_OK | constants.X_OK);
+    if (path === folder) tryToWrite(folder);
     const { bavail, blocks, bsize, ffree, files } = statfsSync(path);
     const space = {
       freeBytes: bavail * bsize,
@@ -72,6 +95,19 @@ export function diskFindings(folder: string, setting: string): readonly Finding[
     };
     return [spaceFinding(folder, space)];
   } catch (error) {
+    if (isStorageFull(error)) {
+      // The first sentence is the fault, the others are the remedy.
+      const { message } = storageFull(folder, error);
+      const end = message.indexOf('. ') + 1;
+      return [
+        {
+          check: 'disk',
+          state: 'problem',
+          text: `${setting}: ${message.slice(0, end)}`,
+          advice: message.slice(end + 1),
+        },
+      ];
+    }
     return [
       {
         check: 'disk',
