@@ -191,7 +191,9 @@ export function withDustShown(
     const dealings = unpriced.filter(({ asset }) => asset.asset === one.basis.asset);
     const parties = dealings.map(({ party, asset, share, transfers }): Party => {
       const count = { transfers, unpricedTransfers: transfers };
-      return { ...party, ...count, value: share * asset.amount };
+      const value = share * asset.amount;
+      // Dust by the amounts of this asset. What the party paid in USD beside it does not matter.
+      return { ...party, ...count, value, isDust: value < one.basis.dust };
     });
     return withDustOf(one, parties, derived);
   });

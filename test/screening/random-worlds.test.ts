@@ -1,0 +1,136 @@
+/**
+ * Relations that hold for the answers about any stored transfers: the shares of what moved of an asset add up to 100 %, and neither the order of the transfers nor unrelated ones matter.
+ */
+import { afterAll, describe, expect, it } from 'vitest';
+import { seededUint32 } from '../../src/base/random.ts';
+import type { Transfer } from '../../src/chains/transfer.ts';
+import { createAssessor } from '../../src/screening/assess.ts';
+import { createScreening } from '../../src/screening/screen.ts';
+import { createWorld, NOW, sent, WALLETS, type World } from './world.ts';
+
+const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
+/** Known tokens without a price. */
+const TOKENS = [
+  '0x0D8775F648430679A709E98d2b0Cb6250d2887EF',
+  '0x6B3595068778DD592e39A122f4f5a5cF09C90fE2',
+] as const;
+const LABELLED = [WALLETS.exchange, WALLETS.phishing, WALLETS.mixer, WALLETS.sanctioned];
+
+const addressOf = (world: number, number: number): string =>
+  `0x${((world + 1) * 0x1_0000 + number + 1).toString(16).padStart(40, '0')}`;
+
+interface RandomWorld {
+  readonly addresses: readonly string[];
+  readonly transfers: readonly Transfer[];
+}
+
+/** Transfers among a few addresses: cycles, self-transfers, mints, burns, dust, zero amounts, and several assets with and without a price. */
+function randomWorld(seed: number): RandomWorld {
+  const bits = seededUint32(seed);
+  const next = (): number => bits() / 2 ** 32;
+  const pick = <One>(from: readonly One[]): One => from[Math.floor(next() * from.length)] as One;
+  const own = Array.from({ length: 12 }, (_, number) => addressOf(seed, number));
+  const parties = [...own, ...LABELLED];
+  const transfers = Array.from({ length: 50 }, (_, number): Transfer => {
+    const chance = next();
+    const from = chance < 0.06 ? null : pick(parties);
+    const to = chance > 0.94 ? null : pick(own);
+    const asset = pick(['ETH', USDC, ...TOKENS]);
+    const usd = Math.round(100 * 10 ** (7 * next() - 2)) / 100;
+    const decimals = asset === USDC ? 6 : 18;
+    const isPriced = asset !== TOKENS[0] && asset !== TOKENS[1] && next() > 0.1;
+    const units = asset === 'ETH' ? usd / 2_000 : usd;
+    const amount = next() < 0.05 ? 0n : BigInt(Math.round(units * 1e6)) * 10n ** BigInt(decimals - 6);
+    const position = `log:${number}`;
+    const valueUsd = isPriced && amount > 0n ? usd : null;
+    return {
+      ...sent(1_000 + 100 * seed + Math.floor(number / 2), '', ''),
+      ...{ from, to, asset, amount, decimals, position, valueUsd },
+      timestampMs: NOW - (60 - number) * 86_400_000,
+    };
+  });
+  return { addresses: own, transfers };
+}
+
+const worlds: World[] = [];
+afterAll(async () => {
+  for (const world of worlds) await world.close();
+});
+
+/** Stores transfers, and returns how they are screened. */
+async function screenerOf(transfers: readonly Transfer[]) {
+  const world = await createWorld(transfers);
+  worlds.push(world);
+  const screening = createScreening(world.deps, createAssessor(world.deps));
+  return (address: string) => {
+    const { screenedAt: _, ...answer } = screening({ chain: 'ETH', address });
+    return answer;
+  };
+}
+
+/** Sums of the shares by direction and asset. */
+function sharesOf({
+  exposures = [],
+}: ReturnType<Awaited<ReturnType<typeof screenerOf>>>): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const { direction, asset, percentage } of exposures) {
+    const key = `${direction} ${asset}`;
+    sums.set(key, (sums.get(key) ?? 0) + percentage);
+  }
+  return sums;
+}
+
+const SEEDS = Array.from({ length: 12 }, (_, seed) => seed);
+
+describe('a screening of random transfers', () => {
+  it('has shares that add up to 100 % for each direction and asset', async () => {
+    const all = SEEDS.map(randomWorld);
+    const screen = await screenerOf(all.flatMap(({ transfers }) => transfers));
+    for (const address of all.flatMap(({ addresses }) => addresses))
+      for (const [key, sum] of sharesOf(screen(address))) {
+        // Shares that round to 0 are not listed.
+        expect(sum, `${address} ${key}`).toBeLessThan(100.1);
+        expect(sum, `${address} ${key}`).toBeGreaterThan(99);
+      }
+  });
+
+  it('depends neither on the order of the transfers nor on unrelated ones', async () => {
+    const worldsAlone = SEEDS.slice(0, 4).map(randomWorld);
+    const all = SEEDS.map(randomWorld).flatMap(({ transfers }) => transfers);
+    const together = await screenerOf([...all].reverse());
+    for (const { addresses, transfers } of worldsAlone) {
+      const alone = await screenerOf(transfers);
+      for (const address of addresses) {
+        const { riskScore, scoreBreakdown, exposureReceiving, exposureSending } = alone(address);
+        expect(together(address)).toMatchObject({
+          ...{ riskScore, scoreBreakdown, exposureReceiving, exposureSending },
+        });
+      }
+    }
+  });
+});
+
+describe('a share of an asset without a price', () => {
+  const HOLDER = addressOf(90, 1);
+  const GIVER = addressOf(90, 2);
+  const [token] = TOKENS;
+  const units = (amount: bigint) => ({ asset: token, amount: amount * 10n ** 18n, valueUsd: null });
+  const rowsIn = async (transfers: readonly Transfer[]) => {
+    const screen = await screenerOf(transfers);
+    return (screen(HOLDER).exposures ?? [])
+      .filter(({ direction, asset }) => direction === 'in' && asset?.toLowerCase() === token.toLowerCase())
+      .map(({ category, hops, percentage }) => [category, hops, percentage]);
+  };
+
+  it('counts a party once that paid the asset and no USD, if others paid dust of the asset', async () => {
+    const rows = await rowsIn([
+      sent(60, addressOf(90, 3), HOLDER, { valueUsd: 500 }),
+      sent(61, WALLETS.exchange, HOLDER, units(100_000n)),
+      sent(62, GIVER, HOLDER, units(1n)),
+    ]);
+    expect(rows).toEqual([
+      ['EXCHANGE', 1, 100],
+      ['UNKNOWN', 1, 0],
+    ]);
+  });
+});
