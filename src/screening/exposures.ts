@@ -111,9 +111,15 @@ export function follow(
       },
     );
   const basis = directionBasis(graph, node, direction, weighing);
+  // By the same asset: without a limit of dust, a cent beside it would have the shares measured in USD.
+  const throughDust = (): ExposureResult<Attribution> =>
+    through(withDust(weighing), {
+      nodesMax: SCREENING_LIMITS.exposureNodesMax,
+      ...(basis.assetId !== null && { asset: basis.assetId }),
+    });
   const withoutDust = through(weighing);
   // If only dust moved, the answer still attributes it.
-  const result = withoutDust.total > 0 || basis.total === 0 ? withoutDust : through(withDust(weighing));
+  const result = withoutDust.total > 0 || basis.total === 0 ? withoutDust : throughDust();
   const own = attributions.of(node);
   const isStartKnown = absorbs(own, derived);
   const unfollowedIn = (

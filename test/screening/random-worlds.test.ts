@@ -133,4 +133,16 @@ describe('a share of an asset without a price', () => {
       ['UNKNOWN', 1, 0],
     ]);
   });
+
+  it('is of that asset, if only dust of it and a few cents came in', async () => {
+    /** Has no decimals: the amount of dust is not greater than the cents. */
+    const whole = { asset: '0x08d32b0da63e2C3bcF8019c9c5d849d7a9d791e6', decimals: 0, valueUsd: null };
+    const screen = await screenerOf([
+      sent(70, WALLETS.mixer, GIVER, { valueUsd: 1_000 }),
+      sent(71, GIVER, HOLDER, { valueUsd: 0.9 }),
+      sent(72, WALLETS.exchange, HOLDER, { ...whole, amount: 1n }),
+      sent(73, HOLDER, addressOf(90, 4), { ...whole, amount: 20_000n }),
+    ]);
+    expect(screen(HOLDER).exposureReceiving).toEqual({ EXCHANGE: 100 });
+  });
 });
