@@ -204,6 +204,19 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
   const transfersOf = (asOf: string | null): TransferReader =>
     asOf === null ? transfers : transfersUntil(transfers, endOfDayMs(asOf));
 
+  /**
+   * Returns a graph as of a time. If an address has no later transfer, its sums are those of now: transfers without a counterparty, such as
+   * mints, have no edge from which sums of an earlier day could be added up.
+   */
+  function graphAsOf(
+    whole: TransferGraph,
+    { chain, key, node }: Pick<Subject, 'chain' | 'key'> & { readonly node: NodeId },
+    untilMs: number,
+  ): TransferGraph {
+    const lastSeenMs = transfers.totals(chain, key)?.lastSeenMs ?? Number.POSITIVE_INFINITY;
+    return graphUntil(whole, untilMs, lastSeenMs > untilMs ? node : null);
+  }
+
   function placeOf(
     { chain, key }: Subject,
     reader: LabelReader,
@@ -214,7 +227,7 @@ export function createAssessor(deps: ScreeningDeps): Assessor {
     const node = stored?.idOf(key) ?? null;
     if (stored === null || node === null) return null;
     const whole = remembered(stored, known);
-    const graph = asOf === null ? whole : graphUntil(whole, endOfDayMs(asOf), node);
+    const graph = asOf === null ? whole : graphAsOf(whole, { chain, key, node }, endOfDayMs(asOf));
     return {
       graph,
       node,

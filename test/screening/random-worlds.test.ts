@@ -1,5 +1,6 @@
 /**
- * Relations that hold for the answers about any stored transfers: the shares of what moved of an asset add up to 100 %, and neither the order of the transfers nor unrelated ones matter.
+ * Relations that hold for the answers about any stored transfers: the shares of what moved of an asset add up to 100 %, an answer as of the
+ * present day is that of now, and neither the order of the transfers nor unrelated ones matter.
  */
 import { afterAll, describe, expect, it } from 'vitest';
 import { seededUint32 } from '../../src/base/random.ts';
@@ -15,6 +16,7 @@ const TOKENS = [
   '0x6B3595068778DD592e39A122f4f5a5cF09C90fE2',
 ] as const;
 const LABELLED = [WALLETS.exchange, WALLETS.phishing, WALLETS.mixer, WALLETS.sanctioned];
+const TODAY = new Date(NOW).toISOString().slice(0, 10);
 
 const addressOf = (world: number, number: number): string =>
   `0x${((world + 1) * 0x1_0000 + number + 1).toString(16).padStart(40, '0')}`;
@@ -62,8 +64,8 @@ async function screenerOf(transfers: readonly Transfer[]) {
   const world = await createWorld(transfers);
   worlds.push(world);
   const screening = createScreening(world.deps, createAssessor(world.deps));
-  return (address: string) => {
-    const { screenedAt: _, ...answer } = screening({ chain: 'ETH', address });
+  return (address: string, asOf: string | null = null) => {
+    const { screenedAt: _, ...answer } = screening({ chain: 'ETH', address, ...(asOf !== null && { asOf }) });
     return answer;
   };
 }
@@ -92,6 +94,16 @@ describe('a screening of random transfers', () => {
         expect(sum, `${address} ${key}`).toBeLessThan(100.1);
         expect(sum, `${address} ${key}`).toBeGreaterThan(99);
       }
+  });
+
+  it('is the same as of the present day', async () => {
+    const all = SEEDS.map(randomWorld);
+    const screen = await screenerOf(all.flatMap(({ transfers }) => transfers));
+    for (const address of all.flatMap(({ addresses }) => addresses)) {
+      const now = screen(address);
+      const { coverage, clusterAnalysis } = now;
+      expect({ ...screen(address, TODAY), asOf: null, coverage, clusterAnalysis }).toEqual(now);
+    }
   });
 
   it('depends neither on the order of the transfers nor on unrelated ones', async () => {
@@ -144,5 +156,17 @@ describe('a share of an asset without a price', () => {
       sent(73, HOLDER, addressOf(90, 4), { ...whole, amount: 20_000n }),
     ]);
     expect(screen(HOLDER).exposureReceiving).toEqual({ EXCHANGE: 100 });
+  });
+});
+
+describe('a screening as of a day', () => {
+  it('counts mints of an address that has no later transfer', async () => {
+    const minted = addressOf(91, 1);
+    const screen = await screenerOf([
+      { ...sent(80, '', minted, { valueUsd: 9_900 }), from: null },
+      sent(81, WALLETS.mixer, minted, { asset: USDC, decimals: 6, amount: 100_000_000n, valueUsd: 100 }),
+    ]);
+    expect(screen(minted).exposureReceiving).toEqual({ MIXER: 1, UNKNOWN: 99 });
+    expect(screen(minted, TODAY).exposureReceiving).toEqual({ MIXER: 1, UNKNOWN: 99 });
   });
 });
