@@ -16,7 +16,7 @@ import type { Fence } from '../../state/live-store.ts';
 import { X402_LIMITS } from './limits.ts';
 import type { AuthorizedPayment, Sending, Transfer } from './records.ts';
 import type { AuthorizedPayments } from './store.ts';
-import type { Eip3009Token, TransactionReceipt } from './token.ts';
+import type { Eip3009Token, FoundTransfer, TransactionReceipt } from './token.ts';
 
 export interface RelayOptions {
   /** `0x` and 64 hexadecimal digits. It holds coins for gas only. */
@@ -42,6 +42,8 @@ export interface RelayDeps {
 export const UNAVAILABLE = 'unexpected_settle_error';
 const EXPIRED = 'invalid_exact_evm_payload_authorization_valid_before';
 const USED = 'invalid_exact_evm_nonce_already_used';
+/** Errors of an answer about one payment, and not of the node. */
+const OF_ONE_PAYMENT: ReadonlySet<string> = new Set(['CHAIN_BAD_ANSWER', 'CHAIN_REFUSED']);
 
 /** Returns the address of a private key. */
 export async function addressOfKey(privateKey: string): Promise<string> {
@@ -64,6 +66,8 @@ export class Relay {
   /** Monotonic time of the last look at payments that are settled, but not final. */
   #deepAtMs = Number.NEGATIVE_INFINITY;
   readonly #sentAgainAt = new Map<string, number>();
+  /** Monotonic times until which payments that could not be read are left aside. */
+  readonly #asideUntilMs = new Map<string, number>();
   #problem = '';
 
   constructor(chain: ChainId, options: RelayOptions, deps: RelayDeps) {
@@ -128,10 +132,31 @@ export class Relay {
     const first = due[0] as AuthorizedPayment;
     const head = await this.#deps.token(first.asset).height();
     const latest = await this.#nonce(first, 'latest');
+    const failures: unknown[] = [];
     for (const payment of due.filter(({ transfer }) => transfer.state !== 'QUEUED'))
-      await this.#follow(payment, head, latest, fence);
+      await this.#apart(payment, failures, () => this.#follow(payment, head, latest, fence));
     for (const payment of due.filter(({ transfer }) => transfer.state === 'QUEUED'))
-      await this.#send(payment, fence);
+      await this.#apart(payment, failures, () => this.#send(payment, fence));
+    for (const [key, untilMs] of this.#asideUntilMs)
+      if (untilMs <= clock.monotonic()) this.#asideUntilMs.delete(key);
+    if (failures.length > 0) throw failures[0];
+  }
+
+  /**
+   * Looks at one payment. If what the chain has of it cannot be read, it is left aside for a while: one payment must not hold up the others.
+   *
+   * @throws the error if it is one of the node or of the store, which concerns all payments
+   */
+  async #apart({ key }: AuthorizedPayment, failures: unknown[], look: () => Promise<void>): Promise<void> {
+    const { clock } = this.#deps;
+    if ((this.#asideUntilMs.get(key) ?? Number.NEGATIVE_INFINITY) > clock.monotonic()) return;
+    try {
+      await look();
+    } catch (error) {
+      if (error instanceof AssayError && !OF_ONE_PAYMENT.has(error.code)) throw error;
+      this.#asideUntilMs.set(key, clock.monotonic() + X402_LIMITS.deepPollMs);
+      failures.push(error);
+    }
   }
 
   async #nonce({ asset }: AuthorizedPayment, block: 'latest' | 'pending'): Promise<number> {
@@ -271,17 +296,19 @@ export class Relay {
     }
   }
 
-  async #receiptOf({
-    asset,
-    authorization,
-    transfer,
-  }: AuthorizedPayment): Promise<TransactionReceipt | null> {
+  /** Finds the transfer of a payment, or the transaction of this account that was reverted; null if no block has one. */
+  async #receiptOf(payment: AuthorizedPayment, head: number): Promise<TransactionReceipt | null> {
+    const { asset, authorization, transfer } = payment;
+    const { arrival, sending } = transfer;
     const token = this.#deps.token(asset);
-    const hashes = [
-      ...(transfer.arrival === null ? [] : [transfer.arrival.transaction]),
-      ...(transfer.sending?.attempts.map(({ hash }) => hash).reverse() ?? []),
-    ];
-    for (const hash of new Set(hashes)) {
+    const own = sending?.attempts.map(({ hash }) => hash).reverse() ?? [];
+    if (arrival !== null && !own.includes(arrival.transaction)) {
+      // A reorg may have moved it to an earlier block.
+      const since = Math.max(0, arrival.height - X402_LIMITS.finalBlocks);
+      const use = await token.findUse(authorization, since, head);
+      if (use !== null) return { ...use, isSuccess: true, hasTransfer: true };
+    }
+    for (const hash of new Set([...(arrival === null ? [] : [arrival.transaction]), ...own])) {
       const receipt = await token.receipt(hash, authorization);
       if (receipt !== null) return receipt;
     }
@@ -297,7 +324,7 @@ export class Relay {
   ): Promise<void> {
     const { transfer } = payment;
     if (transfer.state === 'FAILED') return this.#watchFailed(payment, fence);
-    const receipt = await this.#receiptOf(payment);
+    const receipt = await this.#receiptOf(payment, head);
     if (receipt?.isSuccess && receipt.hasTransfer) return this.#arrived(payment, receipt, head, fence);
     if (receipt !== null) return this.#reverted(payment, receipt, head, fence);
     if (transfer.state === 'SETTLED') {
@@ -338,7 +365,7 @@ export class Relay {
 
   async #arrived(
     payment: AuthorizedPayment,
-    { transaction, height, blockHash }: TransactionReceipt,
+    { transaction, height, blockHash }: FoundTransfer,
     head: number,
     fence: Fence | null,
   ): Promise<void> {

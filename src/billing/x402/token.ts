@@ -121,6 +121,17 @@ export interface TransactionReceipt extends FoundTransfer {
   readonly hasTransfer: boolean;
 }
 
+/** A log of the token. */
+interface TokenLog extends FoundTransfer {
+  /** Place among all logs of its block. */
+  readonly index: number;
+  readonly data: string;
+}
+
+/** Whether the data of a log are an amount. */
+const isAmount = (data: string, amount: bigint): boolean =>
+  /^0x[0-9a-f]+$/.test(data) && BigInt(data) === amount;
+
 const ethers = () => import('ethers');
 
 export class Eip3009Token {
@@ -325,8 +336,7 @@ export class Eip3009Token {
         log.topics[0] === moved &&
         log.topics[1] === payer &&
         log.topics[2] === receiver &&
-        /^0x[0-9a-f]+$/.test(log.data) &&
-        BigInt(log.data) === BigInt(value);
+        isAmount(log.data, BigInt(value));
       // USDC logs the transfer directly after the use. Elsewhere in the transaction it is another payment: a payer can use several nonces for
       // transfers to itself, and one transfer to the receiver would count for each of them.
       const hasTransfer = own.some(
@@ -342,36 +352,63 @@ export class Eip3009Token {
     });
   }
 
-  /** Yields transactions that used an authorization, of any sender: reverted ones leave no trace, so there is one at most, except in a reorg. */
+  /** Yields the uses of an authorization, of any sender: reverted ones leave no trace, so there is one at most, except in a reorg. */
   async *#uses(
     { from, nonce }: Pick<Authorization, 'from' | 'nonce'>,
     sinceHeight: number,
     head: number,
-  ): AsyncGenerator<string> {
+  ): AsyncGenerator<TokenLog> {
     const abi = await this.#interface();
     const { zeroPadValue } = await ethers();
     const topics = [abi.getEvent('AuthorizationUsed')?.topicHash ?? '', zeroPadValue(from, 32), nonce];
-    const hex = (height: number): string => `0x${height.toString(16)}`;
     for (let start = sinceHeight; start <= head; start += X402_LIMITS.useBlocksMax) {
       const end = Math.min(head, start + X402_LIMITS.useBlocksMax - 1);
-      const filter = { address: this.asset, topics, fromBlock: hex(start), toBlock: hex(end) };
-      const hash = await this.node.rpc('eth_getLogs', [filter], (result) => {
-        const [log] = asArray(result, 'logs', X402_LIMITS.logsMax);
-        return log === undefined ? null : asText(asObject(log, 'log').transactionHash, 'log.transactionHash');
-      });
-      if (hash !== null) yield hash;
+      const [use] = await this.#logs(topics, start, end);
+      if (use !== undefined) yield use;
     }
   }
 
-  /** Finds the transaction of any sender that used an authorization; null if it was cancelled, or is not found. */
+  /** Reads the first logs of the token with these topics. */
+  #logs(topics: readonly string[], fromHeight: number, toHeight: number): Promise<readonly TokenLog[]> {
+    const hex = (height: number): string => `0x${height.toString(16)}`;
+    const filter = { address: this.asset, topics, fromBlock: hex(fromHeight), toBlock: hex(toHeight) };
+    return this.node.rpc('eth_getLogs', [filter], (result) =>
+      asArray(result, 'logs', Number.POSITIVE_INFINITY)
+        .slice(0, X402_LIMITS.logsMax)
+        .map((one) => {
+          const log = asObject(one, 'log');
+          return {
+            transaction: asText(log.transactionHash, 'log.transactionHash'),
+            height: asHexCount(log.blockNumber, 'log.blockNumber'),
+            blockHash: asText(log.blockHash, 'log.blockHash'),
+            index: asHexCount(log.logIndex, 'log.logIndex'),
+            data: asText(log.data, 'log.data'),
+          };
+        }),
+    );
+  }
+
+  /**
+   * Finds the transfer of any sender that used an authorization; null if it was cancelled, or is not found. It reads only logs of the payer: the
+   * receipt of a transaction that the payer chose can be as large as a block.
+   */
   async findUse(
     authorization: Authorization,
     sinceHeight: number,
     head: number,
-  ): Promise<TransactionReceipt | null> {
-    for await (const hash of this.#uses(authorization, sinceHeight, head)) {
-      const receipt = await this.receipt(hash, authorization);
-      if (receipt?.isSuccess && receipt.hasTransfer) return receipt;
+  ): Promise<FoundTransfer | null> {
+    const { from, to, value } = authorization;
+    const abi = await this.#interface();
+    const { zeroPadValue } = await ethers();
+    const topics = [abi.getEvent('Transfer')?.topicHash ?? '', zeroPadValue(from, 32), zeroPadValue(to, 32)];
+    for await (const use of this.#uses(authorization, sinceHeight, head)) {
+      const { transaction, height, blockHash } = use;
+      // As in `receipt`: the log directly after the use.
+      const isFound = (await this.#logs(topics, height, height)).some(
+        (log) =>
+          log.blockHash === blockHash && log.index === use.index + 1 && isAmount(log.data, BigInt(value)),
+      );
+      if (isFound) return { transaction, height, blockHash };
     }
     return null;
   }
@@ -380,7 +417,7 @@ export class Eip3009Token {
   async recentUse(authorization: Pick<Authorization, 'from' | 'nonce'>): Promise<string | null> {
     const head = await this.height();
     const since = Math.max(0, head - X402_LIMITS.useBlocksMax + 1);
-    for await (const hash of this.#uses(authorization, since, head)) return hash;
+    for await (const { transaction } of this.#uses(authorization, since, head)) return transaction;
     return null;
   }
 

@@ -7,13 +7,15 @@ import { AbiCoder, concat, type Wallet } from 'ethers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { PAY_PER_CALL_ACCOUNT } from '../../../src/accounts/keys.ts';
 import { AssayError } from '../../../src/base/errors.ts';
+import { X402_LIMITS } from '../../../src/billing/x402/limits.ts';
 import { memoryFolder, type TempFolder } from '../../accounts/temp-folder.ts';
 import { EXCHANGE, openWorld, SANCTIONED, UNKNOWN, type World } from '../../http/world.ts';
-import { type Anvil, hasAnvil, startAnvil } from '../../setup/anvil.ts';
+import { ACCOUNTS, type Anvil, hasAnvil, startAnvil } from '../../setup/anvil.ts';
 import { until } from '../../support/wait.ts';
 import {
   CHAIN_ID,
   cancelData,
+  compileToken,
   decoded,
   deployToken,
   NETWORK,
@@ -29,6 +31,7 @@ import {
   sign,
   type Token,
   USDC,
+  useData,
 } from './world.ts';
 
 interface Settled {
@@ -496,6 +499,28 @@ describe.skipIf(!hasAnvil)('pay per call', () => {
     );
     expect(await payments!.faults()).toEqual([]);
   });
+
+  it('recognizes a payment among thousands of logs of a transaction, which holds up no other payment', async () => {
+    const { TestBundle } = compileToken();
+    const deployed = await anvil.send({ data: TestBundle.bytecode, gas: 3_000_000 });
+    const { contractAddress } = await receiptOf(anvil, deployed);
+    await anvil.rpc('evm_setAutomine', false);
+    const signed = await sign(payer);
+    const pending = post(paymentHeader(signed));
+    await inPool();
+    const use = useData(token, signed.authorization, signed.signature);
+    await anvil.rpc('eth_sendTransaction', {
+      ...{ from: ACCOUNTS[2], to: contractAddress, gas: '0x500000' },
+      data: TestBundle.abi.encodeFunctionData('run', [USDC, use, X402_LIMITS.logsMax + 1]),
+      ...{ maxFeePerGas: '0x9000000000', maxPriorityFeePerGas: '0x8000000000' },
+    });
+    await anvil.mine();
+    await anvil.rpc('evm_setAutomine', true);
+    const other = await post(paymentHeader(await sign(await newPayer(token))));
+    expect([(await pending).status, other.status]).toEqual([200, 200]);
+    await restart();
+    expect(await payments!.faults()).toEqual([]);
+  }, 60_000);
 
   it('refuses an authorization that was used before it was presented', async () => {
     const signed = await sign(payer);

@@ -144,3 +144,14 @@ contract TestWallet is IERC1271 {
         return ecrecover(hash, uint8(signature[96]), r, s) == owner ? bytes4(0x1626ba7e) : bytes4(0xffffffff);
     }
 }
+
+/// Uses an authorization in a transaction with many other logs.
+contract TestBundle {
+    event Noise();
+
+    function run(address token, bytes calldata data, uint256 logs) external {
+        (bool isDone,) = token.call(data);
+        require(isDone, "the token refused");
+        for (uint256 i = 0; i < logs; i++) emit Noise();
+    }
+}

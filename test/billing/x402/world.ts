@@ -86,11 +86,16 @@ export async function receiptOf(
   return receipt;
 }
 
+/** Compiles the contracts of token.sol. */
+export function compileToken(): Readonly<Record<'TestUsdc' | 'TestWallet' | 'TestBundle', Compiled>> {
+  const source = readFileSync(join(projectRoot, 'test', 'billing', 'x402', 'token.sol'), 'utf8');
+  return compile({ 'TestUsdc.sol': source }) as ReturnType<typeof compileToken>;
+}
+
 /** Puts the token at the address of USDC. The node makes a block of each transaction. */
 export async function deployToken(anvil: Anvil): Promise<Token> {
-  const source = readFileSync(join(projectRoot, 'test', 'billing', 'x402', 'token.sol'), 'utf8');
-  const compiled = compile({ 'TestUsdc.sol': source });
-  const { abi, bytecode } = compiled.TestUsdc as Compiled;
+  const compiled = compileToken();
+  const { abi, bytecode } = compiled.TestUsdc;
   const hash = await anvil.send({ data: bytecode, gas: 5_000_000 });
   await anvil.mine();
   const { contractAddress } = await receiptOf(anvil, hash);
@@ -98,7 +103,7 @@ export async function deployToken(anvil: Anvil): Promise<Token> {
   await anvil.rpc('evm_setAutomine', true);
   return {
     abi,
-    wallet: compiled.TestWallet as Compiled,
+    wallet: compiled.TestWallet,
     async mint(to, value) {
       await anvil.send({ to: USDC, data: abi.encodeFunctionData('mint', [to, value]), gas: 200_000 });
     },
