@@ -306,7 +306,14 @@ export async function wholeBlockRows({
   try {
     const both = tablesOf(wallets, invoices);
     const book = new PaymentBook('ETH', {
-      ...{ invoices: nothing, settlement: nothing, rateOf: nothing, screen: nothing, isKnownAsset: nothing },
+      ...{
+        invoices: nothing,
+        settlement: nothing,
+        depthOf: () => ({ blocks: 12 }),
+        rateOf: nothing,
+        screen: nothing,
+        isKnownAsset: nothing,
+      },
       ...{ payersOf: nothing, log: silentLogger },
     });
     const payments = new ChainPayments(book, {

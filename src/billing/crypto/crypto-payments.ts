@@ -109,6 +109,7 @@ export class CryptoPayments {
       ...{ clock: this.#clock, solanaAddress: this.#keys.solanaAddress },
       store: () => this.store(),
       rateOf: (chain, asset) => this.rateOf(chain, asset),
+      depthOf: (chain, usdCents) => this.terms.depthOf(chain, usdCents),
     });
     return this.#watcher;
   }

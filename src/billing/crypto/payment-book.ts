@@ -26,6 +26,8 @@ export interface PaymentBookDeps {
   readonly settlement: () => Pick<Settlement, 'apply'>;
   /** Returns the current rate of a coin or token; null if none is recent enough. */
   readonly rateOf: (chain: ChainId, asset: string) => Promise<UsdRate | null>;
+  /** Returns the depth at which payments of a sum count, in cents of USD. */
+  readonly depthOf: (chain: ChainId, usdCents: number) => Depth;
   readonly screen: ScreenPayers;
   /** Whether an asset is money: tokens that anyone can issue are ignored. */
   readonly isKnownAsset: (chain: ChainId, asset: string) => boolean;
@@ -47,9 +49,9 @@ interface Tracked {
   readonly shownAsset: string;
   readonly amount: bigint;
   readonly seenAtMs: number;
-  readonly depth: Depth;
   /** False for an asset that is not that of the invoice. */
   readonly isExpected: boolean;
+  depth: Depth;
   /** In the unit of the amount due; null while a late payment waits for a rate. */
   value: bigint | null;
   payers: readonly string[] | null;
@@ -127,6 +129,18 @@ export class PaymentBook {
     const details = cryptoOf(invoice);
     if (invoice === null || details === null) return;
     for (const payment of invoice.payments) this.#load(invoice, details, payment);
+    this.#setDepths(invoice, details);
+  }
+
+  /** Sets the depth by the sum of all payments of an invoice: a surplus buys credits as well, and an attack on it is worth as much. */
+  #setDepths({ id, amount: priceCents, due }: Invoice, { depth }: CryptoDetails): void {
+    const counted = [...this.#tracked.values()].filter(
+      ({ invoiceId, isExpected, state }) => invoiceId === id && isExpected && !FINAL.has(state),
+    );
+    const sum = counted.reduce((total, { value, amount }) => total + (value ?? amount), 0n);
+    const cents = Number((sum * BigInt(priceCents)) / BigInt(due.amount));
+    const needed = cents > priceCents ? this.#deps.depthOf(this.#chain, cents) : depth;
+    for (const tracked of counted) tracked.depth = needed;
   }
 
   #load(invoice: Invoice, details: CryptoDetails, payment: InvoicePayment): void {
@@ -193,6 +207,7 @@ export class PaymentBook {
     if (isExpected) await this.#setValue(tracked, invoice);
     await this.#report(tracked);
     this.#track(tracked);
+    this.#setDepths(invoice, details);
     this.#deps.log.info(
       { chain: this.#chain, invoice: invoiceId, accountId, payment: id, state: tracked.state },
       'payment seen',
@@ -212,6 +227,9 @@ export class PaymentBook {
       lostAt: null,
       ...(tracked.state === 'REVERTED' ? firstState(tracked.isExpected) : {}),
     });
+    const invoice = this.#deps.invoices().get(tracked.accountId, tracked.invoiceId);
+    const details = cryptoOf(invoice);
+    if (invoice !== null && details !== null) this.#setDepths(invoice, details);
   }
 
   /** Reverts payments of the same transaction that a reorg has left with another number. */

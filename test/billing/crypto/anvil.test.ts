@@ -233,6 +233,32 @@ describe.skipIf(!hasAnvil)('invoices on a real EVM node', () => {
     expect(await world.credits()).toBe(100);
   });
 
+  it('waits for the confirmations of all that is paid, also by a surplus in several payments', async () => {
+    terms = { ...terms, depthOf: (_, usdCents) => ({ blocks: usdCents < 100_000 ? 3 : 6 }) };
+    await world.close();
+    await open();
+    const invoice = await world.order('ETH');
+    await pay(invoice, due(invoice));
+    await anvil.mine();
+    // 199 USD, and 1,990 USD more: the second payment changes what the first one needs.
+    await pay(invoice, due(invoice) * 10n);
+    await anvil.mine(3);
+    await eventually(
+      () => state(invoice).payments.length === 2,
+      () => state(invoice),
+    );
+    await world.close();
+    await open();
+    await anvil.mine();
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    expect(state(invoice)).toMatchObject({ state: 'PROCESSING', exceptions: ['PAID_OVER'] });
+    expect(await world.credits()).toBe(0);
+    await anvil.mine(2);
+    await is(invoice, 'SETTLED');
+    expect(await world.credits()).toBe(1_100);
+    expect(await world.faults()).toEqual([]);
+  });
+
   it('refuses an invoice without a rate, a node or an offered currency, and takes no address for it', async () => {
     delete world.usd.ETH;
     await expect(world.order('ETH')).rejects.toMatchObject({ code: 'INVALID_REQUEST', field: 'currency' });

@@ -46,6 +46,7 @@ describe('the position of a chain that is followed for payments', () => {
     const book = new PaymentBook('ETH', {
       invoices: () => world.billing.store(),
       settlement: () => world.billing.settlement(),
+      depthOf: () => ({ blocks: DEPTH }),
       rateOf: (chain, asset) => world.crypto.rateOf(chain, asset),
       screen: () => ({ kind: 'CLEAR', reason: null }),
       ...{ isKnownAsset: () => true, payersOf: async () => null, log: silentLogger },

@@ -140,6 +140,7 @@ async function run(seed: number): Promise<ScenarioCounts> {
         },
       }),
       rateOf: (id, asset) => world.crypto.rateOf(id, asset),
+      depthOf: () => ({ blocks: DEPTH }),
       screen: payerScreening((_, address) => ({
         ...{ sanctioned: world.sanctioned.has(address), lists: ['OFAC'], stale: world.stale },
       })),
