@@ -12,6 +12,7 @@ import { sleep } from '../../base/retry.ts';
 import type { BlockRef, Call, ChainAdapter, ChainEvent, Unconfirmed } from '../../chains/families/port.ts';
 import { CHAIN_LIMITS } from '../../chains/limits.ts';
 import type { ChainId } from '../../chains/registry.ts';
+import type { Handover } from '../../state/handover.ts';
 import type { Fence } from '../../state/live-store.ts';
 import { CRYPTO_LIMITS } from './limits.ts';
 import type { PaymentBook, TagHeights } from './payment-book.ts';
@@ -66,6 +67,8 @@ export class ChainPayments {
   /** Time of the last stored position, by the monotonic clock. */
   #storedAtMs = Number.NEGATIVE_INFINITY;
   #lastError: string | null = null;
+  /** Whether the chain cannot be read now. */
+  #isAway = false;
   /** Reports are made one after the other: blocks and the pool concern the same payments. */
   #turn: Promise<unknown> = Promise.resolve();
   /** Ids in the pool at the last look; null before the first one since the start or an outage. */
@@ -84,13 +87,20 @@ export class ChainPayments {
     return { chain: this.#chain, height: this.#height, lastError: this.#lastError };
   }
 
-  /** Follows until `signal` aborts. Never rejects. */
-  async run(signal: AbortSignal, fence: Fence | null): Promise<void> {
+  /**
+   * Follows until `stopped` aborts. Never rejects.
+   *
+   * @param handover - ends it if this node does not reach the chain and another one might; null if there is no other node
+   */
+  async run(stopped: AbortSignal, fence: Fence | null, handover: Handover | null = null): Promise<void> {
     const { adapter } = this.#deps;
+    const ending = new AbortController();
+    const signal = AbortSignal.any([stopped, ending.signal]);
     for (const watched of this.#deps.table.of(this.#chain)) this.#book.load(watched);
     const { unconfirmed } = adapter;
     await Promise.all([
-      this.#retried('blocks', signal, () => this.#followBlocks(signal, fence)),
+      this.#retried('blocks', signal, () => this.#followBlocks(signal, fence, handover)),
+      ...(handover === null ? [] : [this.#leaveIfAway(handover, signal, ending)]),
       this.#retried('checks', signal, () => this.#check(signal, fence)),
       ...(isUtxo(this.#chain) && unconfirmed !== undefined && unconfirmed !== null
         ? [this.#retried('pool', signal, () => this.#followPool(unconfirmed, signal))]
@@ -120,6 +130,13 @@ export class ChainPayments {
     }
   }
 
+  async #leaveIfAway(handover: Handover, signal: AbortSignal, ending: AbortController): Promise<void> {
+    while (!signal.aborted) {
+      if (this.#isAway && handover.failed()) ending.abort();
+      await sleep(CRYPTO_LIMITS.checkMs, signal).catch(() => undefined);
+    }
+  }
+
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(work);
     this.#turn = turn.catch(() => undefined);
@@ -146,11 +163,17 @@ export class ChainPayments {
     return known;
   }
 
-  async #followBlocks(signal: AbortSignal, fence: Fence | null): Promise<void> {
+  async #followBlocks(signal: AbortSignal, fence: Fence | null, handover: Handover | null): Promise<void> {
     const { adapter, store } = this.#deps;
+    this.#isAway = false;
     const known = await this.#inTurn(() => this.begin());
     const last = known.at(-1);
-    const from = { fromHeight: last === undefined ? null : last.height + 1, known };
+    const onFault = (fault: AssayError | null): void => {
+      this.#isAway = fault !== null;
+      this.#lastError = fault === null ? null : messageOf(fault);
+      if (fault === null) handover?.succeeded();
+    };
+    const from = { fromHeight: last === undefined ? null : last.height + 1, known, onFault };
     try {
       for await (const event of adapter.subscribe(from, this.#call(signal))) {
         await this.#inTurn(() => this.apply(event, fence));

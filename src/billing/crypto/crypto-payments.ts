@@ -63,6 +63,8 @@ export interface CryptoPaymentsDeps {
   readonly leases?: Leases;
   /** The addresses that all parts of the program watch. Default: only those of invoices. */
   readonly addresses?: WatchedAddresses;
+  /** How long a chain may be unreachable before its lease is released. Default: that of `Handover`. */
+  readonly patienceMs?: number;
   /** Default: on this machine. */
   readonly openStore?: OpenStore;
   /** Default: data/payments.json. */

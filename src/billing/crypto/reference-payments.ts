@@ -3,10 +3,12 @@
  * transactions of each key are read. Blocks are not: a block has thousands of transactions, and adapters do not list the keys that they name.
  */
 import type { Clock } from '../../base/clock.ts';
-import { messageOf } from '../../base/errors.ts';
+import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { sleep } from '../../base/retry.ts';
 import type { Call, ChainAdapter } from '../../chains/families/port.ts';
+import type { Handover } from '../../state/handover.ts';
+import type { Fence } from '../../state/live-store.ts';
 import type { ChainPaymentsState } from './chain-payments.ts';
 import { CRYPTO_LIMITS } from './limits.ts';
 import type { PaymentBook } from './payment-book.ts';
@@ -38,17 +40,27 @@ export class ReferencePayments {
     return { chain: this.#deps.adapter.chain, height: this.#height, lastError: this.#lastError };
   }
 
-  /** Looks for payments until `signal` aborts. Never rejects. */
-  async run(signal: AbortSignal): Promise<void> {
+  /**
+   * Looks for payments until `signal` aborts. Never rejects.
+   *
+   * @param handover - ends it if this node does not reach the chain and another one might; null if there is no other node
+   */
+  async run(
+    signal: AbortSignal,
+    _fence: Fence | null = null,
+    handover: Handover | null = null,
+  ): Promise<void> {
     for (const watched of this.#deps.table.of('SOL')) this.#book.load(watched);
     while (!signal.aborted) {
       try {
         await this.look(signal);
         this.#lastError = null;
+        handover?.succeeded();
       } catch (error) {
         if (signal.aborted) return;
         this.#lastError = messageOf(error);
         this.#deps.log.warn({ chain: 'SOL', error: messageOf(error) }, 'following payments interrupted');
+        if (error instanceof AssayError && error.code.startsWith('CHAIN_') && handover?.failed()) return;
       }
       await sleep(CRYPTO_LIMITS.referencesPollMs, signal).catch(() => undefined);
     }

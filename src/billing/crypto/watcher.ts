@@ -4,6 +4,7 @@ import { messageOf } from '../../base/errors.ts';
 import type { BlockRef, ChainAdapter } from '../../chains/families/port.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { WatchedAddresses } from '../../chains/watched-addresses.ts';
+import { Handover } from '../../state/handover.ts';
 import { createEmbeddedLeases, type Leases, underLease } from '../../state/leases.ts';
 import { ChainPayments, type ChainPaymentsState, payersInBlock } from './chain-payments.ts';
 import { CRYPTO_LIMITS } from './limits.ts';
@@ -25,6 +26,8 @@ export interface PaymentWatcherDeps extends Omit<PaymentBookDeps, 'payersOf'> {
   readonly leases?: Leases;
   /** The addresses that all parts of the program watch. Default: only those of invoices. */
   readonly addresses?: WatchedAddresses;
+  /** How long a chain may be unreachable before its lease is released. Default: that of `Handover`. */
+  readonly patienceMs?: number;
 }
 
 type Runner = ChainPayments | ReferencePayments;
@@ -101,17 +104,30 @@ export class PaymentWatcher {
     const stop = new AbortController();
     const following: Following = { stop, ended: Promise.resolve(), runner: null };
     this.#following.set(chain, following);
+    const { clock, patienceMs } = this.#deps;
+    const call = { signal: stop.signal, budgetMs: CRYPTO_LIMITS.requestBudgetMs };
+    const handover = new Handover(
+      {
+        needs: `the chain node of ${chain}`,
+        probe: async () => (await this.#deps.adapter(chain))?.head(call),
+        ...(patienceMs === undefined ? {} : { patienceMs }),
+      },
+      clock,
+    );
     following.ended = underLease(
       {
         store: 'payment-watch',
         name: `payments:${chain}`,
         obstacle: async () =>
-          (await this.#deps.adapter(chain)) === null ? `No node of ${chain} is configured.` : null,
+          (await this.#deps.adapter(chain)) === null
+            ? `No node of ${chain} is configured.`
+            : handover.obstacle(),
         work: async (lease, signal) => {
           const runner = await this.#runnerOf(chain);
           if (runner === null) return;
           following.runner = runner;
-          await runner.run(signal, lease.fence);
+          // Without a fence there is no other node.
+          await runner.run(signal, lease.fence, lease.fence === null ? null : handover);
           following.runner = null;
         },
       },

@@ -12,6 +12,7 @@ import { sleep } from '../../base/retry.ts';
 import { asHexAmount, asHexCount, asObject } from '../../chains/endpoints/exact-json.ts';
 import { RpcRefusal } from '../../chains/endpoints/json-rpc.ts';
 import type { ChainId } from '../../chains/registry.ts';
+import type { Handover } from '../../state/handover.ts';
 import type { Fence } from '../../state/live-store.ts';
 import { X402_LIMITS } from './limits.ts';
 import type { AuthorizedPayment, Sending, Transfer } from './records.ts';
@@ -44,6 +45,9 @@ const EXPIRED = 'invalid_exact_evm_payload_authorization_valid_before';
 const USED = 'invalid_exact_evm_nonce_already_used';
 /** Errors of an answer about one payment, and not of the node. */
 const OF_ONE_PAYMENT: ReadonlySet<string> = new Set(['CHAIN_BAD_ANSWER', 'CHAIN_REFUSED']);
+
+const isOfNode = (error: unknown): boolean =>
+  error instanceof AssayError && error.code.startsWith('CHAIN_') && !OF_ONE_PAYMENT.has(error.code);
 
 /** Returns the address of a private key. */
 export async function addressOfKey(privateKey: string): Promise<string> {
@@ -81,15 +85,20 @@ export class Relay {
     return this.#address;
   }
 
-  /** Works until `signal` is aborted. */
-  async run(signal: AbortSignal, fence: Fence | null): Promise<void> {
+  /**
+   * Works until `signal` is aborted.
+   *
+   * @param handover - ends the work if this node does not reach the chain and another one might; null if there is no other node
+   */
+  async run(signal: AbortSignal, fence: Fence | null, handover: Handover | null = null): Promise<void> {
     const stop = this.#deps.store.onChange(() => this.#wake?.());
     try {
       while (!signal.aborted) {
         try {
-          await this.step(fence);
+          if (await this.step(fence)) handover?.succeeded();
           this.#problem = '';
         } catch (error) {
+          if (isOfNode(error) && handover?.failed()) return;
           const reason = messageOf(error);
           if (reason !== this.#problem)
             this.#deps.log.error({ chain: this.#chain, error: reason }, 'settlement of payments failed');
@@ -120,15 +129,15 @@ export class Relay {
     }
   }
 
-  /** Looks at all open payments once. */
-  async step(fence: Fence | null): Promise<void> {
+  /** Looks at all open payments once. Returns whether the chain was read. */
+  async step(fence: Fence | null): Promise<boolean> {
     const { store, clock } = this.#deps;
     const open = store.open(this.#chain);
-    if (open.length === 0) return;
+    if (open.length === 0) return false;
     const isDeepDue = clock.monotonic() - this.#deepAtMs >= X402_LIMITS.deepPollMs;
     const due = open.filter(({ transfer: { state } }) => isDeepDue || state === 'QUEUED' || state === 'SENT');
     if (isDeepDue) this.#deepAtMs = clock.monotonic();
-    if (due.length === 0) return;
+    if (due.length === 0) return false;
     const first = due[0] as AuthorizedPayment;
     const head = await this.#deps.token(first.asset).height();
     const latest = await this.#nonce(first, 'latest');
@@ -140,6 +149,7 @@ export class Relay {
     for (const [key, untilMs] of this.#asideUntilMs)
       if (untilMs <= clock.monotonic()) this.#asideUntilMs.delete(key);
     if (failures.length > 0) throw failures[0];
+    return true;
   }
 
   /**

@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { type ChainId, chainOf } from '../../chains/registry.ts';
+import { Handover } from '../../state/handover.ts';
 import { createEmbeddedLeases, type Leases, underLease } from '../../state/leases.ts';
 import type { ScreenPayers } from '../crypto/payer.ts';
 import { FailureBudget } from './failures.ts';
@@ -25,6 +26,8 @@ export interface SettlementOptions {
   readonly tokens: readonly TokenPlace[];
   /** Default: `waitMs` of the limits. */
   readonly waitMs?: number;
+  /** How long the chain may be unreachable before its lease is released. Default: that of `Handover`. */
+  readonly patienceMs?: number;
 }
 
 export interface SettlementDeps {
@@ -193,17 +196,28 @@ export class AuthorizationSettlement {
       );
     });
     const { leases = createEmbeddedLeases(), log } = this.#deps;
-    this.#running = [...new Set(this.#options.tokens.map(({ chain }) => chain))].map((chain) =>
-      underLease(
+    const { patienceMs } = this.#options;
+    this.#running = [...new Set(this.#options.tokens.map(({ chain }) => chain))].map((chain) => {
+      const handover = new Handover(
+        {
+          needs: `the chain node of ${chain}`,
+          probe: async () => this.token(chain)?.height(),
+          ...(patienceMs === undefined ? {} : { patienceMs }),
+        },
+        this.#deps.clock,
+      );
+      return underLease(
         {
           store: 'authorized-payments',
           name: `x402:${chain}`,
-          work: (lease, signal) => this.relay(chain).run(signal, lease.fence),
+          obstacle: () => handover.obstacle(),
+          // Without a fence there is no other node.
+          work: ({ fence }, signal) => this.relay(chain).run(signal, fence, fence === null ? null : handover),
         },
         this.#stop.signal,
         { leases, log },
-      ),
-    );
+      );
+    });
   }
 
   /** Returns the sender of a chain. */

@@ -1,5 +1,7 @@
 /** Payments over both kinds of live state: addresses that two nodes give out, a restart, and a chain that one node follows. */
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { AssayError } from '../../../src/base/errors.ts';
 import type { Invoice } from '../../../src/billing/records.ts';
 import type {
   BlockRef,
@@ -9,7 +11,9 @@ import type {
   FollowFrom,
 } from '../../../src/chains/families/port.ts';
 import { type TempFolder, tempFolder } from '../../accounts/temp-folder.ts';
-import { type LiveState, overLiveStates } from '../../setup/live-state.ts';
+import { type LiveState, overLiveStates, replicatedState } from '../../setup/live-state.ts';
+import { hasRedis, startRedis } from '../../setup/redis.ts';
+import { redisLeases } from '../x402/world.ts';
 import { SimChain } from './sim-chain.ts';
 import { type CryptoWorld, eventually, openCryptoWorld } from './world.ts';
 
@@ -30,6 +34,69 @@ function followed(sim: SimChain): ChainAdapter {
     },
   } as unknown as ChainAdapter;
 }
+
+/** An adapter whose node does not answer. */
+const AWAY = {
+  async head() {
+    throw new AssayError('CHAIN_UNREACHABLE', 'No endpoint of ETH is reachable.');
+  },
+  // biome-ignore lint/correctness/useYield: no event arrives.
+  async *subscribe({ onFault }: FollowFrom, { signal }: Call): AsyncGenerator<ChainEvent> {
+    onFault?.(new AssayError('CHAIN_UNREACHABLE', 'No endpoint of ETH is reachable.'));
+    await once(signal, 'abort');
+  },
+};
+
+describe.skipIf(!hasRedis)('on two nodes', () => {
+  it('follows a chain on another node if the holder of the lease does not reach it', async () => {
+    const redis = await startRedis();
+    const folders = [tempFolder(), tempFolder()] as const;
+    const states = [replicatedState(redis, 'two'), replicatedState(redis, 'two')] as const;
+    const sim = new SimChain('ETH', false);
+    const worlds: CryptoWorld[] = [];
+    const start = async (at: 0 | 1, change: object): Promise<CryptoWorld> => {
+      const adapter = { ...followed(sim), ...change } as ChainAdapter;
+      const world = await openCryptoWorld({
+        ...{ folder: folders[at].path, openStore: states[at].openStore, adapters: { ETH: adapter } },
+        ...{ leases: redisLeases(states[at], `node${at}`), patienceMs: 500 },
+        terms: { depthOf: () => ({ blocks: 2 }) },
+      });
+      world.billing.open();
+      world.crypto.store();
+      await states[at].ready();
+      worlds.push(world);
+      return world;
+    };
+    const [away, other] = [await start(0, AWAY), await start(1, {})];
+    const invoice = await other.order('ETH');
+    await away.crypto.start();
+    // The first node holds the lease.
+    await eventually(
+      () => away.crypto.watcher().states().length === 1,
+      () => away.crypto.watcher().states(),
+    );
+    await other.crypto.start();
+    const transaction = {
+      id: sim.newId(),
+      from: 'sender',
+      to: invoice.details.crypto!.address,
+      asset: 'ETH',
+    };
+    sim.pool.set(transaction.id, { ...transaction, amount: BigInt(invoice.due.amount) });
+    sim.mine(() => true, Date.now());
+    sim.mine(() => true, Date.now());
+    await eventually(
+      () => other.invoice(invoice).state === 'SETTLED',
+      () => other.invoice(invoice),
+      30_000,
+    );
+    expect(await other.credits()).toBe(100);
+    for (const world of worlds) await world.close();
+    for (const state of states) await state.close();
+    for (const folder of folders) folder.remove();
+    await redis.stop();
+  }, 60_000);
+});
 
 overLiveStates((makeState) => {
   let folder: TempFolder;

@@ -17,6 +17,7 @@ import type { Billing } from '../../../src/billing/service.ts';
 import type { ChainAdapter } from '../../../src/chains/families/port.ts';
 import type { ChainId } from '../../../src/chains/registry.ts';
 import type { WatchedAddresses } from '../../../src/chains/watched-addresses.ts';
+import type { Leases } from '../../../src/state/leases.ts';
 import { type OpenStore, openLiveStore } from '../../../src/state/live-store.ts';
 import { SELLER } from '../opened.ts';
 
@@ -66,6 +67,8 @@ export interface CryptoWorldOptions {
   readonly accounts?: readonly string[];
   readonly known?: readonly string[];
   readonly addresses?: WatchedAddresses;
+  readonly leases?: Leases;
+  readonly patienceMs?: number;
 }
 
 /** Opens the world. Opening it again on the same folder is a restart. */
@@ -78,6 +81,7 @@ export async function openCryptoWorld({
   accounts = ['acc_1'],
   known = [],
   addresses,
+  ...more
 }: CryptoWorldOptions): Promise<CryptoWorld> {
   const usd: Record<string, number> = { ETH: 2_000, BTC: 60_000, LTC: 80, DOGE: 0.1, BCH: 400, SOL: 150 };
   const sanctioned = new Set<string>();
@@ -115,6 +119,7 @@ export async function openCryptoWorld({
     {
       ...{ clock, random: systemRandom, log: silentLogger, openStore },
       ...(addresses === undefined ? {} : { addresses }),
+      ...more,
       invoices: () => billing.store(),
       settlement: () => billing.settlement(),
       prices: () => ({

@@ -10,9 +10,10 @@ import type { PayableRequest } from '../../../src/billing/x402/pay-per-call.ts';
 import type { Leases } from '../../../src/state/leases.ts';
 import { type TempFolder, tempFolder } from '../../accounts/temp-folder.ts';
 import { type Anvil, hasAnvil, startAnvil } from '../../setup/anvil.ts';
+import { freePort } from '../../setup/free-port.ts';
 import { type LiveState, overLiveStates, replicatedState } from '../../setup/live-state.ts';
 import { hasRedis, type RedisServer, startRedis } from '../../setup/redis.ts';
-import { until } from '../../support/wait.ts';
+import { sleep, until } from '../../support/wait.ts';
 import {
   CHAIN_ID,
   deployToken,
@@ -20,6 +21,7 @@ import {
   openPayments,
   PAY_TO,
   type Payments,
+  type PaymentsOptions,
   PRICE,
   paymentHeader,
   RELAY,
@@ -55,10 +57,16 @@ describe.skipIf(!hasAnvil)('payments of calls that nodes share', () => {
     await access.close();
     folder.remove();
   });
-  const open = ({ openStore }: LiveState, place = 'one', leases?: Leases): Promise<Payments> =>
+  const open = (
+    { openStore }: LiveState,
+    place = 'one',
+    leases?: Leases,
+    more: Partial<PaymentsOptions> = {},
+  ): Promise<Payments> =>
     openPayments({
       ...{ folder: join(folder.path, place), anvil, access, lists, openStore },
       ...(leases === undefined ? {} : { leases }),
+      ...more,
     });
   const balance = async () => (await access.ledger().balance(PAY_PER_CALL_ACCOUNT)).balance;
   const sent = async () => Number(await anvil.rpc('eth_getTransactionCount', RELAY, 'latest'));
@@ -121,6 +129,23 @@ describe.skipIf(!hasAnvil)('payments of calls that nodes share', () => {
       expect([await token.balance(PAY_TO), (await sent()) - transactions]).toEqual([paid + PRICE, 1]);
       expect(await second.faults()).toEqual([]);
       await second.stop();
+      await Promise.all(states.map((state) => state.close()));
+    }, 60_000);
+
+    it('sends a payment on another node if the holder of the lease does not reach the chain', async () => {
+      const states = [replicatedState(redis, 'away'), replicatedState(redis, 'away')] as const;
+      const nodeUrl = `http://127.0.0.1:${await freePort()}`;
+      const away = await open(states[0], 'away0', redisLeases(states[0], 'away0'), {
+        nodeUrl,
+        patienceMs: 500,
+      });
+      // It holds the lease by now.
+      await sleep(1_500);
+      const other = await open(states[1], 'away1', redisLeases(states[1], 'away1'));
+      const header = paymentHeader(await sign(await newPayer(token)));
+      await other.payPerCall.settle(await other.payPerCall.take(header, REQUEST), REQUEST);
+      expect(await other.faults()).toEqual([]);
+      await Promise.all([away.stop(), other.stop()]);
       await Promise.all(states.map((state) => state.close()));
     }, 60_000);
   });

@@ -191,6 +191,9 @@ export interface PaymentsOptions {
   /** Of the invoices that are paid without gas. Default: there are none. */
   readonly billing?: Billing;
   readonly waitMs?: number;
+  readonly patienceMs?: number;
+  /** Default: that of `anvil`. */
+  readonly nodeUrl?: string;
   /** Default: transactions are sent. */
   readonly isIdle?: boolean;
 }
@@ -206,6 +209,8 @@ export async function openPayments({
   leases = createEmbeddedLeases(),
   billing,
   waitMs = 10_000,
+  patienceMs = 60_000,
+  nodeUrl = anvil.url,
   isIdle = false,
 }: PaymentsOptions): Promise<Payments> {
   mkdirSync(folder, { recursive: true });
@@ -214,7 +219,7 @@ export async function openPayments({
   const tokens = [{ chain: 'BASE', asset: USDC }] as const;
   const deps = { clock: systemClock, log: silentLogger, store: () => store };
   const settlement = new AuthorizationSettlement(
-    { relay: { ...RELAY_OPTIONS, ...relay }, tokens, waitMs },
+    { relay: { ...RELAY_OPTIONS, ...relay }, tokens, waitMs, patienceMs },
     {
       ...{ ...deps, leases },
       screen: payerScreening((_, address) => ({
@@ -223,7 +228,7 @@ export async function openPayments({
         stale: lists.stale,
       })),
       node: (chain) =>
-        openChainNode(chain, anvil.url, { clock: systemClock, log: silentLogger, jitter: () => 0.5 }),
+        openChainNode(chain, nodeUrl, { clock: systemClock, log: silentLogger, jitter: () => 0.5 }),
     },
   );
   const payPerCall = new PayPerCall(
