@@ -322,6 +322,9 @@ overLiveStates((makeState) => {
     // 0.50 less than the rest, and 0.5 % of 199.00 is 0.99.
     await bank([{ amount: '98.50', bankReference: 'B2', structured }]);
     expect(invoiceOf(invoice)).toMatchObject({ state: 'SETTLED', exceptions: [] });
+    const { html } = billing.receipt('acc_1', invoice.id);
+    for (const text of ['Difference that was accepted', '−0.50 USD', '198.50 USD', '14.87 USD'])
+      expect(html).toContain(text);
     expect(await explained()).toEqual([
       ['PURCHASE', 50],
       ['PURCHASE', 50],
@@ -334,6 +337,16 @@ overLiveStates((makeState) => {
     await bank([{ amount: '209.00', bankReference: 'B1', structured }]);
     expect(invoiceOf(invoice)).toMatchObject({ state: 'SETTLED', exceptions: ['PAID_OVER'] });
     expect(await balance()).toBe(105);
+    // The receipt and its VAT are of what was paid.
+    const { html } = billing.receipt('acc_1', invoice.id);
+    for (const text of [
+      'Surplus of the payment: 5 credits',
+      '10.00 USD',
+      '209.00 USD',
+      '193.34 USD',
+      '15.66 USD',
+    ])
+      expect(html).toContain(text);
     await bank([{ amount: '199.00', bankReference: 'B2', structured }]);
     expect(await explained()).toEqual([
       ['PURCHASE', 105],
@@ -480,6 +493,9 @@ overLiveStates((makeState) => {
       reversal: true,
     };
     expect(outcomes(await bank([reversal]))).toEqual(['REVERSED']);
+    expect(billing.receipt('acc_1', invoice.id).html).toContain(
+      '<th scope="row">Undone since</th><td class="n">−199.00 USD',
+    );
     expect(outcomes(await bank([reversal]))).toEqual(['REPEATED']);
     // Importing the payment again does not bring it back.
     expect(outcomes(await bank([{ amount: '199.00', bankReference: 'B1', structured }]))).toEqual([
