@@ -56,6 +56,13 @@ export function billingOf(
       },
       ledger: (actor) => auditBookings(ledger(), audit, actor, { log }),
       accountExists: (accountId) => keys.planOf(accountId) !== null,
+      accounts: () => [
+        ...keys.list().map(({ accountId }) => accountId),
+        ...access
+          .people()
+          .list()
+          .map(({ id }) => id),
+      ],
       freeCredits: (accountId) => planOf(accountId).creditsPerMonth,
       ...{ publicUrl, openStore },
     },

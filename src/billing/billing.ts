@@ -2,6 +2,7 @@
  * The service of billing: offers packages, creates checkouts and invoices, and reads them. Credits are booked only by payments.ts (cards)
  * and settlement.ts (all other methods).
  */
+import { existsSync } from 'node:fs';
 import type { Actor } from '../accounts/audit.ts';
 import type { CreditPackage } from '../accounts/credits.ts';
 import type { Ledger } from '../accounts/ledger.ts';
@@ -11,7 +12,7 @@ import { AssayError } from '../base/errors.ts';
 import { createIds } from '../base/ids.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
-import type { OpenStore } from '../state/live-store.ts';
+import { type OpenStore, openLiveStore } from '../state/live-store.ts';
 import { checkBalances, TOP_UP } from './balances.ts';
 import type { PrintedPage } from './html.ts';
 import { cardTerms, invoiceAnswer, newInvoice } from './invoice.ts';
@@ -53,6 +54,8 @@ export interface BillingDeps {
   /** The ledger, with bookings in the audit log as those of an actor. */
   readonly ledger: (actor: Actor) => Pick<Ledger, 'book' | 'usage' | 'balance'>;
   readonly accountExists: (accountId: string) => boolean;
+  /** Returns all accounts, for `verify`. Default: those with an invoice. */
+  readonly accounts?: () => Iterable<string>;
   /** Credits that an account is granted each month. */
   readonly freeCredits: (accountId: string) => number;
   /** URL of this service in a browser; null if it is not known. */
@@ -317,11 +320,15 @@ class InvoiceBilling implements Billing {
   }
 
   verify(): Promise<BillingReport> {
-    const { ledger } = this.#deps;
+    const { ledger, accounts, openStore = openLiveStore } = this.#deps;
+    const { paymentsPath } = this.#options;
     return verifyBilling({
       invoices: this.#invoices(),
       payments: this.payments(),
       ledger: ledger(STRIPE_ACTOR),
+      accounts: accounts?.() ?? [],
+      // In stores that nodes share, this file does not tell.
+      hadNoCards: openStore === openLiveStore && !existsSync(paymentsPath),
     });
   }
 

@@ -1,6 +1,6 @@
 /** Compares invoices, purchases and the ledger of credits: every payment must be booked once, and every receipt number used once. */
 import type { Ledger, LedgerEntry } from '../accounts/ledger.ts';
-import { balanceId, type Pool } from '../accounts/pools.ts';
+import { balanceId, POOLS, type Pool } from '../accounts/pools.ts';
 import { dueOf } from './invoice.ts';
 import { BILLING_LIMITS } from './limits.ts';
 import type { Payments } from './payments.ts';
@@ -27,6 +27,10 @@ export interface VerifyDeps {
   readonly invoices: Pick<InvoiceStore, 'all' | 'byReference' | 'lastReceipt'>;
   readonly payments: Pick<Payments, 'purchases'> | null;
   readonly ledger: Pick<Ledger, 'usage'>;
+  /** Accounts that may have bought, besides those with an invoice. */
+  readonly accounts: Iterable<string>;
+  /** Whether cards were never sold: without the payments of cards, a purchase of one looks like one that nothing explains. */
+  readonly hadNoCards: boolean;
 }
 
 /** Reference of the adjustments that payments make. Purchases have none. */
@@ -52,6 +56,12 @@ async function paymentEntries(
     cursor = page.nextCursor;
   } while (cursor !== null);
   return entries;
+}
+
+/** Whether a balance has credits that were bought. It reads the last entry. */
+async function hasPurchase(ledger: VerifyDeps['ledger'], balance: string): Promise<boolean> {
+  const { totals } = await ledger.usage(balance, { limit: 1, isReadOnly: true });
+  return totals.byType.PURCHASE !== 0;
 }
 
 /** Returns the faults of an invoice that is paid by card: its package is booked once. */
@@ -157,7 +167,13 @@ function isOfInvoice(reference: string, invoices: VerifyDeps['invoices']): boole
 }
 
 /** Compares everything. Safe while servers are running: a payment that is being booked at this moment may be reported. */
-export async function verifyBilling({ invoices, payments, ledger }: VerifyDeps): Promise<BillingReport> {
+export async function verifyBilling({
+  invoices,
+  payments,
+  ledger,
+  accounts,
+  hadNoCards,
+}: VerifyDeps): Promise<BillingReport> {
   const all = [...invoices.all()];
   const faults: string[] = [...sharedPayments(all)];
   const settled = all.filter(({ state }) => state === 'SETTLED');
@@ -179,6 +195,11 @@ export async function verifyBilling({ invoices, payments, ledger }: VerifyDeps):
     if (purchase.session === undefined) withoutInvoice++;
     else faults.push(`payment ${payment} of ${accountId}: is recorded, and no invoice is settled by it.`);
   }
+  for (const accountId of new Set(accounts))
+    for (const pool of POOLS) {
+      const balance = balanceId(accountId, pool);
+      if (!byBalance.has(balance) && (await hasPurchase(ledger, balance))) byBalance.set(balance, []);
+    }
   let compared = 0;
   for (const [balance, own] of byBalance) {
     const entries = await paymentEntries(ledger, balance);
@@ -189,8 +210,7 @@ export async function verifyBilling({ invoices, payments, ledger }: VerifyDeps):
       if (!listed.has(id) && reference !== null && isOfInvoice(reference, invoices))
         faults.push(`ledger entry ${id} of ${balance} (${reference}, ${amount} credits): is on no invoice.`);
     const bought = [...entries.values()].filter(({ id, type }) => type === 'PURCHASE' && !listed.has(id));
-    // Without Stripe, earlier card payments look like others.
-    if (payments !== null && bought.length > (unsettled.get(balance) ?? 0))
+    if ((payments !== null || hadNoCards) && bought.length > (unsettled.get(balance) ?? 0))
       faults.push(
         `ledger of ${balance}: ${bought.length} purchases are on no invoice (${bought.map(({ id }) => id).join(', ')}), and ${unsettled.get(balance) ?? 0} payments explain them.`,
       );

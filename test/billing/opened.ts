@@ -90,6 +90,7 @@ export function openedBilling(
             }),
       ledger: ledger ?? ((actor) => auditBookings(access.ledger(), audit, actor, { log: silentLogger })),
       accountExists: (accountId) => keys.planOf(accountId) !== null,
+      accounts: () => keys.list().map(({ accountId }) => accountId),
       freeCredits: () => 10,
       ...(methods === undefined ? {} : { methods }),
       publicUrl: () => publicUrl,

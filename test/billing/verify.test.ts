@@ -93,3 +93,18 @@ it.each([
   expect(await faultsAfter(change)).toMatch(fault);
   expect((await billing.verify()).faults).toEqual([]);
 });
+
+it('finds a purchase that no payment explains, also of an account without invoices', async () => {
+  await access.keys.create({ name: 'other', accountId: 'acc_2', plan: 'FREE' });
+  const book = (accountId: string, amount: number) =>
+    access.ledger().book({ accountId, type: 'PURCHASE', amount, reference: null });
+  const [own, other, dashboard] = [
+    await book(ACCOUNT, 5_000),
+    await book('acc_2', 70),
+    await book('acc_2.dashboard', 8),
+  ];
+  const { faults } = await billing.verify();
+  expect(faults).toHaveLength(3);
+  for (const { entry } of [own, other, dashboard])
+    expect(faults.join()).toContain(`1 purchases are on no invoice (${entry.id})`);
+});
