@@ -1,7 +1,16 @@
 /** Backups of every kind of store, filled as a server fills them: verification reads every counted record and names every lost one. */
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { type BackupReport, backUp, verifyBackup } from '../../src/backup/backup.ts';
@@ -284,6 +293,26 @@ describe('a backup of every kind of store', () => {
     });
     rmSync(spoilt, { recursive: true });
   });
+});
+
+it('copies what payments have changed in the order in which a restored server repeats it', async () => {
+  const names = ['payment-watch', 'invoices', 'authorized-payments', 'accounts/payments', 'accounts/ledger'];
+  for (const made of [names, names.toReversed()]) {
+    const folder = mkdtempSync(join(tmpdir(), 'assay-order-'));
+    const dataDir = join(folder, 'data');
+    for (const name of [...made, 'wallets', 'accounts/keys']) {
+      mkdirSync(dirname(join(dataDir, name)), { recursive: true });
+      const root = openEnvironment(join(dataDir, `${name}.mdb`), { noSubdir: true, maxDbs: 16 });
+      await root.openDB<string, string>({ name: 'one' }).put('key', 'value');
+      await root.close();
+    }
+    const copied: string[] = [];
+    const onProgress = ({ path }: { readonly path: string }): number => copied.push(path);
+    await backUp({ dataDir, folder: join(folder, 'backup'), onProgress }, { clock: systemClock });
+    expect(copied.slice(-names.length)).toEqual(names.map((name) => `${name}.mdb`));
+    expect(copied.slice(0, -names.length).toSorted()).toEqual(['accounts/keys.mdb', 'wallets.mdb']);
+    rmSync(folder, { recursive: true });
+  }
 });
 
 describe('the digest of a store', () => {
