@@ -1,7 +1,8 @@
 /** Writes inside the transaction of one block or of one list change: see BlockWriter. */
 import type { AlertWriter } from './alert-writer.ts';
-import type { Alert, MonitoredTransaction, MonitoredWallet } from './records.ts';
-import type { AlertDraft, BlockWriter, RecheckState, StoredCounterparty } from './store.ts';
+import type { Alert, MonitoredTransaction, MonitoredWallet, MonitoringChain, RuleId } from './records.ts';
+import type { RefreshQueue } from './refresh-queue.ts';
+import type { AlertDraft, BlockWriter, OwnRecheckState, RecheckState, StoredCounterparty } from './store.ts';
 import { findWallet, type MonitoringTables } from './tables.ts';
 import type { WalletBaseline } from './velocity.ts';
 
@@ -9,11 +10,18 @@ import type { WalletBaseline } from './velocity.ts';
 export class LmdbBlockWriter implements BlockWriter {
   readonly #tables: MonitoringTables;
   readonly #alerts: AlertWriter;
+  readonly #refreshes: Pick<RefreshQueue, 'afterAlert'>;
   readonly #newId: () => string;
 
-  constructor(tables: MonitoringTables, alerts: AlertWriter, newId: () => string) {
+  constructor(
+    tables: MonitoringTables,
+    alerts: AlertWriter,
+    refreshes: Pick<RefreshQueue, 'afterAlert'>,
+    newId: () => string,
+  ) {
     this.#tables = tables;
     this.#alerts = alerts;
+    this.#refreshes = refreshes;
     this.#newId = newId;
   }
 
@@ -80,5 +88,14 @@ export class LmdbBlockWriter implements BlockWriter {
 
   setRecheckState(state: RecheckState): void {
     this.#tables.rechecks.putSync('labels', state);
+  }
+
+  setOwnRule(wallet: MonitoredWallet, ownRuleId: RuleId | null): void {
+    this.#tables.wallets.putSync([wallet.accountId, wallet.id], { ...wallet, ownRuleId });
+    this.#refreshes.afterAlert(wallet);
+  }
+
+  setOwnRecheckState(chain: MonitoringChain, state: OwnRecheckState): void {
+    this.#tables.ownRechecks.putSync(chain, state);
   }
 }

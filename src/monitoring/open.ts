@@ -19,6 +19,7 @@ import { DELIVERY_LIMITS } from './delivery/limits.ts';
 import { createSenders } from './delivery/senders.ts';
 import { MONITORING_LIMITS } from './limits.ts';
 import { createListener, type Listener, type ListenerDeps } from './listener.ts';
+import { createOwnListings } from './own-listings.ts';
 import { loadMonitoringPolicy } from './policy.ts';
 import { createProcessor, type Processor, type ProcessorDeps } from './processor.ts';
 import { createRefresher } from './refresher.ts';
@@ -128,9 +129,10 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
   const policy = loadMonitoringPolicy();
   const processor = createProcessor({ ...deps, store, policy });
   const listener = createListener({ ...deps, leases, store, processor });
+  const listings = createOwnListings({ ...deps, store, policy });
   const refresher = createRefresher(
     { intervalMs: refreshIntervalMs },
-    { ...deps, leases, store, jitter: systemJitter },
+    { ...deps, leases, store, listings, jitter: systemJitter },
   );
   const opened = createOpenedOnce();
   const agent = opened.once(
@@ -177,6 +179,7 @@ export function openMonitoring(options: MonitoringOptions, deps: MonitoringDeps)
     policy: receivers,
     head: (chain) => readHead(chain, deps),
     following: (chain) => listener.following(chain),
+    ownRuleOf: (chain, address) => listings.ruleOf(chain, address),
     purchases,
     onWallets,
   });

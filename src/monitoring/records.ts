@@ -49,6 +49,8 @@ export interface MonitoredWallet {
   readonly assessed?: boolean;
   readonly coverage?: Coverage;
   readonly screenedAtMs?: number;
+  /** Rule that the address itself falls under by its labels; null for none. Absent in records of earlier versions. */
+  readonly ownRuleId?: RuleId | null;
   readonly enabledRules: readonly RuleId[];
   readonly customWebhookUrl: string | null;
   readonly alertThreshold: AlertThreshold;

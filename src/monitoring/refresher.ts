@@ -1,5 +1,5 @@
 /**
- * Keeps the scores of wallets current: screens each wallet again after its alerts, and by schedule. The node that follows a chain
+ * Keeps the scores of wallets current: screens each wallet again after its alerts, when its own labels change, and by schedule. The node that follows a chain
  * screens its wallets, because its transfers are on that node's disk. If no node follows a chain, any node may, one at a time.
  * These screenings are not charged.
  */
@@ -12,6 +12,7 @@ import type { ScreeningRequest } from '../screening/screen.ts';
 import type { HeldLease, Leases } from '../state/leases.ts';
 import { MONITORING_LIMITS } from './limits.ts';
 import type { Duty } from './listener.ts';
+import type { OwnListings } from './own-listings.ts';
 import { MONITORING_CHAINS, type MonitoringChain } from './records.ts';
 import type { RefreshPlace } from './refresh-queue.ts';
 import type { MonitoringStore, WatchPlace } from './store.ts';
@@ -22,6 +23,8 @@ export interface RefresherDeps {
     MonitoringStore,
     'wallet' | 'refreshesDue' | 'refreshed' | 'putOffRefresh' | 'planRefreshes' | 'isWatched'
   >;
+  /** Compares wallets with the labels. */
+  readonly listings: Pick<OwnListings, 'isDue' | 'recheck' | 'reassess'>;
   /** Returns the JSON of a screening's `data`. */
   readonly screen: (request: ScreeningRequest) => Promise<Uint8Array>;
   readonly leases: Leases;
@@ -50,7 +53,7 @@ export function createRefresher(
   { intervalMs }: { readonly intervalMs: number },
   deps: RefresherDeps,
 ): Refresher {
-  const { store, screen, leases, clock, jitter, log } = deps;
+  const { store, listings, screen, leases, clock, jitter, log } = deps;
   const { dutyOf = (chains) => new Map(chains.map((chain) => [chain, 'MINE'])) } = deps;
   const limits = {
     behindAlert: MONITORING_LIMITS.walletRefreshesAlerted,
@@ -68,6 +71,7 @@ export function createRefresher(
     const wallet = store.wallet(place.accountId, place.walletId);
     if (wallet === null) return;
     try {
+      await listings.reassess(wallet, fence);
       const answer = await screen({ chain, address: wallet.walletAddress });
       const nextAtMs = clock.now() + intervalMs * (1 - EARLIER_SHARE * jitter());
       await store.refreshed(place, readScreening(answer), nextAtMs, fence);
@@ -94,15 +98,34 @@ export function createRefresher(
     await Promise.all(Array.from({ length: MONITORING_LIMITS.walletRefreshesAtOnce }, row));
   }
 
+  /** Chains whose last comparison failed. Each look tries again, and a series of failures is one line of the log. */
+  const failing = new Set<MonitoringChain>();
+
+  /** Compares the wallets of a chain with changed labels. If that fails, they are still screened. */
+  async function recheck(chain: MonitoringChain, lease: HeldLease, signal: AbortSignal): Promise<void> {
+    if (!listings.isDue(chain)) return;
+    try {
+      const counts = await listings.recheck(chain, signal, lease.fence);
+      failing.delete(chain);
+      if (counts.alerts > 0) log.info({ chain, ...counts }, 'watched wallets are listed themselves');
+    } catch (error) {
+      if (!signal.aborted && !failing.has(chain))
+        log.warn({ chain, error: messageOf(error) }, 'comparing wallets with labels failed');
+      failing.add(chain);
+    }
+  }
+
   async function pass(signal: AbortSignal): Promise<void> {
     const watched = MONITORING_CHAINS.filter((chain) => store.isWatched(chain));
     const duties = dutyOf(watched);
     for (const chain of watched) {
       if (signal.aborted) return;
-      if (duties.get(chain) === 'OTHERS' || store.refreshesDue(chain, limits).length === 0) continue;
+      if (duties.get(chain) === 'OTHERS') continue;
+      if (!listings.isDue(chain) && store.refreshesDue(chain, limits).length === 0) continue;
       const lease = await leases.take('monitoring', `refresh:${chain}`);
       if (lease === null) continue;
       try {
+        await recheck(chain, lease, signal);
         // Read again under the lease: another node may have screened some of them in between.
         await refreshAll(chain, store.refreshesDue(chain, limits), lease, signal);
       } finally {

@@ -71,6 +71,24 @@ export function ruleFor(attribution: Attribution, policy: MonitoringPolicy): Rul
   return policy.ruleOf.get(attribution.category) ?? (attribution.isRisky ? 'HIGHRISK-001' : null);
 }
 
+/** Returns what is said of a watched wallet that is listed or labelled itself. */
+export function ownFinding(attribution: Attribution, policy: MonitoringPolicy): Finding {
+  const what = words(attribution.category);
+  const name = attribution.entity?.name;
+  const how = !attribution.sanctioned
+    ? `is now labelled ${what}${name === undefined ? '' : ` (${name})`}`
+    : attribution.until === undefined
+      ? `is now on a sanctions list in force${name === undefined ? '' : `, as ${name}`}`
+      : `is now attributed to a party that a sanctions list in force designates${name === undefined ? '' : `: ${name}`}`;
+  return {
+    severity: severityOf(attribution, null, false, policy),
+    title: `A list changed: the wallet itself, ${name ?? what}`,
+    message: `A list or a label has changed: the watched wallet itself ${how}. No transfer raised this alert.`,
+    category: categoryOf(attribution.category),
+    riskType: 'LIST_CHANGE',
+  };
+}
+
 const counterpartyRule =
   (id: RuleId): Rule =>
   (evidence, policy) => {

@@ -144,6 +144,8 @@ export interface MonitoringServiceDeps {
   /** Returns the height of the newest block of a chain; null if no node responds in time. */
   readonly head: (chain: MonitoringChain) => Promise<number | null>;
   readonly following: MonitoringService['following'];
+  /** Returns the rule that an address itself falls under, null for none; undefined before the first labels. */
+  readonly ownRuleOf: (chain: MonitoringChain, address: string) => RuleId | null | undefined;
   readonly purchases: WalletPurchases;
   /** Called when wallets have changed, so that the listener checks them. */
   readonly onWallets: () => void;
@@ -264,6 +266,8 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
   ): Promise<WalletDraftRecord> {
     // Checked again when the wallet is stored; checked here to avoid a useless screening.
     store.requireFree(accountId, chain, canonical, deps.walletsMax(accountId));
+    // Before the screening: if labels change in between, the wallet is compared with them once more.
+    const ownRuleId = deps.ownRuleOf(chain, canonical);
     const screening = readScreening(await screen({ chain, address: canonical }));
     return {
       accountId,
@@ -271,6 +275,7 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
       walletAddress: canonical,
       label: draft.label ?? null,
       ...screening,
+      ...(ownRuleId === undefined ? {} : { ownRuleId }),
       enabledRules: orderedRules(draft.enabledRules ?? RULE_IDS),
       customWebhookUrl,
       alertThreshold: draft.alertThreshold ?? 'all',

@@ -45,6 +45,7 @@ import type {
   CounterpartyPlace,
   MonitoringChange,
   MonitoringStore,
+  OwnRecheckState,
   PendingWallets,
   RecheckState,
   WatchPlace,
@@ -140,7 +141,7 @@ class LmdbMonitoringStore implements MonitoringStore {
     this.outbox = openOutbox(root, { channels: this.channels, clock, random, newId, readAlert });
     const { outbox } = this;
     this.#alerts = new AlertWriter({ tables, alertIndex, changes, outbox, refreshes, clock, newId });
-    this.#writer = new LmdbBlockWriter(tables, this.#alerts, newId);
+    this.#writer = new LmdbBlockWriter(tables, this.#alerts, refreshes, newId);
     this.#transactionRetention = new TransactionRetention(tables, root);
     this.#walletLists = createWalletLists({
       generation: () => watchLog.generation(),
@@ -487,6 +488,28 @@ class LmdbMonitoringStore implements MonitoringStore {
   recheckState(): RecheckState | null {
     this.#root.resetReadTxn();
     return this.#tables.rechecks.get('labels') ?? null;
+  }
+
+  ownRecheckState(chain: MonitoringChain): OwnRecheckState | null {
+    this.#root.resetReadTxn();
+    return this.#tables.ownRechecks.get(chain) ?? null;
+  }
+
+  watchedPage(
+    chain: MonitoringChain,
+    { after, limit }: Parameters<MonitoringStore['watchedPage']>[1],
+  ): ReturnType<MonitoringStore['watchedPage']> {
+    this.#root.resetReadTxn();
+    const start: WatchPlace = after ?? [chain, '', ''];
+    const rows = [...this.#tables.watched.getRange({ start, limit: limit + 1 })].filter(
+      ({ key }) => key[0] === chain && (after === null || key.join() !== after.join()),
+    );
+    const page = rows.slice(0, limit);
+    const last = page.at(-1);
+    return {
+      wallets: page.flatMap(({ key, value: accountId }) => this.#findWallet(accountId, key[2]) ?? []),
+      next: last === undefined || page.length < limit ? null : (last.key as WatchPlace),
+    };
   }
 
   counterparties({

@@ -39,6 +39,15 @@ export interface RecheckState {
   readonly after: CounterpartyPlace | null;
 }
 
+/** Progress of the comparison of the wallets of a chain with one version of the labels. */
+export interface OwnRecheckState {
+  readonly dataVersion: string;
+  /** Build time of that snapshot. */
+  readonly builtAt: string;
+  readonly isDone: boolean;
+  readonly after: WatchPlace | null;
+}
+
 /** A counterparty of a wallet, stored to be rechecked when a list changes. */
 export interface StoredCounterparty {
   readonly accountId: string;
@@ -122,6 +131,9 @@ export interface BlockWriter {
   /** Removes a counterparty that is too old to be rechecked. */
   removeCounterparty(counterparty: StoredCounterparty): void;
   setRecheckState(state: RecheckState): void;
+  /** Stores the rule that a wallet itself falls under. The wallet is screened again soon. */
+  setOwnRule(wallet: MonitoredWallet, ruleId: RuleId | null): void;
+  setOwnRecheckState(chain: MonitoringChain, state: OwnRecheckState): void;
 }
 
 export interface MonitoringStore {
@@ -251,6 +263,13 @@ export interface MonitoringStore {
   write(work: (writer: BlockWriter) => void, fence?: Fence | null): Promise<void>;
   /** Progress of the recheck; null before the first. */
   recheckState(): RecheckState | null;
+  /** Progress of the comparison of the wallets of a chain with the labels; null before the first. */
+  ownRecheckState(chain: MonitoringChain): OwnRecheckState | null;
+  /** Returns the active wallets of a chain page by page; `next` is null after the last page. */
+  watchedPage(
+    chain: MonitoringChain,
+    page: { readonly after: WatchPlace | null; readonly limit: number },
+  ): { readonly wallets: readonly MonitoredWallet[]; readonly next: WatchPlace | null };
   /** Returns the counterparties of all wallets page by page; `next` is null after the last page. */
   counterparties(page: { readonly after: CounterpartyPlace | null; readonly limit: number }): {
     readonly counterparties: readonly StoredCounterparty[];

@@ -9,7 +9,13 @@ import type {
   PendingWallet,
   WatchChange,
 } from './records.ts';
-import type { ChangeRow, CounterpartyPlace, RecheckState, StoredCounterparty } from './store.ts';
+import type {
+  ChangeRow,
+  CounterpartyPlace,
+  OwnRecheckState,
+  RecheckState,
+  StoredCounterparty,
+} from './store.ts';
 import type { WalletBaseline } from './velocity.ts';
 
 export type MonitoringTables = ReturnType<typeof openTables>;
@@ -50,6 +56,8 @@ export function openTables(root: LiveRoot) {
     baselines: open<WalletBaseline, string>('pasts'),
     counterparties: open<StoredCounterparty, CounterpartyPlace>('counterparties'),
     rechecks: open<RecheckState, string>('rechecks', 'json'),
+    /** Chain → comparison of its wallets with the labels. */
+    ownRechecks: open<OwnRecheckState, string>('ownRechecks', 'json'),
     /** (wallet, cause) → sequence number of the alert that it raised. */
     dedupKeys: open<number, [walletId: string, cause: string]>('causes', 'json'),
     /** Alerts that are not final yet, by the height at which they become final. */

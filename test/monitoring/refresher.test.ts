@@ -41,6 +41,11 @@ function started(
     isHeld: true,
     isFree: true,
     screen: async (): Promise<Uint8Array> => Buffer.from('{}'),
+    listings: {
+      isDue: (_: MonitoringChain) => false,
+      recheck: async () => ({ wallets: 0, alerts: 0 }),
+      reassess: async () => {},
+    },
   };
   const waiting = new Map(Object.entries(due).map(([chain, count]) => [chain, count]));
   const done = (walletId: string): void => {
@@ -82,6 +87,7 @@ function started(
     {
       store,
       leases,
+      listings: world.listings,
       screen: () => world.screen(),
       clock: { now: () => 5, monotonic: () => 5 },
       jitter: () => 0.5,
