@@ -82,6 +82,29 @@ export class LmdbBlockWriter implements BlockWriter {
     this.#tables.counterparties.putSync([walletId, direction, address], counterparty);
   }
 
+  revertCounterparty(
+    { walletId, direction, counterparty: { address }, timestampMs }: MonitoredTransaction,
+    limit: number,
+  ): number {
+    const noted =
+      address === null ? undefined : this.#tables.counterparties.get([walletId, direction, address]);
+    // Without a note of this time, a later dealing was noted, or this one never was.
+    if (noted?.lastSeenMs !== timestampMs || limit <= 0) return 0;
+    const start: [string, number] = [walletId, Number.MAX_SAFE_INTEGER];
+    const end: [string, number] = [walletId, 0];
+    let read = 0;
+    for (const { value } of this.#tables.transactions.getRange({ start, end, reverse: true, limit })) {
+      read++;
+      const isDealing = !value.reorged && value.spoofable !== true && value.direction === direction;
+      if (!isDealing || value.counterparty.address !== address) continue;
+      this.noteCounterparty({ ...noted, lastSeenMs: value.timestampMs });
+      return read;
+    }
+    // An earlier dealing may be further back: an alert too many is better than one too few.
+    if (read < limit) this.removeCounterparty(noted);
+    return read;
+  }
+
   removeCounterparty({ walletId, direction, address }: StoredCounterparty): void {
     this.#tables.counterparties.removeSync([walletId, direction, address]);
   }

@@ -13,6 +13,11 @@ export const MONITORING_LIMITS = {
   alertAssigneeCharsMax: 128,
   /** Transactions that one commit of the retention deletes: 3 ms, and well below the 32 MB that a commit writes. */
   retentionDeletedAtOnce: 100,
+  /**
+   * Transactions that one revert reads for the dealings before the reverted ones: 50 ms, and enough for a reorg of some blocks. A revert of
+   * hundreds of blocks keeps the other counterparties.
+   */
+  revertedDealingsLook: 10_000,
   /** Wallets whose oldest transaction one step of the retention reads: 2 ms. */
   retentionWalletsLook: 200,
   /** Alerts or transactions in one response, as the specification says. */

@@ -12,6 +12,7 @@ import type { LabelReader } from '../labels/index/reader.ts';
 import { type Attribution, attribute, attributionAt } from '../screening/attribution.ts';
 import type { Fence } from '../state/live-store.ts';
 import { type EvidenceDeps, EvidenceReader, type JudgedTransfer, matchBlock } from './block-evidence.ts';
+import { MONITORING_LIMITS } from './limits.ts';
 import type { MonitoringPolicy } from './policy.ts';
 import type { CounterpartyEntity, MonitoredTransaction, MonitoringChain, RuleId } from './records.ts';
 import { type Basis, type Evidence, evaluate, type Finding, ruleFor } from './rules.ts';
@@ -273,14 +274,17 @@ class BlockProcessor implements Processor {
   }
 
   revert(chain: MonitoringChain, height: number, fence: Fence | null = null): Promise<void> {
+    let looked = 0;
     return this.#deps.store.revert(
       chain,
       height,
       (transaction, writer) => {
-        const baseline = writer.baseline(transaction.walletId);
-        if (baseline === null) return;
         const { timestampMs, amountUsd, spoofable } = transaction;
         if (spoofable === true) return;
+        // Otherwise a later list change would treat a transfer that never took place as a dealing.
+        looked += writer.revertCounterparty(transaction, MONITORING_LIMITS.revertedDealingsLook - looked);
+        const baseline = writer.baseline(transaction.walletId);
+        if (baseline === null) return;
         writer.setBaseline(transaction.walletId, removeTransfer(baseline, { timestampMs, usd: amountUsd }));
       },
       fence,

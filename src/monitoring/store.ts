@@ -128,6 +128,14 @@ export interface BlockWriter {
   baseline(walletId: string): WalletBaseline | null;
   setBaseline(walletId: string, baseline: WalletBaseline): void;
   noteCounterparty(counterparty: StoredCounterparty): void;
+  /**
+   * Moves a counterparty back to the dealing before a reverted transaction, or removes it if there was none. Call it after the
+   * transaction was marked.
+   *
+   * @param limit - transactions to read at most; if that finds no earlier dealing and there are more, the counterparty stays
+   * @returns the number of read transactions
+   */
+  revertCounterparty(transaction: MonitoredTransaction, limit: number): number;
   /** Removes a counterparty that is too old to be rechecked. */
   removeCounterparty(counterparty: StoredCounterparty): void;
   setRecheckState(state: RecheckState): void;

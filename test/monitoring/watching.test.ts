@@ -11,6 +11,7 @@ import type { Transfer } from '../../src/chains/transfer.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
 import type { LabelReader } from '../../src/labels/index/reader.ts';
 import type { Label } from '../../src/labels/label.ts';
+import { MONITORING_LIMITS } from '../../src/monitoring/limits.ts';
 import { takeEvent } from '../../src/monitoring/listener.ts';
 import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
 import { createProcessor } from '../../src/monitoring/processor.ts';
@@ -591,5 +592,54 @@ describe('a block', () => {
     await take(20, transfer(address(1), address(2), 1));
     const shown = store.transactions('a', one.id, { limit: 10, offset: 0 }).transactions;
     expect(shown.filter(({ reorged }) => !reorged).map(({ hash }) => hash)).toEqual(['0x1']);
+  });
+
+  it('that is reverted leaves no dealing: its counterparty is that of the dealing before, or none', async () => {
+    await store.addWallet(draft(1), 10);
+    const dealings = () =>
+      store
+        .counterparties({ after: null, limit: 10 })
+        .counterparties.map(({ address: other, lastSeenMs }) => [other, lastSeenMs - first]);
+    const first = nowMs;
+    await take(20, transfer(address(7), address(1), 1));
+    nowMs += 1_000;
+    await take(21, transfer(address(7), address(1), 2), transfer(address(8), address(1), 3));
+    nowMs += 1_000;
+    await take(22, transfer(address(7), address(1), 4), transfer(address(8), address(1), 5));
+    expect(dealings()).toEqual([
+      [address(7), 2_000],
+      [address(8), 2_000],
+    ]);
+    await processor().revert('ETH', 20);
+    expect(dealings()).toEqual([[address(7), 0]]);
+    // The transfer returns in another block.
+    await take(21, transfer(address(8), address(1), 3));
+    expect(dealings()).toEqual([
+      [address(7), 0],
+      [address(8), 2_000],
+    ]);
+    await processor().revert('ETH', 19);
+    expect(dealings()).toEqual([]);
+  });
+
+  it('that is reverted keeps its counterparty if the dealing before it may be further back', async () => {
+    const wallet = await store.addWallet(draft(1), 10);
+    await take(20, transfer(address(7), address(1), 1));
+    const found = store.transactions('a', wallet.id, { limit: 1, offset: 0 }).transactions[0];
+    if (found === undefined) throw new Error('no transaction');
+    const { id: _, alertIds: __, reorged: ___, ...row } = found;
+    const MANY = MONITORING_LIMITS.revertedDealingsLook;
+    await store.applyBlock('ETH', { height: 21, hash: 'b21' }, (writer) => {
+      for (let n = 0; n < MANY; n++)
+        writer.addTransaction({
+          ...row,
+          hash: `0xa${n}`,
+          counterparty: { address: address(9), entity: null },
+        });
+    });
+    nowMs += 1_000;
+    await take(22, transfer(address(7), address(1), 2));
+    await processor().revert('ETH', 21);
+    expect(store.counterparties({ after: null, limit: 10 }).counterparties).toHaveLength(1);
   });
 });
