@@ -4908,6 +4908,9 @@ class OperatorStatusList(Model):
     checked_by: Optional[Literal["DOWNLOAD", "IMPORT", "ATTESTATION"]]
     #: Never loaded, or last checked longer ago than the maximum age.
     stale: bool
+    #: The newest loaded file is unusually old for its publisher, whenever it was checked: a mirror or a cache may
+    #: serve an old file. It changes no verdict.
+    publication_old: bool
     extra: Dict[str, Any] = _field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("list", "list", None, True),
@@ -4915,6 +4918,7 @@ class OperatorStatusList(Model):
         ("checkedAt", "checked_at", None, True),
         ("checkedBy", "checked_by", None, True),
         ("stale", "stale", None, True),
+        ("publicationOld", "publication_old", None, True),
     )
 
 
@@ -5380,6 +5384,9 @@ class ReadyDataList(Model):
     checked_by: Optional[Literal["DOWNLOAD", "IMPORT", "ATTESTATION"]]
     #: Never loaded, or last checked longer ago than the maximum age.
     stale: bool
+    #: The newest loaded file is unusually old for its publisher, whenever it was checked: a mirror or a cache may
+    #: serve an old file. It changes no verdict.
+    publication_old: bool
     extra: Dict[str, Any] = _field(default_factory=dict, repr=False)
     _fields: ClassVar[Tuple[Tuple[str, str, _Spec, bool], ...]] = (
         ("list", "list", None, True),
@@ -5387,6 +5394,7 @@ class ReadyDataList(Model):
         ("checkedAt", "checked_at", None, True),
         ("checkedBy", "checked_by", None, True),
         ("stale", "stale", None, True),
+        ("publicationOld", "publication_old", None, True),
     )
 
 

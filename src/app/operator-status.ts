@@ -12,7 +12,12 @@ import {
   type OperatorStatus,
   REFRESHES_COUNTED_MAX,
 } from '../http/schemas/operator.ts';
-import { type ListFreshness, staleListAdvice } from '../labels/freshness.ts';
+import {
+  type ListFreshness,
+  oldPublicationAdvice,
+  oldPublications,
+  staleListAdvice,
+} from '../labels/freshness.ts';
 import { keptSnapshots } from '../labels/index/folder.ts';
 import type { Run, RunLog } from '../labels/runs.ts';
 import type { LabelStore } from '../labels/store.ts';
@@ -89,9 +94,11 @@ function checksOf(
     pulled === null || pulled.error === null
       ? []
       : [`${pulled.from} cannot be followed: ${pulled.error} The last release stays in use.`];
-  const lists = staleListAdvice(freshness.staleLists);
+  const stale = staleListAdvice(freshness.staleLists);
+  const old = oldPublicationAdvice(oldPublications(freshness.lists, status.clock.now()));
+  const isFailed = status.config.readyNeedsFreshLists;
   return [
-    check('LISTS', lists, status.config.readyNeedsFreshLists ? 'FAILED' : 'WARNING'),
+    isFailed ? failedOr('LISTS', stale, old) : check('LISTS', [...stale, ...old], 'WARNING'),
     failedOr('REPLICATION', replicationProblems(status), late),
     check('STORES', storeProblems(status), 'FAILED'),
     // The reason names the path, and says to free space.
@@ -267,7 +274,7 @@ function statusOf(of: OperatorSources): OperatorStatus {
     checks,
     snapshot: snapshotState(status.labels.current),
     labels: labelsOf(of),
-    lists: [...listStates(freshness)],
+    lists: [...listStates(freshness, status.clock.now())],
     ...(pulledFrom === null ? {} : { pulledFrom }),
     chains,
     queues: queuesOf(of),

@@ -5,7 +5,7 @@ import { chainOf } from '../chains/registry.ts';
 import type { Config } from '../config/config.ts';
 import type { Degradation, FollowedChain, Gauge, Readiness } from '../http/ports.ts';
 import type { OpenBulkJobs } from '../jobs/bulk/open.ts';
-import { type ListFreshness, staleListAdvice } from '../labels/freshness.ts';
+import { type ListFreshness, oldPublications, staleListAdvice } from '../labels/freshness.ts';
 import type { LabelReader, SnapshotSet } from '../labels/index/reader.ts';
 import type { ChainState, Listener } from '../monitoring/listener.ts';
 import type { Monitoring } from '../monitoring/open.ts';
@@ -77,8 +77,9 @@ export const snapshotState = ({ meta }: LabelReader): NonNullable<Readiness['sna
 });
 
 /** Returns the state of every list. */
-export function listStates(freshness: ListFreshness): Readiness['lists'] {
+export function listStates(freshness: ListFreshness, nowMs: number): Readiness['lists'] {
   const stale = new Set(freshness.staleLists.map(({ list }) => list));
+  const old = new Set(oldPublications(freshness.lists, nowMs).map(({ list }) => list));
   return Object.values(freshness.groups).flatMap(({ lists }) =>
     lists.map((list) => ({
       list,
@@ -86,6 +87,7 @@ export function listStates(freshness: ListFreshness): Readiness['lists'] {
       checkedAt: freshness.lists[list]?.checkedAt ?? null,
       checkedBy: freshness.lists[list]?.checkedBy ?? null,
       stale: stale.has(list),
+      publicationOld: old.has(list),
     })),
   );
 }
@@ -195,7 +197,7 @@ export function readinessOf(status: ServerStatus): Readiness {
     ready: reasons.length === 0,
     reasons,
     snapshot: snapshotState(status.labels.current),
-    lists: listStates(freshness),
+    lists: listStates(freshness, status.clock.now()),
     ...(pulledFrom === null ? {} : { pulledFrom }),
     ...(degraded.length === 0 ? {} : { degraded }),
     ...(chains.length === 0 ? {} : { monitoring: chains }),
@@ -211,6 +213,11 @@ const listAges = ({ lists }: ListFreshness, clock: Clock): ReadonlyMap<string, n
       Math.max(0, clock.now() - Date.parse(checkedAt)) / 1_000,
     ]),
   );
+
+const publicationsOld = ({ lists }: ListFreshness, clock: Clock): ReadonlyMap<string, number> => {
+  const old = new Set<string>(oldPublications(lists, clock.now()).map(({ list }) => list));
+  return new Map(Object.keys(lists).map((list) => [list, old.has(list) ? 1 : 0]));
+};
 
 /** Metrics of monitoring; reading them does not open it. */
 function monitoringGauges(watching: () => Monitoring | null, clock: Clock): readonly Gauge[] {
@@ -421,6 +428,12 @@ export function metricsOf(status: ServerStatus): readonly Gauge[] {
       help: 'Time since the last successful check of a sanctions list. Lists that were never loaded have no value.',
       label: 'list',
       value: () => listAges(freshness(), clock),
+    },
+    {
+      name: 'assay_sanctions_list_publication_old',
+      help: '1 if the newest loaded file of a sanctions list is unusually old for its publisher: a mirror may serve an old file.',
+      label: 'list',
+      value: () => publicationsOld(freshness(), clock),
     },
     {
       name: 'assay_snapshot_behind_seconds',

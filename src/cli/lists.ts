@@ -3,7 +3,14 @@ import { type Command, Option } from 'commander';
 import { OPERATOR } from '../accounts/audit.ts';
 import { AssayError } from '../base/errors.ts';
 import { type Attestation, attestLists, parseList } from '../labels/attest.ts';
-import { freshnessOf, type ListCheckMethod, readListChecks, staleListAdvice } from '../labels/freshness.ts';
+import {
+  freshnessOf,
+  type ListCheckMethod,
+  oldPublicationAdvice,
+  oldPublications,
+  readListChecks,
+  staleListAdvice,
+} from '../labels/freshness.ts';
 import { LISTS } from '../sources/lists.ts';
 import { answer, type Terminal, table } from './context.ts';
 import type { Services } from './services.ts';
@@ -20,7 +27,7 @@ interface ListState {
 interface ListsReport {
   readonly maxAgeDays: number;
   readonly lists: readonly ListState[];
-  /** One sentence for each list that is missing or too old, with the commands that help. */
+  /** One sentence for each list that is missing, too old, or of an unusually old publication, with what helps. */
   readonly advice: readonly string[];
 }
 
@@ -34,7 +41,8 @@ const METHODS: Readonly<Record<ListCheckMethod, string>> = {
 function listsReport(services: Services): ListsReport {
   const maxAgeDays = services.bulkDeps.listMaxAgeDays;
   const checks = readListChecks(services.store.folder);
-  const { staleLists } = freshnessOf(checks, services.clock.now(), maxAgeDays);
+  const now = services.clock.now();
+  const { staleLists } = freshnessOf(checks, now, maxAgeDays);
   const lists = LISTS.ids.map((list): ListState => {
     const check = checks[list];
     return {
@@ -46,7 +54,11 @@ function listsReport(services: Services): ListsReport {
       stale: staleLists.some((one) => one.list === list),
     };
   });
-  return { maxAgeDays, lists, advice: staleListAdvice(staleLists) };
+  return {
+    maxAgeDays,
+    lists,
+    advice: [...staleListAdvice(staleLists), ...oldPublicationAdvice(oldPublications(checks, now))],
+  };
 }
 
 const stateOf = ({ checkedAt, stale }: ListState): string => {

@@ -152,6 +152,8 @@ export interface ListFreshness {
   readonly checkedBy: ListCheckMethod | null;
   /** True if the list was never loaded, or was last checked longer ago than the maximum age. */
   readonly stale: boolean;
+  /** True if the newest loaded file is unusually old for its publisher, whenever it was checked. */
+  readonly publicationOld: boolean;
 }
 
 /** Something that the service does not do although it is ready. */

@@ -232,3 +232,38 @@ export const staleListAdvice = (
       'if its publisher has published nothing newer.'
     );
   });
+
+/** A loaded list whose publication is older than its publisher usually leaves it. */
+export interface OldPublication {
+  readonly list: SanctionsList;
+  readonly publishedAt: string;
+  readonly publishedAgainDays: number;
+}
+
+/**
+ * Returns the lists whose newest file is unusually old for its publisher, although its checks may be recent: a mirror or a cache that
+ * serves an old file passes every check. It does not change freshness.
+ *
+ * @param now - Milliseconds since the epoch.
+ */
+export const oldPublications = (
+  checks: ListChecks,
+  now: number,
+  { ids, publishedAgainDays }: Pick<ListCatalogue, 'ids' | 'publishedAgainDays'> = LISTS,
+): readonly OldPublication[] =>
+  ids.flatMap((list): readonly OldPublication[] => {
+    const publishedAt = checks[list]?.publishedAt;
+    const days = publishedAgainDays(list);
+    if (publishedAt === undefined || days === null) return [];
+    return now - Date.parse(publishedAt) > days * DAY_MS
+      ? [{ list, publishedAt, publishedAgainDays: days }]
+      : [];
+  });
+
+/** Returns what is unusual about each list and what to do: one sentence and its remedy per list. */
+export const oldPublicationAdvice = (old: readonly OldPublication[]): readonly string[] =>
+  old.map(
+    ({ list, publishedAt, publishedAgainDays }) =>
+      `The ${list} sanctions list that is loaded was published on ${publishedAt.slice(0, 10)}; its publisher publishes again within ` +
+      `${publishedAgainDays} days. Compare that date with the publisher's page: a mirror or a cache may serve an old file.`,
+  );

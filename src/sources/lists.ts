@@ -27,6 +27,8 @@ export interface ListCatalogue {
   partyUrl(list: SanctionsList, entityId: string): string;
   /** Returns which entries of a list freeze assets. */
   assetFreeze(list: SanctionsList): SanctionsListRow['assetFreeze'];
+  /** Returns the days within which the publisher of a list publishes again; null if they are not known. */
+  publishedAgainDays(list: SanctionsList): number | null;
 }
 
 /**
@@ -59,6 +61,7 @@ export function listCatalogue(sources: readonly Source[] = SOURCES): ListCatalog
     partyUrl: (list, entityId) =>
       rows.get(list)?.row.partyUrl.replace('{id}', encodeURIComponent(entityId)) ?? '',
     assetFreeze: (list) => rows.get(list)?.row.assetFreeze ?? 'stated',
+    publishedAgainDays: (list) => rows.get(list)?.row.publishedAgainDays ?? null,
   };
 }
 

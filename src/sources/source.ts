@@ -26,6 +26,11 @@ export interface SanctionsListRow<List extends string = string, Group extends st
    * freezes, and `stated` that it is unknown. `none`: no entry freezes, whatever it states.
    */
   readonly assetFreeze: 'all' | 'none' | 'stated';
+  /**
+   * Days within which the publisher has always published again, generously. A publication that is older is reported, because a mirror or
+   * a cache may serve an old file. Absent: not known.
+   */
+  readonly publishedAgainDays?: number;
 }
 
 /** Stores that the records of a source are imported into. */

@@ -28,7 +28,7 @@ import { projectRoot } from '../../src/base/paths.ts';
 import type { Finding } from '../../src/cli/doctor.ts';
 import type { Config } from '../../src/config/config.ts';
 import { labelsFolderOf } from '../../src/labels/folders.ts';
-import { writeListChecks } from '../../src/labels/freshness.ts';
+import { type ListCheck, readListChecks, writeListChecks } from '../../src/labels/freshness.ts';
 import { emptyList, type ReadList, withFile } from '../../src/labels/sanctions.ts';
 import { openLabelStore } from '../../src/labels/store.ts';
 import { LISTS } from '../../src/sources/lists.ts';
@@ -264,6 +264,27 @@ describe('assay doctor in a folder in use', () => {
     const left = /^assay_verdict_key_seconds_left\{signer="0x[0-9a-fA-F]{40}"\} (\d+)/m.exec(metrics)?.[1];
     expect(Number(left) / 86_400).toBeCloseTo(13, 1);
     expect(await server.stop()).toBe(0);
+  });
+
+  it('warns of a list whose file is unusually old, as a server does, although it was checked now', async () => {
+    const folder = labelsFolderOf(dataDir);
+    const before = readListChecks(folder);
+    writeListChecks(folder, { EU: { ...(before.EU as ListCheck), publishedAt: '2018-10-04' } });
+    const { of } = await examined(dataDir);
+    expect(of('lists').map(({ state }) => state)).toEqual(['ok', 'warning']);
+    expect(of('lists')[1]?.text).toMatch(
+      /^The EU sanctions list that is loaded was published on 2018-10-04; /,
+    );
+    const server = await world.serve();
+    const { data } = (await (await fetch(`${server.url}/ready`)).json()) as {
+      data: { lists: { list: string; publicationOld: boolean; stale: boolean }[] };
+    };
+    expect(data.lists.filter((list) => list.publicationOld)).toMatchObject([{ list: 'EU', stale: false }]);
+    const metrics = await (await fetch(`${server.url}/metrics`)).text();
+    expect(metrics).toContain('assay_sanctions_list_publication_old{list="EU"} 1');
+    expect(metrics).toContain('assay_sanctions_list_publication_old{list="UN"} 0');
+    expect(await server.stop()).toBe(0);
+    writeListChecks(folder, before);
   });
 
   it('names clusters and derived labels of another version, and the commands that build them again', async () => {

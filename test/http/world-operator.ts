@@ -23,7 +23,9 @@ export const operatorStatus: OperatorStatus = {
     sourcesLeftOut: 0,
     publishesAt: null,
   },
-  lists: [{ list: 'EU', publishedAt: null, checkedAt: null, checkedBy: null, stale: true }],
+  lists: [
+    { list: 'EU', publishedAt: null, checkedAt: null, checkedBy: null, stale: true, publicationOld: false },
+  ],
   chains: [
     {
       ...{ chain: 'ETH', state: 'FOLLOWING', following: true, reason: null, node: null },

@@ -639,7 +639,16 @@ export async function openWorld(options: WorldOptions): Promise<World> {
             labels: 2,
             syntheticLabels: 0,
           },
-          lists: [{ list: 'EU', publishedAt: null, checkedAt: null, checkedBy: null, stale: true }],
+          lists: [
+            {
+              list: 'EU',
+              publishedAt: null,
+              checkedAt: null,
+              checkedBy: null,
+              stale: true,
+              publicationOld: false,
+            },
+          ],
         },
       operator: worldOperator,
       payPerCall: () => options.payPerCall?.(access) ?? null,

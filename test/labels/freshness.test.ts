@@ -5,6 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   freshnessOf,
   type ListChecks,
+  oldPublicationAdvice,
+  oldPublications,
   openFreshness,
   readListChecks,
   writeListChecks,
@@ -31,6 +33,23 @@ describe('freshness of the lists', () => {
     expect(
       freshnessOf({ ...ALL, CH: check('2026-11-20T00:00:00.000Z', '2024-01-01') }, NOW, 7).complete,
     ).toBe(true);
+  });
+
+  it('names lists whose publication is unusually old for their publisher, whenever they were checked', () => {
+    expect(oldPublications(ALL, NOW)).toEqual([]);
+    const mirrored = { ...ALL, EU: check('2026-11-20T00:00:00.000Z', '2018-10-04') };
+    expect(freshnessOf(mirrored, NOW, 7).complete).toBe(true);
+    const old = oldPublications(mirrored, NOW);
+    expect(old).toEqual([{ list: 'EU', publishedAt: '2018-10-04', publishedAgainDays: 90 }]);
+    expect(oldPublicationAdvice(old)).toEqual([
+      expect.stringMatching(/^The EU sanctions list that is loaded was published on 2018-10-04; .* mirror/),
+    ]);
+    // OFAC publishes its consolidated list rarely.
+    const yearAgo = check('2026-11-20T00:00:00.000Z', '2025-11-21');
+    const both = { ...ALL, OFAC_SDN: yearAgo, OFAC_CONS: yearAgo };
+    expect(oldPublications(both, NOW).map(({ list }) => list)).toEqual(['OFAC_SDN']);
+    const onThe = (day: string) => oldPublications({ ...ALL, UK: check('2026-11-20', day) }, NOW).length;
+    expect([onThe('2026-08-23'), onThe('2026-08-22')]).toEqual([0, 1]);
   });
 
   it('does not accept a check in the future, because the clock moved backwards and the age is unknown', () => {

@@ -15,7 +15,13 @@ import { SETTINGS } from '../../config/settings.ts';
 import { readPointer } from '../../graph/cluster/format.ts';
 import { clustersFolderOf } from '../../graph/cluster/store.ts';
 import { labelsFolderOf, snapshotsFolderOf } from '../../labels/folders.ts';
-import { freshnessOf, readListChecks, staleListAdvice } from '../../labels/freshness.ts';
+import {
+  freshnessOf,
+  oldPublicationAdvice,
+  oldPublications,
+  readListChecks,
+  staleListAdvice,
+} from '../../labels/freshness.ts';
 import { currentSnapshot } from '../../labels/index/folder.ts';
 import { heldBackIn } from '../../labels/sanctions.ts';
 import { openLabelStore } from '../../labels/store.ts';
@@ -230,9 +236,13 @@ function listFindings({ dataDir, listMaxAgeDays, snapshots }: Config, clock: Clo
     listMaxAgeDays,
   );
   const heldBack = heldBackFindings(dataDir);
+  const old = oldPublicationAdvice(oldPublications(lists, clock.now())).map((sentence): Finding => {
+    const end = sentence.indexOf('. ') + 1;
+    return { check, state: 'warning', text: sentence.slice(0, end), advice: sentence.slice(end + 1) };
+  });
   if (staleLists.length === 0) {
     const text = `All ${Object.keys(lists).length} sanctions lists were checked within ${listMaxAgeDays} days.`;
-    return [{ check, state: 'ok', text, advice: null }, ...heldBack];
+    return [{ check, state: 'ok', text, advice: null }, ...old, ...heldBack];
   }
   const stale = staleListAdvice(staleLists).map((sentence): Finding => {
     // The first sentence is the fault, the others are the remedy.
@@ -244,7 +254,7 @@ function listFindings({ dataDir, listMaxAgeDays, snapshots }: Config, clock: Clo
         : 'This node pulls its labels: run `assay doctor` on the node that builds them.';
     return { check, state: 'problem', text: sentence.slice(0, end), advice };
   });
-  return [...stale, ...heldBack];
+  return [...stale, ...old, ...heldBack];
 }
 
 /** Wallets that stay in force only because the newest file of their list has unreadable rows in their place. */

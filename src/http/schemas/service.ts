@@ -32,6 +32,9 @@ export const ReadyData = Type.Object(
           'DOWNLOAD: fetched from the publisher. IMPORT: a file imported by hand, which proves its own publication only. ATTESTATION: an operator stated the date.',
         ),
         stale: flag('Never loaded, or last checked longer ago than the maximum age.'),
+        publicationOld: flag(
+          'The newest loaded file is unusually old for its publisher, whenever it was checked: a mirror or a cache may serve an old file. It changes no verdict.',
+        ),
       }),
     ),
     pulledFrom: Type.Optional(

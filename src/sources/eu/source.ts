@@ -22,6 +22,7 @@ export const eu = source({
       required: true,
       partyUrl: 'https://data.europa.eu/apps/eusanctionstracker/',
       assetFreeze: 'all',
+      publishedAgainDays: 90,
     },
   ],
   rank: 98,

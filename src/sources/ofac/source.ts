@@ -22,6 +22,7 @@ export const ofac = source({
       required: true,
       partyUrl: PARTY_URL,
       assetFreeze: 'all',
+      publishedAgainDays: 90,
     },
     {
       id: 'OFAC_CONS',
@@ -31,6 +32,7 @@ export const ofac = source({
       partyUrl: PARTY_URL,
       // The list restricts securities, correspondent accounts and the like.
       assetFreeze: 'none',
+      publishedAgainDays: 730,
     },
   ],
   rank: 100,

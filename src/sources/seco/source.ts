@@ -22,6 +22,7 @@ export const seco = source({
       required: true,
       partyUrl: 'https://www.sesam.search.admin.ch/sesam-search-web/pages/search.xhtml',
       assetFreeze: 'all',
+      publishedAgainDays: 120,
     },
   ],
   rank: 96,

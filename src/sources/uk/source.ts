@@ -18,6 +18,7 @@ export const uk = source({
       required: true,
       partyUrl: 'https://search-uk-sanctions-list.service.gov.uk/',
       assetFreeze: 'stated',
+      publishedAgainDays: 90,
     },
   ],
   rank: 97,

@@ -16,6 +16,7 @@ export const un = source({
       required: true,
       partyUrl: 'https://main.un.org/securitycouncil/en/content/un-sc-consolidated-list',
       assetFreeze: 'all',
+      publishedAgainDays: 180,
     },
   ],
   rank: 99,
