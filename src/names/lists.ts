@@ -44,6 +44,8 @@ export interface NameListRow {
   readonly verified: boolean;
   /** Version of the readers that read the file; absent for lists of earlier versions and of other sources than official lists. */
   readonly reader?: number;
+  /** Hashes of rows that could not be read and show no party; absent like `reader`. */
+  readonly unreadableRows?: readonly string[];
 }
 
 /** A list that was read but is not written yet. */
@@ -101,6 +103,11 @@ interface FinishOptions {
   readonly force?: boolean | undefined;
   /** Ids of parties with a row that could not be read: they stay as they were, unless `force`. Default: none. */
   readonly unreadable?: ReadonlySet<string>;
+  /**
+   * Hashes of rows that could not be read and show no id. If one of them was not in the former file, any party that the new file lacks may
+   * be in it, and stays as it was, unless `force`. Default: none.
+   */
+  readonly unreadableRows?: ReadonlySet<string>;
 }
 
 const FORMAT = 1;
@@ -203,20 +210,22 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
     async function keepHistory(
       former: NameListRow,
       since: string,
-      unreadable: ReadonlySet<string> | null,
-    ): Promise<number> {
+      isHidden: (party: NameEntity) => boolean,
+    ): Promise<{ readonly delisted: number; readonly hidden: number }> {
       let delisted = 0;
+      let hidden = 0;
       for await (const party of parties(former)) {
         if (ids.has(party.entityId)) continue;
-        if (party.delistedAt === null && unreadable?.has(party.entityId) === true) {
+        if (party.delistedAt === null && isHidden(party)) {
           inForce++;
+          hidden++;
           await put(party);
           continue;
         }
         delisted++;
         await put({ ...party, delistedAt: party.delistedAt ?? since.slice(0, 10) });
       }
-      return delisted;
+      return { delisted, hidden };
     }
 
     return {
@@ -230,11 +239,23 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
         else gone++;
         await put(party);
       },
-      async finish(fresh, { force = false, unreadable } = {}) {
+      async finish(fresh, { force = false, unreadable, unreadableRows } = {}) {
         const former = row(list);
         const isForgotten = former !== null && force && !(await isIntact(former));
-        if (former !== null && !isForgotten)
-          gone += await keepHistory(former, fresh.publishedAt, force ? null : (unreadable ?? null));
+        const unread = [...(unreadableRows ?? [])];
+        // Publishers repeat a misprint for years. An earlier version did not keep the rows: any of them may be repeated.
+        const known = new Set(former?.unreadableRows ?? (former?.rejected === 0 ? [] : unread));
+        const added = unread.filter((hash) => !known.has(hash));
+        let isHiding = false;
+        if (former !== null && !isForgotten) {
+          const { delisted, hidden } = await keepHistory(
+            former,
+            fresh.publishedAt,
+            ({ entityId }) => !force && (added.length > 0 || unreadable?.has(entityId) === true),
+          );
+          gone += delisted;
+          isHiding = added.length > 0 && hidden > 0;
+        }
         out.end();
         await finished(out);
         const handle = await open(partial, 'r');
@@ -244,7 +265,14 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
         await rename(partial, join(listsFolder, file));
         finishedWriting = true;
         const sha256 = digest.digest('hex');
-        const written: NameListRow = { ...fresh, file, sha256, parties: inForce, delisted: gone };
+        const written: NameListRow = {
+          ...fresh,
+          ...{ file, sha256, parties: inForce, delisted: gone },
+          // Rows that hide a party count as new in the next file, too.
+          ...(unreadableRows === undefined
+            ? {}
+            : { unreadableRows: unread.filter((hash) => !isHiding || known.has(hash)) }),
+        };
         save([...rows().filter((one) => one.list !== list), written]);
         return written;
       },

@@ -3,11 +3,13 @@
  * Only the newest file of a list counts: an older file changes nothing, and the same file again only updates the time of the check.
  * All functions require the lock of the label store.
  */
+import { createHash } from 'node:crypto';
 import { isoTime } from '../base/clock.ts';
 import { readerOf, type SanctionsList, SOURCES, sourceById } from '../sources/index.ts';
 import { LISTS, type ListCatalogue, listCatalogue } from '../sources/lists.ts';
 import type { DesignatedParty, SourceRecord } from '../sources/records.ts';
 import type { Source } from '../sources/source.ts';
+import { NAME_LIMITS } from './limits.ts';
 import type { ListWriter } from './lists.ts';
 import type { NameImportDeps } from './lists-import.ts';
 import type { NameEntity } from './name.ts';
@@ -18,6 +20,9 @@ import type { NameEntity } from './name.ts';
  * several names.
  */
 const READER_VERSION = 4;
+
+/** Hexadecimal digits of the hash by which an unreadable row is found again in another file. */
+const HASH_DIGITS = 16;
 
 /** Files of sanctions lists that the label store reads. */
 export interface OfficialFiles {
@@ -51,6 +56,8 @@ class OfficialNames {
   #rejected = 0;
   /** Parties with a row that could not be read: they are not gone. */
   readonly #unreadable = new Set<string>();
+  /** Hashes of such rows that do not show their party. */
+  readonly #unreadableRows = new Set<string>();
   #hasRecords = false;
 
   constructor(files: OfficialFiles, deps: NameImportDeps, sources: readonly Source[]) {
@@ -66,6 +73,7 @@ class OfficialNames {
     else if (record.type === 'reject') {
       this.#rejected++;
       if (record.entityId !== undefined) this.#unreadable.add(record.entityId);
+      else this.#noteUnreadable(`${record.reason} ${record.text}`);
     } else if (record.type === 'party') {
       let writer = this.#writers.get(record.list);
       if (writer === undefined) {
@@ -74,6 +82,15 @@ class OfficialNames {
       }
       await writer?.add(this.#entityOf(record));
     }
+  }
+
+  /** Notes a row without an id. Too many of them become one that no other file has. */
+  #noteUnreadable(text: string): void {
+    const rows = this.#unreadableRows;
+    if (rows.size > NAME_LIMITS.unreadableNameRowsMax) return;
+    const isLast = rows.size === NAME_LIMITS.unreadableNameRowsMax;
+    const row = isLast ? `more rows of ${this.#files.contentHash}` : text;
+    rows.add(createHash('sha256').update(row).digest('hex').slice(0, HASH_DIGITS));
   }
 
   async finish({ lists, checkedAt }: OfficialLists): Promise<void> {
@@ -126,7 +143,11 @@ class OfficialNames {
       verified: true,
       reader: READER_VERSION,
     } as const;
-    const row = await writer.finish(fresh, { force, unreadable: this.#unreadable });
+    const row = await writer.finish(fresh, {
+      force,
+      unreadable: this.#unreadable,
+      unreadableRows: this.#unreadableRows,
+    });
     log.debug({ list, parties: row.parties, delisted: row.delisted }, 'names imported');
   }
 

@@ -264,6 +264,48 @@ describe('own and published lists', () => {
     expect(await partiesOf('OFAC_SDN')).toMatchObject([{ entityId: '1', delistedAt: '2026-03-06' }]);
   });
 
+  it('keep parties in force that a newer file lacks, if a row of it shows no party', async () => {
+    let day = 3;
+    const receive = async (entries: readonly (readonly [uid: string, name: string])[], force = false) => {
+      const of = String(++day).padStart(2, '0');
+      const rows = entries.map(
+        ([uid, name]) =>
+          `<sdnEntry><uid>${uid}</uid><lastName>${name}</lastName><sdnType>Entity</sdnType><programList><program>CYBER2</program></programList></sdnEntry>`,
+      );
+      const sdn = file(
+        `sdn-${of}.xml`,
+        `<?xml version="1.0"?><sdnList xmlns="https://sanctionslistservice.ofac.treas.gov/api/PublicationPreview/exports/XML"><publshInformation><Publish_Date>03/${of}/2026</Publish_Date><Record_Count>1</Record_Count></publshInformation>${rows.join('')}</sdnList>`,
+      );
+      const receiver = receiveOfficialNames({ source: 'ofac', files: [sdn], contentHash: of, force }, deps);
+      await receiver?.finish({
+        lists: [{ list: 'OFAC_SDN', publishedAt: `2026-03-${of}` }],
+        checkedAt: null,
+      });
+      await receiver?.abort();
+      const parties = (await partiesOf('OFAC_SDN')) as readonly NameEntity[];
+      return parties
+        .filter(({ delistedAt }) => delistedAt === null)
+        .map(({ entityId }) => entityId)
+        .sort();
+    };
+    const [one, two, three] = [
+      ['1', 'One'],
+      ['2', 'Two'],
+      ['3', 'Three'],
+    ] as const;
+    const misprint = ['', 'One'] as const;
+    expect(await receive([one, two, three])).toEqual(['1', '2', '3']);
+    // The row of the first party lost its id, and the same in the next file.
+    expect(await receive([misprint, two, three])).toEqual(['1', '2', '3']);
+    expect(await receive([misprint, two, three])).toEqual(['1', '2', '3']);
+    expect(await receive([two, three])).toEqual(['2', '3']);
+    // A misprint that the former file has too hides nothing.
+    expect(await receive([['', 'Other'], two, three])).toEqual(['2', '3']);
+    expect(await receive([['', 'Other'], two])).toEqual(['2']);
+    expect(await receive([misprint])).toEqual(['2']);
+    expect(await receive([misprint, three], true)).toEqual(['3']);
+  });
+
   it('rejects files of another format version, and names the position of a defect', async () => {
     await importNameFiles({ source: 'people', files: [own('A,pep,1\n')] }, deps);
     const row = names.row('people:watch-list:pep');
