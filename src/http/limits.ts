@@ -7,6 +7,17 @@ export const HTTP_LIMITS = {
    * much for each connection.
    */
   openBodyBytesMax: 16 * 1024,
+  /**
+   * Bytes of the bodies without a response that one account may send at once: 32 of the largest, or 6,000 with 100 addresses. Bodies that arrive
+   * slowly are held for a minute.
+   */
+  heldBodyBytesOfAccount: 32 * 1024 * 1024,
+  /** The same of a client without an account, by its address: 128 of the largest. */
+  heldBodyBytesOfClient: 2 * 1024 * 1024,
+  /** The same of all, on one thread that accepts connections: four accounts that send as much as they may. A server of 1 GB has so much left. */
+  heldBodyBytesMax: 128 * 1024 * 1024,
+  /** What a chunk of a body takes besides its bytes: its two objects, and the part of the allocator. */
+  heldChunkBytes: 256,
   /** No real request nests deeper than an array of objects; recursion in a parser must stay far from the end of the stack. */
   jsonDepthMax: 16,
   /**

@@ -10,6 +10,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { AssayError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { projectRoot } from '../../src/base/paths.ts';
+import { BodyBudget } from '../../src/http/server/body-budget.ts';
 import type {
   BodyReceiver,
   ByteSource,
@@ -290,6 +291,50 @@ export function describeHttpServer(
       await sleep(50);
       expect(bodies).toEqual([]);
     });
+
+    // A thread that passes requests on counts what arrives by itself (forwarder.test.ts).
+    it.skipIf(isForwarding)(
+      'keeps no more of bodies than there is room for, until they are answered or their clients leave',
+      async () => {
+        const budget = new BodyBudget();
+        const waiting: (() => void)[] = [];
+        const { port } = await serve({
+          'POST /kept': (exchange) => {
+            const share = budget.share('account', 100 * KIB);
+            const onBody = (body: Uint8Array | null): void => {
+              if (body === null) exchange.reply(400, TYPE, share.isRefused ? 'no room' : 'too large');
+              else waiting.push(() => exchange.reply(200, TYPE, `${body.length}`));
+            };
+            exchange.readBody(MIB, onBody, share);
+          },
+        });
+        const head = (length: number): string =>
+          `POST /kept HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`;
+        const halfSent = client(port);
+        halfSent.send(head(60 * KIB) + 'x'.repeat(30 * KIB));
+        const whole = client(port);
+        whole.send(head(40 * KIB) + 'x'.repeat(40 * KIB));
+        await until(() => waiting.length === 1 && budget.held > 70 * KIB);
+        const third = client(port);
+        third.send(head(40 * KIB) + 'x'.repeat(40 * KIB));
+        expect((await third.next())?.body).toBe('no room');
+        const long = client(port);
+        long.send(head(2 * MIB));
+        expect((await long.next())?.body).toBe('too large');
+
+        waiting[0]?.();
+        expect((await whole.next())?.body).toBe(String(40 * KIB));
+        await until(() => budget.held < 40 * KIB);
+        halfSent.socket.destroy();
+        await until(() => budget.held === 0);
+        const last = client(port);
+        last.send(head(90 * KIB) + 'x'.repeat(90 * KIB));
+        await until(() => waiting.length === 2);
+        waiting[1]?.();
+        expect((await last.next())?.body).toBe(String(90 * KIB));
+        await until(() => budget.held === 0);
+      },
+    );
 
     it('reads bodies with a length, with chunks, and in many pieces', async () => {
       const { port } = await serve({

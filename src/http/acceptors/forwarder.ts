@@ -1,5 +1,7 @@
 /** An acceptor's side of the requests that the main thread answers: it passes them on, and sends the responses. */
 import { AssayError } from '../../base/errors.ts';
+import { HTTP_LIMITS } from '../limits.ts';
+import { BodyBudget } from '../server/body-budget.ts';
 import type {
   ByteSource,
   EventStream,
@@ -65,6 +67,8 @@ export class Forwarder {
   readonly #outbox: Outbox<ToMain>;
   readonly #bodies: Router<RouteBody>;
   readonly #requests = new Map<number, Forwarded>();
+  /** The main thread counts them by accounts: this thread does not know whose a key is. */
+  readonly #budget = new BodyBudget();
   readonly #sources = new Map<number, RemoteSource>();
   readonly #streams = new Map<number, EventStream>();
   /** Streams of which a report is due. */
@@ -89,11 +93,20 @@ export class Forwarder {
     };
     this.#outbox.send({ kind: 'request', id, head });
     const body = this.#bodies.match(method, path, []);
-    if (body?.kind === 'whole')
-      exchange.readBody(body.bytesMax, (bytes) =>
-        this.#outbox.send({ kind: 'body', id, bytes: bytes && ownBytes(bytes) }),
+    if (body?.kind === 'whole') {
+      const { headers, remoteAddress } = head;
+      const sender = headers.get('authorization') ?? headers.get('cookie') ?? remoteAddress;
+      const share = this.#budget.share(sender, HTTP_LIMITS.heldBodyBytesOfAccount);
+      exchange.readBody(
+        body.bytesMax,
+        (bytes) =>
+          this.#outbox.send({
+            ...{ kind: 'body', id, bytes: bytes && ownBytes(bytes) },
+            hasNoRoom: share.isRefused,
+          }),
+        share,
       );
-    else if (body?.kind === 'pieces')
+    } else if (body?.kind === 'pieces')
       exchange.receiveBody(body.bytesMax, {
         write: (bytes) =>
           new Promise((resolve) => {

@@ -32,8 +32,13 @@ export type ToMain =
   | { readonly kind: 'failed'; readonly error: ErrorData }
   | { readonly kind: 'request'; readonly id: number; readonly head: ForwardedHead }
   | { readonly kind: 'refused'; readonly id: number; readonly request: RefusedRequest }
-  /** The whole body; null if it is too large. */
-  | { readonly kind: 'body'; readonly id: number; readonly bytes: Uint8Array | null }
+  /** The whole body; null if it is too large, or if there is no room for it (`hasNoRoom`). */
+  | {
+      readonly kind: 'body';
+      readonly id: number;
+      readonly bytes: Uint8Array | null;
+      readonly hasNoRoom: boolean;
+    }
   /** A piece of a body. The next one is sent after the main thread has taken this one. */
   | { readonly kind: 'piece'; readonly id: number; readonly bytes: Uint8Array }
   | { readonly kind: 'ended'; readonly id: number; readonly how: Parameters<BodyReceiver['end']>[0] }

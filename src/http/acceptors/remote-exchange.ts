@@ -1,4 +1,5 @@
 /** The main thread's side of a request that an acceptor has passed on: an exchange like any other for its handler. */
+import type { BodyShare } from '../server/body-budget.ts';
 import type { HeaderLines } from '../server/header-bytes.ts';
 import type { BodyReceiver, ByteSource, EventStream, Exchange } from '../server/port.ts';
 import { eventBytes } from './forwarder.ts';
@@ -126,6 +127,10 @@ export class RemoteExchange implements Exchange {
   /** The body that came before the handler asked for it; undefined before it came. */
   #wholeBody: Uint8Array | null | undefined;
   #onBody: ((body: Uint8Array | null) => void) | null = null;
+  /** What its body holds; null before `readBody`. */
+  #share: BodyShare | null = null;
+  /** Whether the acceptor had no room for the body. */
+  #hasNoRoom = false;
   /** Messages about a body that came before the handler asked for it. At most one piece, and the end. */
   #early: RequestMessage[] = [];
   #body: RemoteBody | null = null;
@@ -163,8 +168,13 @@ export class RemoteExchange implements Exchange {
     return this.#isGone;
   }
 
-  readBody(bytesMax: number, onBody: (body: Uint8Array | null) => void): void {
-    this.#onBody = (body) => onBody(body !== null && body.length > bytesMax ? null : body);
+  readBody(bytesMax: number, onBody: (body: Uint8Array | null) => void, share?: BodyShare): void {
+    this.#share = share ?? null;
+    this.#onBody = (body) => {
+      if (this.#hasNoRoom) share?.refuse();
+      const isKept = body !== null && body.length <= bytesMax && share?.take(body.length) !== false;
+      onBody(isKept ? body : null);
+    };
     if (this.#wholeBody !== undefined) this.#onBody(this.#wholeBody);
   }
 
@@ -229,6 +239,7 @@ export class RemoteExchange implements Exchange {
   receive(message: RequestMessage): void {
     switch (message.kind) {
       case 'body':
+        this.#hasNoRoom = message.hasNoRoom;
         if (this.#onBody === null) this.#wholeBody = message.bytes;
         else if (!this.#isGone) this.#onBody(message.bytes);
         return;
@@ -242,6 +253,7 @@ export class RemoteExchange implements Exchange {
         return;
       case 'gone':
         this.#isGone = true;
+        this.#share?.release();
         this.#stream?.ended();
         // The end of a body, or of a large response, follows.
         if (this.#body === null && this.#large === null) this.#forget();
@@ -272,6 +284,7 @@ export class RemoteExchange implements Exchange {
   #markReplied(): void {
     if (this.#isReplied) throw new Error('The exchange already has a response.');
     this.#isReplied = true;
+    this.#share?.release();
     this.#body?.stop();
   }
 }

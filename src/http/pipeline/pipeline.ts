@@ -3,12 +3,14 @@
  * request throws. `admit.ts` contains the steps up to the gate, `charging.ts` those of work that costs credits, and `reply.ts`
  * sends the response.
  */
+import { clientUnit } from '../../accounts/attempts.ts';
 import type { Awaitable } from '../../base/awaitable.ts';
 import { AssayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import type { HttpDeps } from '../ports.ts';
 import { bodyBytesMaxOf, hasOptionalBody, isPayable, type Route } from '../routes.ts';
+import { BodyBudget, type BodyShare } from '../server/body-budget.ts';
 import type { ClientOrigin } from '../server/client-origin.ts';
 import {
   type BodyReceiver,
@@ -68,6 +70,13 @@ const bodyTooLarge = (bytesMax: number): AssayError =>
     },
   );
 
+const noRoomForBody = (): AssayError =>
+  new AssayError(
+    'OVERLOADED',
+    'Too many large requests are being received at the same time; send fewer at once.',
+    { retryAfterSeconds: 1 },
+  );
+
 const isWww = (host: string): boolean => host.length > 4 && /^www\./i.test(host);
 
 /** Copies the headers that choose the form of the response, for a response that is sent later. */
@@ -117,6 +126,7 @@ export class Pipeline {
   readonly #charging: Charging;
   readonly #paidCalls: PaidCalls;
   readonly #freeWork: FreeWork;
+  readonly #bodyBudget = new BodyBudget();
 
   constructor({ publicHost }: PipelineOptions, deps: PipelineDeps) {
     const { access, log, origin } = deps;
@@ -312,9 +322,9 @@ export class Pipeline {
       this.#admitter.authenticateBeforeBody(call, route);
       requireJson(call.exchange.header('content-type'));
       call.exchange.keep();
-      call.exchange.readBody(HTTP_LIMITS.bodyBytesMax, (body) => {
+      this.#readBody(call, HTTP_LIMITS.bodyBytesMax, (body) => {
         try {
-          if (body === null) throw bodyTooLarge(HTTP_LIMITS.bodyBytesMax);
+          if (body instanceof AssayError) throw body;
           this.#admitter.whenAdmitted(call, endpoint, 1, false, respond, body);
         } catch (error) {
           fail(call, error);
@@ -322,6 +332,27 @@ export class Pipeline {
       });
     };
     return this.#handler(endpoint, run, fail);
+  }
+
+  /**
+   * Reads the whole body of a request, counted for its account, or for its client.
+   *
+   * @param onBody - gets the body, or the error that refuses it
+   */
+  #readBody(call: Call, bytesMax: number, onBody: (body: Uint8Array | AssayError) => void): void {
+    const share = this.#bodyShare(call);
+    call.exchange.readBody(
+      bytesMax,
+      (body) => onBody(body ?? (share.isRefused ? noRoomForBody() : bodyTooLarge(bytesMax))),
+      share,
+    );
+  }
+
+  #bodyShare({ caller, payer, exchange }: Call): BodyShare {
+    if (caller !== null && payer === null)
+      return this.#bodyBudget.share(caller.accountId, HTTP_LIMITS.heldBodyBytesOfAccount);
+    const client = payer?.client ?? clientUnit(this.#origin.address(exchange));
+    return this.#bodyBudget.share(`address ${client}`, HTTP_LIMITS.heldBodyBytesOfClient);
   }
 
   #lookupHandler(endpoint: RouteEndpoint, { write, later, isCurrent }: WorkOf<'lookup'>): Handler {
@@ -402,9 +433,9 @@ export class Pipeline {
     const bytesMax = bodyBytesMaxOf(route);
     const fail = (call: Call, error: unknown): void => this.#admitter.failCounted(call, endpoint, error);
 
-    const onBody = (call: Call, body: Uint8Array | null): void => {
+    const onBody = (call: Call, body: Uint8Array | AssayError): void => {
       try {
-        if (body === null) throw bodyTooLarge(bytesMax);
+        if (body instanceof AssayError) throw body;
         // Many bodies may have begun to arrive before the first of them was counted.
         this.#admitter.requireRate(call, route);
         respond(call, body.length === 0 && isOptional ? NO_FIELDS : body);
@@ -422,7 +453,7 @@ export class Pipeline {
         requireJson(call.exchange.header('content-type'));
       if (route.credits > 0) this.#charging.prepare(call);
       if (needsHead) call.exchange.keep();
-      call.exchange.readBody(bytesMax, (body) => onBody(call, body));
+      this.#readBody(call, bytesMax, (body) => onBody(call, body));
     };
     return this.#handler(endpoint, run, fail);
   }

@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { WebSocket } from 'ws';
 import { HTTP_LIMITS } from '../limits.ts';
+import type { BodyShare } from './body-budget.ts';
 import { ChunkCount } from './chunk-count.ts';
 import { unmapped } from './client-origin.ts';
 import type { HeaderLines } from './header-bytes.ts';
@@ -44,6 +45,8 @@ export class NodeExchange implements Exchange {
   #closeAfter: boolean;
   #gone = false;
   #intake: BodyIntake | null = null;
+  /** What its body holds; null before `readBody`. */
+  #share: BodyShare | null = null;
   /** The rest of the body will not be read. */
   #isUnread = false;
 
@@ -72,6 +75,7 @@ export class NodeExchange implements Exchange {
     response.once('close', () => {
       if (this.#replied) return;
       this.#gone = true;
+      this.#share?.release();
       this.#intake?.gone();
     });
   }
@@ -101,8 +105,9 @@ export class NodeExchange implements Exchange {
     return this.#gone;
   }
 
-  readBody(bytesMax: number, onBody: (body: Uint8Array | null) => void): void {
+  readBody(bytesMax: number, onBody: (body: Uint8Array | null) => void, share?: BodyShare): void {
     this.#bodyRead = true;
+    this.#share = share ?? null;
     const request = this.#request;
     if (Number(this.header('content-length')) > bytesMax) {
       this.#closeAfter = true;
@@ -117,11 +122,12 @@ export class NodeExchange implements Exchange {
     request.on('data', (chunk: Buffer) => {
       if (isOver || this.#replied) return;
       length += chunk.length;
-      if (length <= bytesMax && !chunks.isExceeded()) {
+      if (length <= bytesMax && !chunks.isExceeded() && share?.take(chunk.length) !== false) {
         received.push(chunk);
         return;
       }
       isOver = true;
+      share?.release();
       this.#closeAfter = true;
       received = [];
       onBody(null);
@@ -204,6 +210,7 @@ export class NodeExchange implements Exchange {
   #markReplied(): void {
     if (this.#replied) throw new Error('The exchange already has a response.');
     this.#replied = true;
+    this.#share?.release();
     this.#intake?.answered();
   }
 

@@ -5,6 +5,7 @@
 import type { Awaitable } from '../../base/awaitable.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
+import type { BodyShare } from './body-budget.ts';
 import type { HeaderLines } from './header-bytes.ts';
 import type { Router } from './router.ts';
 
@@ -40,8 +41,10 @@ export interface Exchange {
   /**
    * Reads the whole body and passes it to `onBody`, or null if it is longer than `bytesMax` or comes in too many chunks (no part of it is kept then). Called at
    * most once, before the handler first returns. `onBody` is not called if the client disconnects first, or if the request is answered first.
+   *
+   * @param share - counts the bytes that are kept, until the response; if it has no room for them, `onBody` gets null, and `isRefused` is set
    */
-  readBody(bytesMax: number, onBody: (body: Uint8Array | null) => void): void;
+  readBody(bytesMax: number, onBody: (body: Uint8Array | null) => void, share?: BodyShare): void;
   /**
    * Reads a body of any size as it arrives, instead of `readBody`. The socket is paused while the receiver works, so that at most
    * the data in flight is held in memory. Called at most once, before the handler first returns.

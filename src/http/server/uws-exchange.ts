@@ -2,6 +2,7 @@
 
 import { fragment } from '../../base/byte-text.ts';
 import { HTTP_LIMITS } from '../limits.ts';
+import type { BodyShare } from './body-budget.ts';
 import { ChunkCount } from './chunk-count.ts';
 import { FORWARDED_FOR, type HeadCheck } from './framing.ts';
 import { FIRST_HEADER, type HeaderLines } from './header-bytes.ts';
@@ -113,6 +114,8 @@ export class UwsExchange implements ForwardableExchange {
   #bodyRead = false;
   /** Parts of a whole body; null if there is none, it is too large, or its request was answered. */
   #received: Uint8Array[] | null = null;
+  /** What its body holds; null before `readBody`. */
+  #share: BodyShare | null = null;
   /** Null unless a body or a response is passed piece by piece, so that a usual exchange has no extra cost. */
   #large: Large | null = null;
 
@@ -232,6 +235,8 @@ export class UwsExchange implements ForwardableExchange {
       // After the complete response, an abort only means that the client closed the connection.
       if (this.#done) return;
       this.#gone = true;
+      this.#received = null;
+      this.#share?.release();
       settle(this.#state);
       this.#large?.intake?.gone();
       this.#large?.onGone?.();
@@ -239,8 +244,9 @@ export class UwsExchange implements ForwardableExchange {
     });
   }
 
-  readBody(bytesMax: number, onBody: (body: Uint8Array | null) => void): void {
+  readBody(bytesMax: number, onBody: (body: Uint8Array | null) => void, share?: BodyShare): void {
     this.#bodyRead = true;
+    this.#share = share ?? null;
     const declared = this.#req.getHeader('content-length');
     if (declared !== '' && Number(declared) > bytesMax) {
       this.#closeAfter = true;
@@ -255,8 +261,9 @@ export class UwsExchange implements ForwardableExchange {
       const received = this.#received;
       if (received === null) return;
       length += chunk.byteLength;
-      if (length > bytesMax || chunks.isExceeded()) {
+      if (length > bytesMax || chunks.isExceeded() || share?.take(chunk.byteLength) === false) {
         this.#received = null;
+        share?.release();
         this.#closeAfter = true;
         onBody(null);
         return;
@@ -450,6 +457,7 @@ export class UwsExchange implements ForwardableExchange {
     if (this.#replied) throw new Error('The exchange already has a response.');
     this.#replied = true;
     this.#received = null;
+    this.#share?.release();
     this.#large?.intake?.answered();
   }
 
