@@ -247,7 +247,10 @@ export class Server {
   #startPool(): WorkerPool {
     const { accounts, workerFolders, log } = this.#deps;
     const pool = createPool(
-      { threads: this.#threads, niceness: POOL_LIMITS.poolNiceness, ...workerFolders },
+      {
+        ...{ threads: this.#threads, niceness: POOL_LIMITS.poolNiceness, hangingMs: POOL_LIMITS.hangingMs },
+        ...workerFolders,
+      },
       { log },
     );
     this.#pool = pool;

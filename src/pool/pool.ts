@@ -18,6 +18,8 @@ export interface PoolOptions extends Omit<WorkerSettings, 'snapshotEpoch' | 'buf
   readonly tasksMax?: number;
   /** Tasks that one thread gets at once; default: TASKS_PER_THREAD. */
   readonly tasksPerThread?: number;
+  /** Time after which a thread that does not answer is replaced, as POOL_LIMITS.hangingMs. Default: never. */
+  readonly hangingMs?: number;
   /** Built entry of the threads; default: `workers/pool.ts`. */
   readonly worker?: URL;
 }
@@ -43,6 +45,13 @@ const THREAD_ARGV = process.allowedNodeEnvironmentFlags.has(WITHOUT_REQUIRE) ? [
 /** First and longest pause before a pool with threads that fail to start is opened again. */
 const RENEWAL_MS_MIN = 250;
 const RENEWAL_MS_MAX = 10_000;
+
+/** A task that waits or runs. */
+interface AcceptedTask {
+  readonly name: string;
+  /** Monotonic clock. */
+  readonly acceptedMs: number;
+}
 
 type ThreadAnswer = ({ readonly ok: true } & PooledResult) | ErrorData;
 
@@ -83,6 +92,7 @@ export function createPool<List extends TaskList = Tasks>(
     threads,
     tasksMax = POOL_LIMITS.poolTasksMax,
     tasksPerThread = TASKS_PER_THREAD,
+    hangingMs,
     worker = workerUrl('pool'),
     ...folders
   } = options;
@@ -116,9 +126,46 @@ export function createPool<List extends TaskList = Tasks>(
   let piscina = open();
   let renewal: NodeJS.Timeout | undefined;
   let renewals = 0;
-  /** Tasks that wait or run, the oldest first, with the monotonic time at which each was accepted. */
-  const running = new Map<Promise<unknown>, number>();
+  /** Tasks that wait or run, the oldest first. */
+  const running = new Map<Promise<unknown>, AcceptedTask>();
   let closing = false;
+
+  /** The oldest task at the last check, and the checks since at which it was the oldest. Tasks are first in, first out, so a thread has it. */
+  let oldestTask: Promise<unknown> | undefined;
+  let oldestChecks = 0;
+  const hangChecks =
+    hangingMs === undefined ? undefined : setInterval(checkHanging, hangingMs / POOL_LIMITS.hangingChecks);
+  hangChecks?.unref();
+
+  function checkHanging(): void {
+    const [oldest] = running.keys();
+    oldestChecks = oldest !== undefined && oldest === oldestTask ? oldestChecks + 1 : 0;
+    oldestTask = oldest;
+    if (oldestChecks < POOL_LIMITS.hangingChecks) return;
+    oldestChecks = 0;
+    replaceHanging();
+  }
+
+  /**
+   * Opens the pool again, and terminates the threads of the earlier one after a grace period, in which those that do not hang finish their tasks. It is
+   * not known which one hangs, or whether it ends: a thread that waits for a disk does not.
+   */
+  function replaceHanging(): void {
+    const [oldest] = running.values();
+    deps.log.error(
+      { task: oldest?.name, seconds: Math.round(oldestMs() / 1_000), tasks: running.size },
+      'worker thread does not answer; the pool is opened again',
+    );
+    const hanging = piscina;
+    piscina = open();
+    const graceMs = Math.min(POOL_LIMITS.hangingGraceMs, hangingMs ?? 0);
+    setTimeout(() => hanging.destroy().catch(() => {}), graceMs).unref();
+  }
+
+  function oldestMs(): number {
+    const [oldest] = running.values();
+    return oldest === undefined ? 0 : systemClock.monotonic() - oldest.acceptedMs;
+  }
 
   /**
    * Piscina replaces a thread that dies, until one dies before it is ready: from then on it replaces none, and tasks that wait for
@@ -169,7 +216,7 @@ export function createPool<List extends TaskList = Tasks>(
         retryAfterSeconds: 1,
       });
     const task = sendOne({ name, message: message as never });
-    running.set(task, systemClock.monotonic());
+    running.set(task, { name, acceptedMs: systemClock.monotonic() });
     try {
       const answer = await task;
       if (!answer.ok) throw errorFromData(answer);
@@ -193,13 +240,13 @@ export function createPool<List extends TaskList = Tasks>(
       return running.size;
     },
     get oldestMs() {
-      const [acceptedAt] = running.values();
-      return acceptedAt === undefined ? 0 : systemClock.monotonic() - acceptedAt;
+      return oldestMs();
     },
     async close() {
       closing = true;
       clearTimeout(renewal);
       await Promise.allSettled(running.keys());
+      clearInterval(hangChecks);
       await piscina.close();
     },
   };

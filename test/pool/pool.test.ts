@@ -254,6 +254,26 @@ describe('the worker pool', () => {
     },
   );
 
+  it('replaces a thread that does not answer, and lets the tasks of the others end', async () => {
+    const running = start({ worker: oddWorker(), threads: 2, tasksPerThread: 1, hangingMs: 600 });
+    const run = (message: string): Promise<unknown> => running.run('screening', message as never);
+    const hanging = run('600000');
+    const others = (async () => {
+      const answers: unknown[] = [];
+      while (running.pending > 0) answers.push(await run('100').catch(() => 'failed'));
+      return answers;
+    })();
+    await expect(hanging).rejects.toMatchObject({ code: 'INTERNAL' });
+    expect(new Set(await others)).toEqual(new Set(['100']));
+    await expect(Promise.all(['1', '2', '3'].map(run))).resolves.toEqual(['1', '2', '3']);
+  });
+
+  it('replaces no thread because of tasks that wait for long while others end', async () => {
+    const running = start({ worker: oddWorker(), tasksPerThread: 1, hangingMs: 600 });
+    const asked = Array.from({ length: 15 }, () => running.run('screening', '100' as never));
+    expect((await Promise.allSettled(asked)).filter(({ status }) => status === 'rejected')).toEqual([]);
+  });
+
   it('loads threads without require, which could crash the process', async () => {
     const running = start({ worker: oddWorker() });
     expect(await running.run('screening', 'require' as never)).toBe('ERR_REQUIRE_ESM');
