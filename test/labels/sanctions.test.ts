@@ -152,6 +152,8 @@ describe('the state of a sanctions list', () => {
     ]);
     expect(dates(state)).toEqual({ '10/aa': null, '12/cc': null });
     expect(state.newestAt).toBe('2025-03-04');
+    const later = withFile(state, file('2025-04-01', []), { force: false });
+    expect(dates(later)['10/aa']).toBe('2025-04-01');
   });
 });
 
@@ -181,9 +183,32 @@ describe('the periods of a wallet that was listed again', () => {
       { whole: false },
       { unreadable: [{ entityId: '10', hash: 'x' }] },
     ]) {
-      const state = imported([files[0]!, file('2026-02-01', [], more), files[3]!]);
-      expect(periods(state)).toEqual([['2026-01-01', null]]);
+      const states = permutations([files[0]!, file('2026-02-01', [], more), files[3]!]).map(imported);
+      expect(periods(states[0]!)).toEqual([['2026-01-01', null]]);
+      for (const state of states) expect(state).toEqual(states[0]);
     }
+  });
+
+  it('are not ended by a file if another one of its date has the wallet', () => {
+    const shared = [
+      file('2026-02-01', [entry('10', 'aa')]),
+      file('2026-02-01', [], { contentHash: 'another view' }),
+    ];
+    for (const order of permutations([files[0]!, ...shared, files[3]!]))
+      expect(periods(imported(order))).toEqual([['2026-01-01', null]]);
+  });
+
+  it('are not ended by an unreadable row that only a file after it has as well', () => {
+    const unreadable = [{ entityId: '10', hash: 'x' }];
+    const state = imported([files[0]!, file('2026-02-01', [], { unreadable }), { ...files[3]!, unreadable }]);
+    expect(periods(state)).toEqual([['2026-01-01', null]]);
+  });
+
+  it('are one if the publisher itself says when it delisted the wallet', () => {
+    const { details } = entry('10', 'aa');
+    const marked = { ...entry('10', 'aa'), details: { ...details, delistedAt: '2026-03-15' } };
+    const state = imported([files[0]!, files[1]!, file('2026-04-01', [marked])]);
+    expect(periods(state)).toEqual([['2026-01-01', '2026-03-15']]);
   });
 });
 
@@ -265,17 +290,45 @@ describe('a corrected file of the same date', () => {
   it('counts beside the other one if it is not known which is newer, or if it has another layout', () => {
     const unknown = imported([wrong, { ...right, isConfirmed: false }]);
     const layouts = imported([wrong, { ...right, layout: 'SDN_XML' }]);
-    for (const state of [unknown, layouts]) expect(dates(state)).toEqual({ '10/aa': null, '11/bb': null });
+    const excerpt = imported([wrong, { ...right, whole: false }]);
+    const ofExcerpt = imported([{ ...wrong, whole: false }, right]);
+    for (const state of [unknown, layouts, excerpt, ofExcerpt])
+      expect(dates(state)).toEqual({ '10/aa': null, '11/bb': null });
   });
 
   it('is rejected if it would delist more than half of the parties', () => {
     const short = { ...right, parties: new Set(['11']) };
     expect(() => imported([wrong, short])).toThrow(/would delist 4 of the 5 parties/);
+    // It counts beside the other one, and delists none.
+    expect(imported([wrong, { ...short, isConfirmed: false }]).parties).toHaveLength(5);
   });
 
   it('does not delist a wallet that may be in one of its unreadable rows', () => {
+    const held = imported([wrong, { ...right, unreadable: [{ entityId: '10', hash: 'x' }] }]);
+    expect(dates(held)).toEqual({ '10/aa': null, '11/bb': null });
+    expect(held.entries.map((one) => isHeldBack(held, one))).toEqual([true, false]);
+    const next = file('2026-02-01', [entry('11', 'bb')], { unreadable: [{ entityId: '10', hash: 'x' }] });
+    expect(dates(withFile(held, next, { force: false }))['10/aa']).toBeNull();
+    const whole = withFile(held, { ...right, contentHash: 'b right' }, { force: false });
+    expect(dates(whole)['10/aa']).toBe('2026-01-01');
+  });
+
+  it('does not delist a wallet of a party that only the other one has, if one of its unreadable rows is of an unknown party', () => {
+    const state = imported([
+      { ...wrong, details: [party('10'), party('11')] },
+      { ...right, details: [party('11')], unreadable: [{ entityId: null, hash: 'x' }] },
+    ]);
+    expect(dates(state)).toEqual({ '10/aa': null, '11/bb': null });
+  });
+
+  it('decides instead of the other one about the wallets of an earlier file', () => {
+    const day = '2026-02-01';
+    const before = file('2026-01-01', [entry('10', 'aa'), entry('11', 'bb')]);
+    const without = file(day, [entry('11', 'bb')], { contentHash: 'z without' });
     const unreadable = [{ entityId: '10', hash: 'x' }];
-    expect(dates(imported([wrong, { ...right, unreadable }]))).toEqual({ '10/aa': null, '11/bb': null });
+    const corrected = { ...without, contentHash: 'a corrected', isConfirmed: true, unreadable };
+    expect(dates(imported([before, without]))['10/aa']).toBe(day);
+    expect(dates(imported([before, without, corrected]))['10/aa']).toBeNull();
   });
 });
 
@@ -378,6 +431,7 @@ describe('the listing date of a wallet', () => {
     const now = file('2025-03-21', [old, late]);
     for (const earlier of [
       file('2018-01-01', []),
+      file('2019-09-13', []),
       file('2025-03-04', [old], { whole: false }),
       file('2021-07-01', [old], { layout: 'LEGACY_CSV' }),
     ])
