@@ -27,29 +27,34 @@ idempotencyConformance('LMDB', async () => {
   return world;
 });
 
-it('removes all responses that have expired, without a further one', async () => {
+function openWorld() {
   const folder = tempFolder();
-  let now = Date.UTC(2026, 10, 21);
   const path = join(folder.path, 'ledger.mdb');
-  const open = () =>
-    openLedger(
-      { path },
-      { clock: { now: () => now, monotonic: () => 0 }, log: silentLogger, freeCredits: () => 0 },
-    );
-  const ledger = open();
+  const time = { now: Date.UTC(2026, 10, 21) };
+  const ledger = openLedger(
+    { path },
+    { clock: { now: () => time.now, monotonic: () => 0 }, log: silentLogger, freeCredits: () => 0 },
+  );
+  const slotOf = (name: number): Uint8Array => new Uint8Array(32).fill(name);
   const keep = (name: number) =>
     ledger.commit(ledger.reserve('a', 0), {
       ...{ type: 'DEDUCTION', amount: 0, reference: null, answer: () => new Uint8Array(4) },
-      keep: { slot: new Uint8Array(32).fill(name), bodyHash: new Uint8Array(32) },
+      keep: { slot: slotOf(name), bodyHash: new Uint8Array(32) },
     });
+  const isKept = (name: number): boolean => ledger.storedAnswer('a', slotOf(name)) !== null;
+  return { folder, path, time, ledger, keep, isKept };
+}
+
+it('removes all responses that have expired, without a further one', async () => {
+  const { folder, path, time, ledger, keep, isKept } = openWorld();
   for (let name = 0; name < ACCOUNT_LIMITS.endedSweptAtOnce + 5; name++) await keep(name);
-  now += LIMITS.idempotencyMs - 1;
+  time.now += LIMITS.idempotencyMs - 1;
   await keep(250);
   await ledger.removeExpiredAnswers();
-  expect(ledger.storedAnswer('a', new Uint8Array(32).fill(0))).not.toBeNull();
-  now += 1;
+  expect(isKept(0)).toBe(true);
+  time.now += 1;
   await ledger.removeExpiredAnswers();
-  expect(ledger.storedAnswer('a', new Uint8Array(32).fill(250))).not.toBeNull();
+  expect(isKept(250)).toBe(true);
   await ledger.close();
   const { root } = openLiveStore(path, 1);
   const rows = ['answers', 'endings'].map((name) => [
@@ -57,5 +62,17 @@ it('removes all responses that have expired, without a further one', async () =>
   ]);
   expect(rows.map(({ length }) => length)).toEqual([1, 1]);
   await root.close();
+  folder.remove();
+});
+
+it('keeps the response to a request that was sent again after a day, until it expires', async () => {
+  const { folder, time, ledger, keep, isKept } = openWorld();
+  const last = ACCOUNT_LIMITS.idempotencyPurgeMax;
+  for (let name = 0; name <= last; name++) await keep(name);
+  time.now += LIMITS.idempotencyMs;
+  await keep(last);
+  await ledger.removeExpiredAnswers();
+  expect([isKept(0), isKept(last)]).toEqual([false, true]);
+  await ledger.close();
   folder.remove();
 });

@@ -118,6 +118,17 @@ export function idempotencyConformance(
       expect((await ledger.balance('a')).balance).toBe(9);
     });
 
+    it('rejects another body if another process has stored a response meanwhile', async () => {
+      const other = world.open();
+      const reservation = await ledger.reserve('a', 1);
+      const charge = (body: string) =>
+        chargeOf(1, { keep: { slot, bodyHash: hashBody(body) }, answer: () => Buffer.from(body) });
+      await other.commit(await other.reserve('a', 1), charge('x'));
+      await expect(ledger.commit(reservation, charge('y'))).rejects.toThrow('different request body');
+      expect((await ledger.balance('a')).balance).toBe(9);
+      await other.close();
+    });
+
     it('charges once and returns one response over two processes', async () => {
       const other = world.open();
       const otherIdempotency = createIdempotency();

@@ -113,4 +113,11 @@ describe('the freshness reader', () => {
     writeListChecks(folder, { EU: check('2026-01-01T00:00:00.000Z') });
     expect(reader.listFreshness(NOW + 3_000, 7).stale).toEqual(['EU']);
   });
+
+  it('sees a write after the clock was set back', () => {
+    const reader = openFreshness({ labelsFolder: folder });
+    expect(reader.listFreshness(NOW, 7).complete).toBe(false);
+    writeListChecks(folder, ALL);
+    expect(reader.listFreshness(NOW - 3_600_000, 7).complete).toBe(true);
+  });
 });

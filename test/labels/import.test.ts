@@ -346,8 +346,13 @@ describe('importing a sanctions list', () => {
       labels.map((one) => [one.category, one.sanctions[0]?.listedAt, one.sanctions[0]?.delistedAt]),
     ).toEqual([
       ['SANCTIONED_ENTITY', '2025-04-01', null],
-      [expect.any(String), '2025-03-04', '2025-03-21'],
+      ['OTHER', '2025-03-04', '2025-03-21'],
     ]);
+    expect(labels.map((one) => [one.confidence, one.firstSeen, one.lastSeen])).toEqual([
+      [1, '2025-04-01', '2025-04-01'],
+      [0.5, '2025-03-04', '2025-03-04'],
+    ]);
+    expect(labels.map((one) => one.entity.category)).toEqual(['SANCTIONED_ENTITY', 'SANCTIONED_ENTITY']);
   });
 
   it('keeps history if an older file comes later, and reports it as older', async () => {
@@ -383,7 +388,7 @@ describe('importing a sanctions list', () => {
       matchType: 'DIRECT',
     });
     const [delisted] = world.lookup(snapshots, 'ETH', WALLETS[1]!);
-    expect(delisted!.category).not.toBe('SANCTIONED_ENTITY');
+    expect(delisted).toMatchObject({ category: 'OTHER', entity: { category: 'OTHER' }, confidence: 0.5 });
     expect(delisted!.sanctions[0]).toMatchObject({ entityName: 'PARTY 102', delistedAt: '2025-03-21' });
   });
 

@@ -179,6 +179,10 @@ describe('a label as of a day', () => {
       ...reader.meta,
       sources: [
         ...reader.meta.sources,
+        ...['2026-02-01', '2026-01-01'].map((publishedAt) => ({
+          ...{ id: 'files', dataset: publishedAt, publishedAt, importedAt: '2026-03-01T00:00:00.000Z' },
+          ...{ url: null, labels: 1, lists: [] },
+        })),
         {
           id: 'ofac',
           dataset: 'OFAC_SDN',
@@ -200,6 +204,9 @@ describe('a label as of a day', () => {
     expect(then(label({}), '2026-11-01')).toHaveLength(1);
     expect(then(label({}), '2026-10-31')).toHaveLength(0);
     expect(then(label({ source: 'nobody' }), '2026-11-21')).toHaveLength(0);
+    // A label does not name its file: the newest one of its source counts.
+    expect(then(label({ source: 'files' }), '2026-02-01')).toHaveLength(1);
+    expect(then(label({ source: 'files' }), '2026-01-31')).toHaveLength(0);
   });
 
   it('on a list follows its entries: before, during and after the listing', () => {
@@ -213,6 +220,7 @@ describe('a label as of a day', () => {
     expect(then(listed, '2025-03-20')).toMatchObject([
       {
         category: 'SANCTIONED_ENTITY',
+        threatLevel: 'CRITICAL',
         tags: ['sanctioned'],
         confidence: 1,
         sanctions: [{ delistedAt: null }],

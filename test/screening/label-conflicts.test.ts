@@ -47,6 +47,8 @@ describe('a label conflict', () => {
     const before = label('Listed', 'EXCHANGE', { source: 'ofac', class: 'list', sanctions: [former] });
     expect(decided(now, before)).toBeUndefined();
     expect(decided(now, { ...before, source: 'seed' })).toMatchObject({ decidedBy: 'SANCTION' });
+    const other = label('Other', 'EXCHANGE', { source: 'ofac', class: 'list', sanctions: [former] });
+    expect(decided(now, other)).toMatchObject({ decidedBy: 'SANCTION', labels: [{}, { name: 'Other' }] });
   });
 
   it.each([
@@ -255,6 +257,8 @@ describe('an authority that holds seized coins', () => {
     });
     expect(pointsOf(listed, seizure)).toBe(100);
     expect(pointsOf(crime, { ...seizure, class: 'structural' })).toBe(71);
+    const derived = sorted({ ...crime, class: 'structural' }, { ...seizure, class: 'structural' });
+    expect(unsettledLabels(derived)).toHaveLength(2);
   });
 
   it('clears no label of another kind', () => {
@@ -276,6 +280,29 @@ describe('a correction', () => {
       labelEvidence(sorted(...labels), policy).labels.map(({ category }) => category);
     expect(scored(crime, correction)).toEqual(['OTHER']);
     expect(scored(label('X', 'SCAM', { confidence: 0.7 }), correction)).toEqual(['OTHER', 'SCAM']);
+  });
+
+  it('does not clear the listing of the address itself, also if it names a designated owner', () => {
+    const owner: Label = {
+      ...correction,
+      category: 'EXCHANGE',
+      confidence: 0.95,
+      tags: ['corrects:SANCTIONED_ENTITY'],
+      sanctions: [
+        {
+          ...{ ...sanction, matchType: 'OWNER', entityId: 'other' },
+          attribution: { source: 'own', confidence: 0.95, date: null },
+        },
+      ],
+    };
+    const listed = label('Listed', 'SANCTIONED_ENTITY', {
+      source: 'seed',
+      confidence: 0.9,
+      sanctions: [sanction],
+    });
+    const labels = sorted(listed, owner);
+    expect(labels[0]).toBe(owner);
+    expect(unsettledLabels(labels)).toHaveLength(2);
   });
 
   it('is accepted only from own labels and shipped facts', () => {
