@@ -109,6 +109,8 @@ export function keyStoreConformance(name: string, makeWorld: () => Promise<KeySt
       const grandchild = await create('grandchild', child.id);
       const sibling = await create('sibling', root.id);
       const other = await create('other', 'session');
+      // Of another account, which the creator may not change.
+      const foreign = await create('foreign', root.id, 'local2');
       expect(keys.get(grandchild.id)?.createdBy).toBe(child.id);
       const idsBelow = (id: string) =>
         descendantsOf(keys.list('local'), id)
@@ -127,6 +129,7 @@ export function keyStoreConformance(name: string, makeWorld: () => Promise<KeySt
       const [first, ...others] = await keys.revokeWithDescendants(root.id);
       expect(first).toMatchObject({ id: root.id, status: 'REVOKED' });
       expect(others.map((key) => key.id).sort()).toEqual([child.id, grandchild.id].sort());
+      expect(keys.get(foreign.id)?.status).toBe('ACTIVE');
       const active = () => keys.list('local').filter((key) => key.status === 'ACTIVE');
       expect(active().map((key) => key.id)).toEqual([other.id, plain.record.id]);
       expect(await keys.revokeWithDescendants(root.id)).toEqual([first]);

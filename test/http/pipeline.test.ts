@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Admission, GateRequest } from '../../src/accounts/gate.ts';
+import { balanceId } from '../../src/accounts/pools.ts';
 import { AssayError, ERRORS } from '../../src/base/errors.ts';
 import type { Logger } from '../../src/base/log.ts';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
@@ -448,6 +449,9 @@ describe('the pipeline', () => {
         void events.push(`${level}: ${text}`);
     const access = {
       verify: (token: string) => (token === 'good' ? CALLER : null),
+      people: () => ({
+        session: (id: string) => ({ id, account: { id: 'acc_2' }, person: { id: 'per_1', role: 'owner' } }),
+      }),
       gate: {
         refuses: () => limits.shift() ?? null,
         uncount: (subject: string, rateClass: string, second: number) =>
@@ -746,6 +750,55 @@ describe('the pipeline', () => {
     await send(screen, work, { body, isGone: true, headers: { 'idempotency-key': 'k' } });
     expect(events).toEqual(['work 3', 'commit 2', 'release']);
     expect(() => world().pipeline.handlerFor(screen, 0, writing('1'))).toThrow('cannot be charged for');
+  });
+
+  it('charges and refunds the balance of sessions for a session, which has a limit of its own', async () => {
+    const { send, events, requests } = world();
+    const work: Work = { kind: 'task', read, answer: async () => ({ json: Buffer.from('{}') }) };
+    for (const [session, breaks] of [
+      ['one', 0],
+      ['two', 1],
+    ] as const) {
+      const cookie = `assay_session=${session}`;
+      const headers = { authorization: '', cookie, host: 'a.example', origin: 'http://a.example' };
+      await send(route('screening'), work, { body, headers, breaks });
+    }
+    expect(requests.map(({ accountId, pool }) => [accountId, pool])).toEqual([
+      ['acc_2', 'dashboard'],
+      ['acc_2', 'dashboard'],
+    ]);
+    expect(new Set(requests.map(({ rate }) => rate?.subject)).size).toBe(2);
+    expect(events.filter((one) => one.startsWith('refund'))).toEqual([
+      `refund ${balanceId('acc_2', 'dashboard')} e1`,
+    ]);
+  });
+
+  it('takes no quota and no credits of a key without the permission, and counts its requests', async () => {
+    const { send, requests } = world();
+    const refused = { ...oracle, permission: 'intel' } as const;
+    expect((await send(refused, writing('1')))[0]?.status).toBe(403);
+    expect(requests).toMatchObject([{ rate: { subject: 'key_1' }, quota: null, credits: null }]);
+  });
+
+  it('counts each of two equal requests at the same time, and works and charges once', async () => {
+    const { send, events, requests } = world();
+    const work: Work = {
+      kind: 'task',
+      read,
+      async answer() {
+        events.push('work');
+        return { json: Buffer.from('{}') };
+      },
+    };
+    const request = { body, headers: { 'idempotency-key': 'k' } };
+    const [[one], [two]] = await Promise.all([
+      send(route('screening'), work, request),
+      send(route('screening'), work, request),
+    ]);
+    expect(two?.body).toBe(one?.body);
+    expect([one, two].map((answer) => /Idempotency-Replayed/.test(`${answer?.headers}`))).toEqual([false, true]);
+    expect(events.filter((event) => event === 'work' || event.startsWith('commit'))).toHaveLength(2);
+    expect(requests.map(({ credits }) => credits)).toEqual([route('screening').credits, null]);
   });
 
   it('sends data of a pooled buffer like any other, and releases the buffer in every case', async () => {
