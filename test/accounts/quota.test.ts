@@ -62,6 +62,21 @@ describe('the meter on LMDB', () => {
     folder.remove();
   });
 
+  it('keeps the limit if another process has taken the rest of the quota meanwhile', async () => {
+    const folder = tempFolder();
+    const world = { now: Date.UTC(2026, 10, 21), limit: 1000, generation: 0 };
+    const [meter, other] = [0, 1].map(() => openAt(join(folder.path, 'a.mdb'), world)) as [
+      EmbeddedQuotaMeter,
+      EmbeddedQuotaMeter,
+    ];
+    expect(meter.used('a', 'intel')).toBe(0);
+    expect(other.take('a', 'intel', 1000).ok).toBe(true);
+    expect(meter.take('a', 'intel', 1)).toMatchObject({ ok: false, remaining: 0 });
+    await other.close();
+    await meter.close();
+    folder.remove();
+  });
+
   it('over-counts by at most 1 % of the quota after a crash, and never under-counts', async () => {
     const folder = tempFolder();
     const world = { now: Date.UTC(2026, 10, 21), limit: 10_000, generation: 0 };

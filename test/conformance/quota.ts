@@ -110,6 +110,9 @@ export function quotaConformance(name: string, makeWorld: () => Promise<QuotaWor
       await meter.take('a', 'intel', 500);
       expect(await meter.settle('a', 'intel', 'job:1', 300)).toMatchObject({ ok: true, remaining: 500 });
       expect(await meter.used('a', 'intel')).toBe(500);
+      await meter.close();
+      meter = world.open();
+      expect(await meter.used('a', 'intel')).toBe(500);
     });
 
     it('renew with the UTC month, and not if the clock moves backwards', async () => {

@@ -314,6 +314,23 @@ describe('stores of monitoring', () => {
       other.setChannels('a', { email: null, slackWebhookUrl: null, telegram: null }),
     ).rejects.toMatchObject({ code: 'NOT_READY' });
   });
+
+  it('reads no secrets that were moved to another account', async () => {
+    const encryption = createEncryption(new Uint8Array(32), systemRandom);
+    const channels = openChannels(root, { encryption, clock, random: systemRandom });
+    await channels.rotateSecret('a');
+    await channels.setChannels('a', { email: 'e', slackWebhookUrl: null, telegram: null });
+    expect([channels.signingSecrets('a').length, channels.channels('a').email]).toEqual([1, 'e']);
+    for (const [name, encoding] of [
+      ['webhookSecrets', 'json'],
+      ['channels', 'string'],
+    ] as const) {
+      const rows = root.openDB<unknown, string>({ name, encoding });
+      await rows.put('b', rows.get('a'));
+    }
+    expect(() => channels.signingSecrets('b')).toThrow('cannot be decrypted');
+    expect(() => channels.channels('b')).toThrow('cannot be decrypted');
+  });
 });
 
 describe('a write under a lease', () => {

@@ -108,6 +108,9 @@ describe('a receipt as JWS', () => {
   it('is refused unsigned, and with a MAC made with the public key', () => {
     const unsigned = `${base64url(JSON.stringify({ ...header(), alg: 'none' }))}.${base64url(receiptBytes(receipt))}.`;
     expect(() => verifyJws(unsigned, jwks())).toThrow('three parts');
+    const signed = key.forged(header(), receiptBytes(receipt));
+    expect(verifyJws(signed, jwks()).kid).toBe(key.jwk.kid);
+    expect(() => verifyJws(`${signed}.e30`, jwks())).toThrow('three parts');
     const text = `${base64url(JSON.stringify({ ...header(), alg: 'HS256' }))}.${base64url(receiptBytes(receipt))}`;
     for (const secret of [key.jwk.x, Buffer.from(key.jwk.x, 'base64url')]) {
       const mac = createHmac('sha256', secret).update(text).digest('base64url');
