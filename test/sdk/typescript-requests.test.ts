@@ -186,6 +186,21 @@ describe('the result of a job', () => {
       response.writeHead(503, headers).end();
     });
 
+  it.each([
+    ['fetch', {}],
+    ['undici', { transport: undiciTransport(request) }],
+  ])('that has changed is an error over %s, and does not end the process', async (_, options) => {
+    const { assay } = await serverWith((request, response) => {
+      if (!request.url?.endsWith('/result')) return json({ success: true, data: { job } })(request, response);
+      response.writeHead(206, { 'content-range': 'bytes 0-8/9' }).end('012345678');
+    }, options);
+    expect(await thrownBy(assay.bulk.results('j').next())).toMatchObject({
+      message: 'The result of job j has changed since it was read.',
+    });
+    // A body that is destroyed without a listener throws in a later turn.
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  });
+
   it('is not requested again before the time that the server asks for', async () => {
     const { assay, requests } = await busy({ 'retry-after': '120' });
     expect(await thrownBy(assay.bulk.results('j').next())).toBeInstanceOf(ServerError);

@@ -9,7 +9,11 @@ export type UndiciRequest = (
 ) => Promise<{
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: AsyncIterable<Uint8Array> & { text(): Promise<string>; destroy(): unknown };
+  readonly body: AsyncIterable<Uint8Array> & {
+    text(): Promise<string>;
+    on(event: 'error', listener: (error: Error) => void): unknown;
+    destroy(): unknown;
+  };
 }>;
 
 export interface UndiciOptions {
@@ -70,6 +74,8 @@ export function undiciTransport(request: UndiciRequest, { dispatcher }: UndiciOp
       body: () => chunks(response.body),
       cancel() {
         deadline.end();
+        // A body that is destroyed emits an error, and without a listener it would end the process.
+        response.body.on('error', () => {});
         response.body.destroy();
       },
     };
