@@ -314,7 +314,8 @@ async function fetchResult(
     const response = await server.ask('GET', `/jobs/${job.id}/result`, headers);
     const { 'content-range': range, etag: tag } = response.headers;
     if (response.statusCode !== 206 || range !== `bytes ${held}-${total - 1}/${total}`) {
-      response.body.destroy();
+      // A body that is destroyed emits an error, and without a listener it would end the process.
+      response.body.on('error', () => {}).destroy();
       throw new AssayError(
         'SOURCE_UNAVAILABLE',
         `The result of job ${job.id} has changed since it was fetched.`,

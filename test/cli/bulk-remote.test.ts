@@ -127,8 +127,11 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, with a server on %
   it('sends a file, waits, and writes the result in order', async () => {
     const input = file('addresses.ndjson', 5_000);
     const output = join(place, 'result.ndjson');
+    // Of a run that was killed while it checked that the result can be written.
+    writeFileSync(`${output}.part`, '');
     const said = await run(['--remote', world.url, '--chain', 'eth', '--input', input, '--output', output]);
     expect(said).toMatchObject({ code: 0, out: '' });
+    rmSync(`${output}.part`);
     expect(said.err).toMatch(
       /^Job job\d+: 5000 lines, 5000 intel reserved\.\n5000 lines \(0 with an error\)/,
     );
@@ -381,6 +384,26 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, with a server on %
     expect((await run(args)).err).toContain('answered 400: no \\u001b]0;title\\u0007 such job');
     expect(readdirSync(place)).toEqual([]);
     hostile.close();
+  });
+
+  it('writes no result of which the server sends another part than it was asked for', async () => {
+    const job = { ...{ id: 'job1', state: 'DONE', answered: 1, failed: 0, resultBytes: 10 } };
+    const ranges = ['bytes 0-8/9', 'bytes 0-9/11', 'bytes 1-9/10'];
+    const server = createServer((request, response) => {
+      if (request.url?.endsWith('/result') !== true) response.end(JSON.stringify({ data: { job } }));
+      else response.writeHead(206, { 'content-range': ranges.shift() }).end('0123456789');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const output = join(place, 'result.ndjson');
+    while (ranges.length > 0) {
+      const said = await run(['--remote', `http://127.0.0.1:${port}`, '--job', 'job1', '--output', output]);
+      expect(said.code).not.toBe(0);
+      expect(said.err).toContain('The result of job job1 has changed since it was fetched.');
+    }
+    expect(existsSync(output)).toBe(false);
+    server.closeAllConnections();
+    server.close();
   });
 
   it('retries after the time that the server requests, and sends a rejected file again', async () => {
