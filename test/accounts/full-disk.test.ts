@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openKeyStore } from '../../src/accounts/keys-lmdb.ts';
+import type { Charge } from '../../src/accounts/ledger.ts';
 import { type EmbeddedLedger, openLedger } from '../../src/accounts/ledger-lmdb.ts';
 import { type EmbeddedQuotaMeter, openQuotaMeter } from '../../src/accounts/quota-lmdb.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -134,12 +135,13 @@ describe.skipIf(refusal !== null)(`accounts on a full disk${refusal === null ? '
     const open = (): EmbeddedLedger =>
       openLedger({ path }, { clock: systemClock, log: silentLogger, freeCredits: () => FREE });
     const ledger = open();
-    const charge = (amount: number): Promise<unknown> =>
+    const charge = (amount: number, more: Pick<Charge, 'keep'> = {}): Promise<unknown> =>
       ledger.commit(ledger.reserve('a', amount), {
         type: 'SCREENING',
         amount,
         reference: 'x',
         answer: (remaining) => Buffer.from(String(remaining)),
+        ...more,
       });
     await charge(1);
     const release = await fillFor(path);
@@ -150,6 +152,9 @@ describe.skipIf(refusal !== null)(`accounts on a full disk${refusal === null ? '
         message: expect.stringContaining(path),
       });
     expect(await charge(0)).toMatchObject({ entry: null, remaining: FREE - 1, answer: Buffer.from('9') });
+    // A response that must be replayed is not sent before it is stored.
+    const keep = { slot: new Uint8Array(32), bodyHash: new Uint8Array(32) };
+    await expect(charge(0, { keep })).rejects.toMatchObject({ code: 'STORAGE_FULL' });
     expect(ledger.balance('a')).toMatchObject({ balance: FREE - 1, held: 0 });
     expect((await ledger.usage('a', { limit: 10 })).history.at(0)).toMatchObject({ balance: FREE - 1 });
     await release();

@@ -10,7 +10,12 @@ import type { CaseStore, Written } from '../../src/cases/store.ts';
 import { openCaseStore } from '../../src/cases/store-lmdb.ts';
 import { SAVED_KINDS } from '../../src/saved-screenings/records.ts';
 import { STATE_LIMITS } from '../../src/state/limits.ts';
-import type { LiveDatabase } from '../../src/state/live-store.ts';
+import {
+  type LiveDatabase,
+  type LiveRoot,
+  type OpenStore,
+  openLiveStore,
+} from '../../src/state/live-store.ts';
 import { memoryFolder, type TempFolder } from '../accounts/temp-folder.ts';
 import { type LiveState, overLiveStates } from '../setup/live-state.ts';
 
@@ -665,6 +670,7 @@ overLiveStates((makeState) => {
 describe('guards of cases', () => {
   let folder: TempFolder;
   let store: CaseStore;
+  let root: LiveRoot;
   let nowMs = 0;
   const clock = { now: () => nowMs, monotonic: () => performance.now() };
   const limits = CASE_LIMITS as { -readonly [Name in keyof typeof CASE_LIMITS]: number };
@@ -675,7 +681,12 @@ describe('guards of cases', () => {
   beforeEach(() => {
     nowMs = Date.parse('2026-11-01T00:00:00Z');
     folder = memoryFolder();
-    store = openCaseStore({ path: `${folder.path}/cases.mdb` }, { clock });
+    const openStore: OpenStore = (...options) => {
+      const live = openLiveStore(...options);
+      root = live.root;
+      return live;
+    };
+    store = openCaseStore({ path: `${folder.path}/cases.mdb` }, { clock, openStore });
     const records = { alert: () => null, wallet: () => null, screening: () => null };
     const deps = { store, records, clock, random: systemRandom };
     cases = createCases({ fourEyes: false }, deps);
@@ -704,6 +715,18 @@ describe('guards of cases', () => {
     return answerOf<{ file: { id: string; event: number } }>(await upload.end(() => null)).file;
   }
   const titles = (query: object) => cases.list('a', query, { limit: 100 }).cases.map(({ title }) => title);
+
+  it('a deleted case leaves nothing in the file, except counts', async () => {
+    const id = await made({ links: [{ type: 'SCREENING', answer: screening() }] });
+    await addFile(id, 'a.txt', 'a');
+    await propose(id);
+    const tables = ['cases', 'numbers', 'events', 'answers', 'pieces', 'terms', 'closed'];
+    const filled = (): string[] =>
+      tables.filter((name) => root.openDB({ name, encoding: 'binary' }).getKeysCount({}) > 0);
+    expect(filled()).toEqual(tables);
+    expect(await store.deleteClosedBefore(nowMs + 1, 1)).toHaveLength(1);
+    expect(filled()).toEqual([]);
+  });
 
   it('the last events of a case are reserved for its status and its decision', async () => {
     limits.eventsMax = 6;

@@ -796,7 +796,10 @@ describe('the pipeline', () => {
       send(route('screening'), work, request),
     ]);
     expect(two?.body).toBe(one?.body);
-    expect([one, two].map((answer) => /Idempotency-Replayed/.test(`${answer?.headers}`))).toEqual([false, true]);
+    expect([one, two].map((answer) => /Idempotency-Replayed/.test(`${answer?.headers}`))).toEqual([
+      false,
+      true,
+    ]);
     expect(events.filter((event) => event === 'work' || event.startsWith('commit'))).toHaveLength(2);
     expect(requests.map(({ credits }) => credits)).toEqual([route('screening').credits, null]);
   });

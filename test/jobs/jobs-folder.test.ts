@@ -102,12 +102,15 @@ describe('the folder of jobs', () => {
     expect(await check()).toBeNull();
   });
 
-  it.each(['..', '../file', '../../etc/passwd', '../jobs/../file'])('does not allow the path %s', async (path) => {
-    await expect(over(join(root, 'mine')).run(task('/jobs', path), never)).rejects.toMatchObject({
-      code: 'INVALID_REQUEST',
-    });
-    expect(seen).toHaveLength(1);
-  });
+  it.each(['..', '../file', '../../etc/passwd', '../jobs/../file'])(
+    'does not allow the path %s',
+    async (path) => {
+      await expect(over(join(root, 'mine')).run(task('/jobs', path), never)).rejects.toMatchObject({
+        code: 'INVALID_REQUEST',
+      });
+      expect(seen).toHaveLength(1);
+    },
+  );
 
   it('has one name, also if it is created concurrently', async () => {
     const names = await Promise.all([1, 2, 3, 4].map(() => nameOfFolder(join(root, 'named'), systemRandom)));

@@ -17,6 +17,7 @@ import { packed, storedText } from '../../src/saved-screenings/content.ts';
 import { SAVED_LIMITS } from '../../src/saved-screenings/limits.ts';
 import { SAVED_KINDS, type SavedKind, type StagedScreening } from '../../src/saved-screenings/records.ts';
 import type { SavedQuery } from '../../src/saved-screenings/service.ts';
+import { type LiveRoot, openLiveStore } from '../../src/state/live-store.ts';
 import { accountsAt } from '../accounts/redis/world.ts';
 import { memoryFolder } from '../accounts/temp-folder.ts';
 import { replicatedState } from '../setup/live-state.ts';
@@ -477,6 +478,26 @@ describe.each(['one machine', 'Redis'])('saved screenings: %s', (kind) => {
     await retention.stop();
     expect([deleted, ids(), ids({ riskLevel: 'HIGH' })]).toEqual([[old], [young], [young]]);
     expect(opened.store.content(record)).toHaveLength(0);
+  });
+
+  it.skipIf(isRedis)('leave nothing in the file when they are deleted, except counts', async () => {
+    const roots: LiveRoot[] = [];
+    await reopen({
+      openStore(...store) {
+        const live = openLiveStore(...store);
+        roots.push(live.root);
+        return live;
+      },
+    });
+    await save();
+    const tables = ['screenings', 'numbers', 'pieces', 'staged', 'terms', 'times'];
+    const filled = (): string[] =>
+      tables.filter((name) =>
+        roots.some((root) => root.openDB({ name, encoding: 'binary' }).getKeysCount({}) > 0),
+      );
+    expect(filled()).toEqual(tables.filter((name) => name !== 'staged'));
+    expect(await opened.store.deleteSavedBefore(nowMs + 1, 1)).toHaveLength(1);
+    expect(filled()).toEqual([]);
   });
 });
 

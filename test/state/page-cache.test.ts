@@ -1,5 +1,5 @@
 /** Reading of large files at the start: which are read, how much of them, and when it ends. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -44,6 +44,13 @@ const deps = (more: Partial<CacheFillingDeps> = {}): CacheFillingDeps => {
 /** Bytes that this process has read by system calls. */
 const bytesRead = (): number => Number(/^rchar: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
 
+/** Paths of the files that this process has open. */
+const openFiles = (): string[] =>
+  readdirSync('/proc/self/fd').map((descriptor) => {
+    const link = join('/proc/self/fd', descriptor);
+    return existsSync(link) ? readlinkSync(link) : '';
+  });
+
 /** Runs a filling to its end. Returns the megabytes that were read meanwhile. */
 async function filled(folders: readonly (string | null)[], expected: number, more = {}): Promise<number> {
   const before = bytesRead();
@@ -65,6 +72,7 @@ it('reads the large stores of each folder whole, in the order of the folders', a
   expect(lines).toEqual(
     [paths[2], paths[0], paths[1]].map((path) => ({ path, message: 'file read into memory' })),
   );
+  expect(openFiles().filter((path) => paths.includes(path))).toEqual([]);
 });
 
 it('reads no more than half of the memory that is available, and says what it leaves out', async () => {
@@ -84,7 +92,7 @@ it('ends between two pieces when the server stops', async () => {
   fileOf(labels, 'labels.mdb', 64);
   const before = bytesRead();
   const filling = fillPageCache([labels.path], deps());
-  await setTimeout(0);
+  while (bytesRead() - before < 2 * MB) await setTimeout(0);
   await filling.stop();
   const read = bytesRead();
   expect(read - before).toBeLessThan(60 * MB);
