@@ -120,6 +120,11 @@ describe('a backup', () => {
     const spoilt = join(world.folder, 'spoilt');
     cpSync(backup, spoilt, { recursive: true });
     const { files } = JSON.parse(readFileSync(join(spoilt, 'BACKUP.json'), 'utf8')) as Taken;
+    const pointer = join(spoilt, 'snapshots', 'CURRENT');
+    const named = readFileSync(pointer);
+    writeFileSync(pointer, Buffer.from(named).fill(0x41, named.length - 2, named.length - 1));
+    await expect(verifyBackup(spoilt)).rejects.toThrow(/CURRENT differs from its entry in the manifest/);
+    writeFileSync(pointer, named);
     const file = files.find(({ kind }) => kind === 'lmdb')?.path ?? '';
     const bytes = readFileSync(join(spoilt, file));
     bytes[bytes.length - 100] = (bytes[bytes.length - 100] as number) ^ 1;

@@ -406,6 +406,30 @@ describe.each(['uws', 'node'] as const)('assay bulk --remote, with a server on %
     server.close();
   });
 
+  it('fetches the rest of a result that ended early without an error', async () => {
+    const cost = { unit: 'intel', reserved: 1, spent: 1 };
+    const job = { ...{ id: 'job1', state: 'DONE', answered: 1, failed: 0, resultBytes: 10 }, cost };
+    const asked: unknown[] = [];
+    const server = createServer(({ url, headers }, response) => {
+      if (url?.endsWith('/result') !== true) return void response.end(JSON.stringify({ data: { job } }));
+      asked.push([headers.range, headers['if-range']]);
+      const from = asked.length === 1 ? 0 : 6;
+      response.writeHead(206, { 'content-range': `bytes ${from}-9/10`, etag: '"x"' });
+      response.end('0123456789'.slice(from, from + 6));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const output = join(place, 'result.ndjson');
+    const said = await run(['--remote', `http://127.0.0.1:${port}`, '--job', 'job1', '--output', output]);
+    expect([said.code, readFileSync(output, 'utf8')]).toEqual([0, '0123456789']);
+    expect(asked).toEqual([
+      ['bytes=0-', undefined],
+      ['bytes=6-', '"x"'],
+    ]);
+    server.closeAllConnections();
+    server.close();
+  });
+
   it('retries after the time that the server requests, and sends a rejected file again', async () => {
     const input = file('a.ndjson', 10);
     const id = 'job77';

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -27,11 +28,13 @@ import { openFilesLimit } from '../../src/base/open-files.ts';
 import { projectRoot } from '../../src/base/paths.ts';
 import type { Finding } from '../../src/cli/doctor.ts';
 import type { Config } from '../../src/config/config.ts';
-import { labelsFolderOf } from '../../src/labels/folders.ts';
+import { labelsFolderOf, snapshotsFolderOf } from '../../src/labels/folders.ts';
 import { type ListCheck, readListChecks, writeListChecks } from '../../src/labels/freshness.ts';
 import { emptyList, type ReadList, withFile } from '../../src/labels/sanctions.ts';
 import { openLabelStore } from '../../src/labels/store.ts';
 import { LISTS } from '../../src/sources/lists.ts';
+import { readJson, writeJsonAtomically } from '../../src/state/atomic-file.ts';
+import { type InstallationRecord, RECORD_FILE } from '../../src/state/installation-record.ts';
 import { openEnvironment } from '../../src/state/lmdb.ts';
 import { newWorld } from '../e2e/program.ts';
 import { startAnvil } from '../setup/anvil.ts';
@@ -317,6 +320,31 @@ describe('assay doctor in a folder in use', () => {
     rmSync(dirname(pointer), { recursive: true });
     rmSync(attributions, { recursive: true });
     expect((await examined(dataDir)).of('derived')).toEqual([]);
+  });
+
+  it('finds a clock that was set back since the first start', async () => {
+    const path = join(dataDir, RECORD_FILE);
+    const record = readJson(path) as InstallationRecord;
+    const clockSince = async (ms: number): Promise<unknown> => {
+      writeJsonAtomically(path, { ...record, createdAt: new Date(Date.now() + ms).toISOString() });
+      return (await examined(dataDir)).of('clock').map(({ state }) => state);
+    };
+    expect([await clockSince(-86_400_000), await clockSince(3_600_000)]).toEqual([['ok'], ['problem']]);
+    writeJsonAtomically(path, record);
+  });
+
+  it('says how to get a label index if there is none', async () => {
+    const snapshots = snapshotsFolderOf(dataDir);
+    renameSync(snapshots, `${snapshots}-aside`);
+    expect((await examined(dataDir)).of('stores')).toMatchObject([
+      {
+        state: 'problem',
+        text: 'There is no label index.',
+        advice: expect.stringContaining('assay index build'),
+      },
+    ]);
+    renameSync(`${snapshots}-aside`, snapshots);
+    expect((await examined(dataDir)).of('stores')).toMatchObject([{ state: 'ok' }]);
   });
 
   it('names a damaged and a missing store, and what to do', async () => {
