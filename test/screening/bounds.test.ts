@@ -120,6 +120,10 @@ describe('a list entry', () => {
       'DIRECT',
     ]);
     expect(entries(entry({ list: 'EU' }), owner(1))).toHaveLength(2);
+    // A wallet that was listed twice has two ends; two sources may describe one of them.
+    const ended = entry({ delistedAt: '2024-03-01' });
+    expect(entries(ended, entry({ delistedAt: '2025-03-01' }))).toHaveLength(2);
+    expect(entries(ended, entry({ delistedAt: '2024-03-01', program: 'X' }))).toHaveLength(1);
     expect(entries(entry({ entityId: '2' }), owner(1))).toHaveLength(2);
     const dated = [
       label({ sanctions: [owner(0.5)], lastSeen: '2025-01-01' }),

@@ -67,7 +67,7 @@ describe('the cleanup of bulk jobs', () => {
         writer.putClaim(`slot${index}`, { jobId: job.id, bodyHash: '', at: START + index, answer: null });
       }
     });
-  const cleanup = (): Cleanup =>
+  const cleanup = (isUploading: (id: string) => boolean = () => false): Cleanup =>
     new Cleanup({
       store,
       places: { folder: join(folder.path, 'files'), ofJob: (id: string) => join(folder.path, id) } as never,
@@ -75,7 +75,7 @@ describe('the cleanup of bulk jobs', () => {
       clock: { ...systemClock, now: () => now },
       log: { ...silentLogger, warn: (...of: unknown[]) => expect.fail(JSON.stringify(of)) } as never,
       isShared: false,
-      isUploading: () => false,
+      isUploading,
       remove: (job) => store.transaction((writer) => writer.remove(job)),
     });
   const present = (index: number): { files: boolean } | null => {
@@ -142,5 +142,17 @@ describe('the cleanup of bulk jobs', () => {
     counts.reads();
     await later.run();
     expect(counts.reads()).toBe(0);
+  });
+
+  it('keeps an upload in progress, however long it takes, and removes an interrupted one', async () => {
+    const uploads = [1, 2].map(
+      (index): JobRecord => ({ ...endedJob(index), state: 'RECEIVING', endedAt: null }),
+    );
+    await store.transaction((writer) => {
+      for (const upload of uploads) writer.add(upload);
+    });
+    now = START + 30 * DAY_MS;
+    await cleanup((id) => id === endedJob(1).id).run();
+    expect([present(1), present(2)]).toEqual([{ files: true }, null]);
   });
 });

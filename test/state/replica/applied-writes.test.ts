@@ -36,7 +36,9 @@ describe('the write sets that a process has applied', () => {
     expect(applied.apply([set(6, 'f', 'x')])).toBe(false);
     expect(applied.apply([set(6, 'f', 'e'), set(8, 'h', 'f')])).toBe(false);
     expect([stored, applied.position, notified]).toEqual([START, START, 0]);
-    expect(applied.apply([set(4, 'd', 'c'), set(5, 'e', 'd'), set(6, 'f', 'e'), set(7, 'g', 'f')])).toBe(true);
+    expect(applied.apply([set(4, 'd', 'c'), set(5, 'e', 'd'), set(6, 'f', 'e'), set(7, 'g', 'f')])).toBe(
+      true,
+    );
     expect([stored, notified]).toEqual([{ version: 7, last: 'g' }, 2]);
     expect(applied.apply([set(7, 'g', 'f')])).toBe(true);
     expect(notified).toBe(2);
