@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { Cleanup } from '../../../src/jobs/bulk/cleanup.ts';
 import { type JobRecord, type JobStore, openJobStore } from '../../../src/jobs/bulk/job-store.ts';
@@ -47,6 +46,7 @@ describe('the cleanup of bulk jobs', () => {
   let path: string;
   let store: JobStore;
   let now: number;
+  let monotonicMs = 0;
   beforeEach(() => {
     folder = memoryFolder();
     path = join(folder.path, 'jobs.mdb');
@@ -67,14 +67,14 @@ describe('the cleanup of bulk jobs', () => {
         writer.putClaim(`slot${index}`, { jobId: job.id, bodyHash: '', at: START + index, answer: null });
       }
     });
-  const cleanup = (isUploading: (id: string) => boolean = () => false): Cleanup =>
+  const cleanup = ({ isUploading = (_: string): boolean => false, isShared = false } = {}): Cleanup =>
     new Cleanup({
       store,
       places: { folder: join(folder.path, 'files'), ofJob: (id: string) => join(folder.path, id) } as never,
       results: { delete: () => {} } as never,
-      clock: { ...systemClock, now: () => now },
+      clock: { now: () => now, monotonic: () => monotonicMs },
       log: { ...silentLogger, warn: (...of: unknown[]) => expect.fail(JSON.stringify(of)) } as never,
-      isShared: false,
+      isShared,
       isUploading,
       remove: (job) => store.transaction((writer) => writer.remove(job)),
     });
@@ -152,7 +152,21 @@ describe('the cleanup of bulk jobs', () => {
       for (const upload of uploads) writer.add(upload);
     });
     now = START + 30 * DAY_MS;
-    await cleanup((id) => id === endedJob(1).id).run();
+    await cleanup({ isUploading: (id) => id === endedJob(1).id }).run();
     expect([present(1), present(2)]).toEqual([{ files: true }, null]);
+  });
+
+  it('removes an interrupted upload of another node whose last sign of life is in the future', async () => {
+    const ahead: JobRecord = { ...endedJob(1), state: 'RECEIVING', endedAt: null, changedAt: now + DAY_MS };
+    await store.transaction((writer) => writer.add(ahead));
+    const sweeper = cleanup({ isShared: true });
+    for (const minutes of [0, 14]) {
+      monotonicMs = minutes * 60_000;
+      await sweeper.run();
+      expect(present(1)).not.toBeNull();
+    }
+    monotonicMs = 15 * 60_000;
+    await sweeper.run();
+    expect(present(1)).toBeNull();
   });
 });
