@@ -1,11 +1,12 @@
 /** The jobs folder that nodes share. Each node may mount it at a path of its own, so messages contain paths relative to it. */
 import { existsSync } from 'node:fs';
-import { link, mkdtemp, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { link, mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join, normalize, relative, sep } from 'node:path';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { within } from '../base/within.ts';
+import { writeTextAtomically } from '../state/atomic-file.ts';
 import { makeFolder } from '../state/data-folder.ts';
 import type { ChunkRunner, ChunkTask } from './chunks.ts';
 
@@ -37,19 +38,19 @@ const NAME_BYTES = 12;
 /** Returns the name of a folder; the first caller creates it. Rejects with file system errors. */
 export async function nameOfFolder(folder: string, random: Random): Promise<string> {
   const path = join(folder, NAME_FILE);
-  if (!existsSync(path)) {
-    makeFolder(folder);
-    const name = Buffer.from(random.bytes(NAME_BYTES)).toString('hex');
-    const draft = `${path}.${name}`;
-    try {
-      await writeFile(draft, name);
-      // Unlike a rename, a link fails if another node was first.
-      await link(draft, path).catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EEXIST') throw error;
-      });
-    } finally {
-      await rm(draft, { force: true });
-    }
+  if (existsSync(path)) return readFile(path, 'utf8');
+  makeFolder(folder);
+  const name = Buffer.from(random.bytes(NAME_BYTES)).toString('hex');
+  const draft = `${path}.${name}`;
+  try {
+    // Durable first, so that a name is never empty after a loss of power.
+    await writeFile(draft, name, { flush: true });
+    // Unlike a rename, a link fails if another node was first.
+    await link(draft, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  } finally {
+    await rm(draft, { force: true });
   }
   return readFile(path, 'utf8');
 }
@@ -103,10 +104,11 @@ export async function expectedFolder(
   const before = await readFile(file, 'utf8').catch(() => null);
   if (before === name) return name;
   if (before !== null && (await isLackingFiles())) return before;
-  // On a full disk, the next start stores it.
-  await writeFile(`${file}.tmp`, name)
-    .then(() => rename(`${file}.tmp`, file))
-    .catch(() => {});
+  try {
+    writeTextAtomically(file, name);
+  } catch {
+    // The disk is full: the next start stores it.
+  }
   return name;
 }
 

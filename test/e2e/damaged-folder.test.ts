@@ -33,6 +33,10 @@ const NOT_COMPARED: readonly (readonly [files: RegExp, reason: string])[] = [
     /^clusters\/\w+\/building\//,
     'verified by the next build, which reads the transactions again if a part is wrong',
   ],
+  [
+    /^jobs-folder$|^jobs\/\.folder$/,
+    'random names, compared with each other: a folder that has the files of its jobs is taken',
+  ],
   [/^labels\/(rejects|downloads)\//, 'for people, and copies of the files of publishers'],
 ];
 const isCompared = (name: string): boolean => !NOT_COMPARED.some(([files]) => files.test(name));

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { JOBS_FOLDER_FILE } from '../../src/state/data-folder.ts';
 import { newWorld, type RunningServer, type World } from './program.ts';
 
 const hex = (n: number, digits: number): string => `0x${n.toString(16).padStart(digits, '0')}`;
@@ -22,6 +23,8 @@ const locks = (): string[] => readdirSync(store()).filter((name) => name.startsW
 
 describe('a second server', () => {
   it('on the same folder is rejected with process, host and time, and writes nothing', async () => {
+    // The first server writes this file after it has begun to answer.
+    await expect.poll(() => readdirSync(store())).toContain(JOBS_FOLDER_FILE);
     const before = readdirSync(store()).sort();
     const { code, out, err } = await world.run(['serve']);
     expect([code, out]).toEqual([1, '']);

@@ -624,6 +624,15 @@ function handleOf(file: number, path: string): object {
   };
 }
 
+function flushPath(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
 const { promises } = fs;
 const here = <T>(path: unknown, inside: () => T, outside: () => Promise<T>): Promise<T> =>
   lifeOf(path) === null ? outside() : atOnce(inside);
@@ -652,6 +661,27 @@ const replacedPromises = {
       from,
       () => renameSync(from, to),
       () => promises.rename(from, to),
+    ),
+  readFile: (path: string, options?: BufferEncoding) =>
+    here<string | Buffer>(
+      path,
+      () => fs.readFileSync(path, options),
+      () => promises.readFile(path, options),
+    ),
+  writeFile: (path: string, data: string | Uint8Array, options?: { readonly flush?: boolean }) =>
+    here(
+      path,
+      () => {
+        writeFileSync(path, data);
+        if (options?.flush === true) flushPath(path);
+      },
+      () => promises.writeFile(path, data, options),
+    ),
+  link: (from: string, to: string) =>
+    here(
+      from,
+      () => linkSync(from, to),
+      () => promises.link(from, to),
     ),
   readdir: (path: string) =>
     here(
