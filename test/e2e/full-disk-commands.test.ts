@@ -128,7 +128,7 @@ function leaves(): string[] {
   return below(program, '');
 }
 /** An OFAC list with this many parties. */
-const sanctionsList = (parties: number): string =>
+const sanctionsList = (parties: number, program = 'CYBER2'): string =>
   `<?xml version="1.0" encoding="utf-8"?>
 <sdnList xmlns="https://sanctionslistservice.ofac.treas.gov/api/PublicationPreview/exports/XML">
   <publshInformation><Publish_Date>03/04/2026</Publish_Date><Record_Count>${parties}</Record_Count></publshInformation>
@@ -138,7 +138,7 @@ const sanctionsList = (parties: number): string =>
       _,
       uid,
     ) => `<sdnEntry><uid>${uid + 1}</uid><lastName>Quaternion Works ${uid}</lastName><sdnType>Entity</sdnType>
-    <programList><program>CYBER2</program></programList></sdnEntry>`,
+    <programList><program>${program}</program></programList></sdnEntry>`,
   ).join('\n')}
 </sdnList>`;
 
@@ -268,7 +268,7 @@ describe.skipIf(refusal !== null)(`commands on a full disk${refusal === null ? '
     commands = startCommandProcess();
     publisher = await startListServer();
     publisher.paths.set('/SDN_ADVANCED.ZIP', serve(sanctionsList(2_000)));
-    publisher.paths.set('/CONS_ADVANCED.ZIP', serve(sanctionsList(1)));
+    publisher.paths.set('/CONS_ADVANCED.ZIP', serve(sanctionsList(1, 'CMIC-EO13959')));
     const server = await world.serve(environment);
     expect(await server.stop()).toBe(0);
     const port = await freePort();

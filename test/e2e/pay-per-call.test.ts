@@ -75,7 +75,7 @@ describe.skipIf(!hasAnvil)('pay per call of the program', () => {
     const server = await world.serve(environment);
     expect(requiredOf(await post(server.url)).accepts[0]?.payTo).toBe(PAY_TO);
     const response = await post(server.url, paymentHeader(await sign(payer)));
-    expect([response.status, response.headers.get('x-error-code')]).toEqual([503, 'PAYMENT_UNAVAILABLE']);
+    expect([response.status, response.headers.get('x-error-code')]).toEqual([500, 'PAYMENT_UNAVAILABLE']);
     expect(await token.balance(PAY_TO)).toBe(0n);
     expect(server.output().out + server.output().err).not.toContain(RELAY_KEY.slice(2));
     const verified = await world.run(['billing', 'verify', '--json'], { environment });

@@ -58,13 +58,13 @@ describe('renderError', () => {
       const { scope, isShown }: ErrorKind = ERRORS[code];
       const isServer = (error.status >= 500 && isShown !== true) || scope === 'server';
       expect(status).toBe(isServer ? 500 : error.status);
-      expect(problem.code).toBe(status === 500 && code !== 'STORAGE_FULL' ? 'INTERNAL' : code);
+      expect(problem.code).toBe(isServer && code !== 'STORAGE_FULL' ? 'INTERNAL' : code);
       expect(problem.type).toBe(`urn:assay:error:${String(problem.code)}`);
       expect(lines).toContain(`X-Error-Code: ${problem.code}`);
       expect(lines).toContain('Retry-After: 7');
       expect(lines.includes('WWW-Authenticate: Bearer')).toBe(status === 401);
       expect(problem).toMatchObject({ status, instance: 'urn:assay:request:r' });
-      expect(problem.field).toBe(status === 500 ? undefined : 'f');
+      expect(problem.field).toBe(isServer ? undefined : 'f');
       if (code === 'STORAGE_FULL') expect(problem.detail).toContain('cannot write to its storage');
       else if (code === 'NOT_READY') expect(problem.detail).toContain('is not ready');
       else expect(problem.detail).toBe(isServer ? 'Internal server error.' : 'What was wrong.');
