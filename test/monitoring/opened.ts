@@ -5,6 +5,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { loadAssetFacts } from '../../src/chains/known-assets.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
+import type { Label } from '../../src/labels/label.ts';
 import { type Monitoring, type MonitoringDeps, openMonitoring } from '../../src/monitoring/open.ts';
 import { loadPolicy, type RiskLevel } from '../../src/risk/policy.ts';
 import type { Coverage, CoverageEntry } from '../../src/screening/answers.ts';
@@ -16,6 +17,24 @@ export const NOTHING_READ: Coverage = {
   balances: NOT_READ,
   history: NOT_READ,
   sanctions: NOT_READ,
+};
+
+/** A published label under the rule SCAM-001. */
+export const SCAM_LABEL: Label = {
+  entity: { id: 's', name: 'The Scam', category: 'SCAM', jurisdiction: null, url: null },
+  scope: 'EVM',
+  category: 'SCAM',
+  threatLevel: 'HIGH',
+  source: 'test',
+  sourceUrl: null,
+  tags: [],
+  confidence: 1,
+  sanctions: [],
+  verified: true,
+  synthetic: false,
+  class: 'published',
+  firstSeen: null,
+  lastSeen: null,
 };
 
 /** The parts of a screening that a wallet keeps. */

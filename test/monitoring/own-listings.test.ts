@@ -10,25 +10,9 @@ import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
 import type { Alert, MonitoredWallet } from '../../src/monitoring/records.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
 import { memoryFolder, type TempFolder } from '../accounts/temp-folder.ts';
-import { openedMonitoring, screeningJson } from './opened.ts';
+import { openedMonitoring, SCAM_LABEL, screeningJson } from './opened.ts';
 
 const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
-const scam: Label = {
-  entity: { id: 's', name: 'The Scam', category: 'SCAM', jurisdiction: null, url: null },
-  scope: 'EVM',
-  category: 'SCAM',
-  threatLevel: 'HIGH',
-  source: 'test',
-  sourceUrl: null,
-  tags: [],
-  confidence: 1,
-  sanctions: [],
-  verified: true,
-  synthetic: false,
-  class: 'published',
-  firstSeen: null,
-  lastSeen: null,
-};
 const signal = new AbortController().signal;
 
 describe('a watched wallet', () => {
@@ -86,7 +70,7 @@ describe('a watched wallet', () => {
     const wallet = await register(1);
     const other = await register(2);
     monitoring.start({ follows: true, sends: false, bills: false });
-    publish([1, scam]);
+    publish([1, SCAM_LABEL]);
     await expect.poll(() => current(wallet).riskScore, { timeout: 30_000 }).toBe(80);
     expect(alerts()).toMatchObject([
       {
@@ -101,13 +85,13 @@ describe('a watched wallet', () => {
       },
     ]);
     expect(current(other).screenedAtMs).toBe(other.screenedAtMs);
-    publish([1, scam], [3, scam]);
+    publish([1, SCAM_LABEL], [3, SCAM_LABEL]);
     await expect.poll(() => listings.isDue('ETH'), { timeout: 30_000 }).toBe(false);
     expect(alerts()).toHaveLength(1);
   });
 
   it('that is no longer labelled is screened again without an alert, and raises one if the label returns', async () => {
-    publish([1, scam]);
+    publish([1, SCAM_LABEL]);
     const wallet = await register(1);
     expect(await recheck()).toEqual({ wallets: 1, alerts: 0 });
     publish();
@@ -118,7 +102,7 @@ describe('a watched wallet', () => {
     expect(due()).toEqual([]);
     expect(await recheck()).toEqual({ wallets: 1, alerts: 0 });
     await expect.poll(due, { timeout: 30_000 }).toEqual([wallet.id]);
-    publish([1, scam]);
+    publish([1, SCAM_LABEL]);
     expect(await recheck()).toEqual({ wallets: 1, alerts: 1 });
     expect(current(wallet).ownRuleId).toBe('SCAM-001');
   });
@@ -127,7 +111,7 @@ describe('a watched wallet', () => {
     const paused = await register(1);
     await monitoring.service.change('a', paused.id, { status: 'PAUSED' });
     await register(2, { enabledRules: ['MIXING-001'] });
-    publish([1, scam], [2, scam], [3, scam]);
+    publish([1, SCAM_LABEL], [2, SCAM_LABEL], [3, SCAM_LABEL]);
     await register(3);
     expect(await recheck()).toEqual({ wallets: 2, alerts: 0 });
     // The pause ends: the wallet is compared when it is screened.
@@ -138,7 +122,7 @@ describe('a watched wallet', () => {
 
   it('is compared once with each version of the labels, in pages that an interruption does not repeat', async () => {
     for (let n = 1; n <= 450; n++) await register(n);
-    publish([1, scam], [300, scam], [450, scam]);
+    publish([1, SCAM_LABEL], [300, SCAM_LABEL], [450, SCAM_LABEL]);
     const stop = new AbortController();
     const store = monitoring.service.store;
     let pages = 0;
@@ -159,14 +143,14 @@ describe('a watched wallet', () => {
     expect(listings.isDue('ETH')).toBe(true);
     expect(await recheck()).toEqual({ wallets: 50, alerts: 1 });
     expect(listings.isDue('ETH')).toBe(false);
-    publish([1, scam], [300, scam], [450, scam]);
+    publish([1, SCAM_LABEL], [300, SCAM_LABEL], [450, SCAM_LABEL]);
     expect(listings.isDue('ETH')).toBe(true);
   });
 
   it('is not compared with labels that are older than those of another node', async () => {
     await register(1);
     const former = reader();
-    publish([1, scam]);
+    publish([1, SCAM_LABEL]);
     expect(await recheck()).toEqual({ wallets: 1, alerts: 1 });
     expect(listingsWith(() => former).isDue('ETH')).toBe(false);
     expect(listingsWith(() => null).isDue('ETH')).toBe(false);
@@ -180,7 +164,7 @@ describe('a watched wallet', () => {
       [unscored, 10],
     ] as const)
       await store.changeWallet('a', id, ({ ownRuleId: _, ...wallet }) => ({ ...wallet, riskScore }));
-    publish([1, scam], [2, scam]);
+    publish([1, SCAM_LABEL], [2, SCAM_LABEL]);
     expect(await recheck()).toEqual({ wallets: 2, alerts: 1 });
     expect(alerts().map(({ walletId }) => walletId)).toEqual([unscored.id]);
   });

@@ -10,7 +10,6 @@ import { CHAIN_LIMITS } from '../../src/chains/limits.ts';
 import type { Transfer } from '../../src/chains/transfer.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
 import type { LabelReader } from '../../src/labels/index/reader.ts';
-import type { Label } from '../../src/labels/label.ts';
 import { MONITORING_LIMITS } from '../../src/monitoring/limits.ts';
 import { takeEvent } from '../../src/monitoring/listener.ts';
 import { loadMonitoringPolicy } from '../../src/monitoring/policy.ts';
@@ -22,6 +21,7 @@ import { buildWatchTable } from '../../src/monitoring/watch-table.ts';
 import { loadPolicy } from '../../src/risk/policy.ts';
 import { createEncryption } from '../../src/state/encryption.ts';
 import { memoryFolder, type TempFolder } from '../accounts/temp-folder.ts';
+import { SCAM_LABEL } from './opened.ts';
 
 const DAY_MS = 24 * 3_600_000;
 let folder: TempFolder;
@@ -204,22 +204,6 @@ describe('the first height to process', () => {
 describe('counterparties', () => {
   const riskPolicy = loadPolicy(loadTaxonomy().rows);
   const policy = loadMonitoringPolicy();
-  const scam: Label = {
-    entity: { id: 's', name: 'The Scam', category: 'SCAM', jurisdiction: null, url: null },
-    scope: 'EVM',
-    category: 'SCAM',
-    threatLevel: 'HIGH',
-    source: 'test',
-    sourceUrl: null,
-    tags: [],
-    confidence: 1,
-    sanctions: [],
-    verified: true,
-    synthetic: false,
-    class: 'published',
-    firstSeen: null,
-    lastSeen: null,
-  };
   let dataVersion: string;
   let listed: Set<string>;
   let lookups = 0;
@@ -238,7 +222,7 @@ describe('counterparties', () => {
           lookup: (key: Uint8Array) => {
             lookups++;
             onLookup();
-            return listed.has(`0x${Buffer.from(key).toString('hex').slice(-40)}`) ? [scam] : [];
+            return listed.has(`0x${Buffer.from(key).toString('hex').slice(-40)}`) ? [SCAM_LABEL] : [];
           },
         }) as unknown as LabelReader,
     }).recheck(signal);
