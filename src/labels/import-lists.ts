@@ -116,16 +116,21 @@ async function readUnits(reading: Reading, units: ListUnit[]): Promise<void> {
     },
     (reason, text, provenance, entityId) => {
       current().rejects.add(reason, text, provenance);
-      addUnreadable(current(), entityId, `${reason} ${text}`);
+      addUnreadable(reading, current(), entityId, `${reason} ${text}`);
     },
   );
 }
 
 /** Notes a row that could not be read. Too many of them become one row of an unknown party that no other file has. */
-function addUnreadable({ unreadable }: ListUnit, entityId: string | null, text: string): void {
+function addUnreadable(
+  { contentHash }: Reading,
+  { unreadable }: ListUnit,
+  entityId: string | null,
+  text: string,
+): void {
   if (unreadable.size > LABEL_LIMITS.unreadableRowsMax) return;
   const isLast = unreadable.size === LABEL_LIMITS.unreadableRowsMax;
-  const row = isLast ? `more than ${LABEL_LIMITS.unreadableRowsMax}` : `${entityId ?? ''}\n${text}`;
+  const row = isLast ? `more rows of ${contentHash}` : `${entityId ?? ''}\n${text}`;
   const hash = createHash('sha256').update(row).digest('hex').slice(0, HASH_DIGITS);
   unreadable.set(hash, { entityId: isLast ? null : entityId, hash });
 }
@@ -146,7 +151,7 @@ function addParty(reading: Reading, party: DesignatedParty<SanctionsList>, unit:
       reading.rejected++;
       const text = `${listed.currency ?? ''} ${listed.address} (${party.list} ${party.entityId})`;
       unit.rejects.add(resolved.reason, text, listed.provenance);
-      addUnreadable(unit, party.entityId, text);
+      addUnreadable(reading, unit, party.entityId, text);
       continue;
     }
     const { chain, canonical, key } = resolved.parsed;

@@ -10,6 +10,7 @@ import { buildLabelIndex, ensureShipped } from '../../src/labels/build-index.ts'
 import { freshnessOf, readListChecks } from '../../src/labels/freshness.ts';
 import { importFiles } from '../../src/labels/import.ts';
 import { currentSnapshot } from '../../src/labels/index/folder.ts';
+import { LABEL_LIMITS } from '../../src/labels/limits.ts';
 import { openLabelStore } from '../../src/labels/store.ts';
 import { makeWorld, NOW, type World } from './world.ts';
 
@@ -311,6 +312,20 @@ describe('importing a sanctions list', () => {
     });
     const forced = await world.import({ source: 'ofac', files, force: true });
     expect(forced.datasets[0]!.lists[0]).toMatchObject({ inForce: 1, delisted: 1, heldBack: 0 });
+  });
+
+  it('keeps a wallet in force if the row in its place is one of more than a state names', async () => {
+    const nameless = Array.from(
+      { length: LABEL_LIMITS.unreadableRowsMax + 1 },
+      (_, at) =>
+        `<sdnEntry><uid>${1_000 + at}</uid><lastName></lastName><sdnType>Entity</sdnType></sdnEntry>`,
+    ).join('');
+    const withNameless = (text: string): string => text.replace('<sdnEntry>', `${nameless}<sdnEntry>`);
+    const old = withNameless(SDN('03/04/2025', WALLETS));
+    await world.import({ source: 'ofac', files: [world.file('old.xml', old)] });
+    const broken = withNameless(SDN('03/21/2025', WALLETS)).replace('PARTY 101', '');
+    const { datasets } = await world.import({ source: 'ofac', files: [world.file('new.xml', broken)] });
+    expect(datasets[0]!.lists).toMatchObject([{ inForce: 2, delisted: 0, heldBack: 1 }]);
   });
 
   it.each([
