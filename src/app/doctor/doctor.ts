@@ -37,6 +37,7 @@ import { requireWhole } from '../node-services.ts';
 import {
   clockFindings,
   diskFindings,
+  faultAndRemedy,
   fileLimitFinding,
   lmdbFinding,
   type OtherClock,
@@ -237,22 +238,20 @@ function listFindings({ dataDir, listMaxAgeDays, snapshots }: Config, clock: Clo
   );
   const heldBack = heldBackFindings(dataDir);
   const old = oldPublicationAdvice(oldPublications(lists, clock.now())).map((sentence): Finding => {
-    const end = sentence.indexOf('. ') + 1;
-    return { check, state: 'warning', text: sentence.slice(0, end), advice: sentence.slice(end + 1) };
+    const [text, advice] = faultAndRemedy(sentence);
+    return { check, state: 'warning', text, advice };
   });
   if (staleLists.length === 0) {
     const text = `All ${Object.keys(lists).length} sanctions lists were checked within ${listMaxAgeDays} days.`;
     return [{ check, state: 'ok', text, advice: null }, ...old, ...heldBack];
   }
   const stale = staleListAdvice(staleLists).map((sentence): Finding => {
-    // The first sentence is the fault, the others are the remedy.
-    const end = sentence.indexOf('. ') + 1;
-    const own = sentence.slice(end + 1);
+    const [text, own] = faultAndRemedy(sentence);
     const advice =
       snapshots.from === null
         ? own
         : 'This node pulls its labels: run `assay doctor` on the node that builds them.';
-    return { check, state: 'problem', text: sentence.slice(0, end), advice };
+    return { check, state: 'problem', text, advice };
   });
   return [...stale, ...old, ...heldBack];
 }

@@ -65,6 +65,12 @@ function existing(folder: string): string {
   return path;
 }
 
+/** Divides a text whose first sentence is the fault, and whose others are the remedy. */
+export function faultAndRemedy(text: string): readonly [fault: string, remedy: string] {
+  const end = text.indexOf('. ') + 1;
+  return [text.slice(0, end), text.slice(end + 1)];
+}
+
 /** Writes a file and removes it: a file system that stopped after an error still reports its space, and itself as writable. */
 function tryToWrite(folder: string): void {
   const path = join(folder, `.room-${process.pid}`);
@@ -96,17 +102,8 @@ export function diskFindings(folder: string, setting: string): readonly Finding[
     return [spaceFinding(folder, space)];
   } catch (error) {
     if (isStorageFull(error)) {
-      // The first sentence is the fault, the others are the remedy.
-      const { message } = storageFull(folder, error);
-      const end = message.indexOf('. ') + 1;
-      return [
-        {
-          check: 'disk',
-          state: 'problem',
-          text: `${setting}: ${message.slice(0, end)}`,
-          advice: message.slice(end + 1),
-        },
-      ];
+      const [fault, advice] = faultAndRemedy(storageFull(folder, error).message);
+      return [{ check: 'disk', state: 'problem', text: `${setting}: ${fault}`, advice }];
     }
     return [
       {
