@@ -10,9 +10,9 @@ import type { Logger } from '../base/log.ts';
 import { loadExchanges, loadRegisterFacts } from './catalogue.ts';
 import { buildDirectory, type Directory } from './directory.ts';
 import { type EntityDesignation, type ExchangeStatus, statusOf } from './exchange-answer.ts';
-import { findExchange, withNamesakes } from './exchange-search.ts';
+import { type FoundExchange, findExchange, withNamesakes } from './exchange-search.ts';
 import { REGISTER_LIMITS } from './limits.ts';
-import { parseScope } from './regions.ts';
+import { parseScope, type Scope } from './regions.ts';
 import { loadShippedRegisters } from './shipped.ts';
 import type { RegisterStore } from './store.ts';
 
@@ -36,7 +36,7 @@ export type ExchangeStatusQuery = (
 
 export interface ExchangeStatuses {
   readonly answer: ExchangeStatusQuery;
-  /** Returns the JSON of `answer` as bytes, cached for further equal queries. */
+  /** Returns the JSON of `answer` as bytes, cached for further queries that find the same by the same name. */
   readonly answerBytes: (...query: Parameters<ExchangeStatusQuery>) => Buffer;
   /**
    * Loads new imports in slices between responses. If an import cannot be read, the old state remains and the error is logged. If there is
@@ -48,6 +48,23 @@ export interface ExchangeStatuses {
    * error of an import once.
    */
   refreshImported(): Promise<void>;
+}
+
+/** A query as understood, on one day. */
+interface Search {
+  readonly scope: Scope | null;
+  readonly found: FoundExchange;
+  /** ISO date. */
+  readonly today: string;
+}
+
+/**
+ * Returns what decides the answer to a search. It is not the text of the query: people write a name in many ways, and an answer that is
+ * cached for each of them is never used again.
+ */
+function keyOf({ scope, found: { subject, matched, namesakes }, today }: Search): string {
+  const subjects = [subject, ...namesakes.map((one) => one.subject)].join();
+  return `${today} ${scope?.code ?? ''} ${subjects} ${matched.by} ${matched.exact} ${matched.similarity} ${matched.value}`;
 }
 
 const NO_DESIGNATIONS: readonly EntityDesignation[] = [];
@@ -64,7 +81,7 @@ export function createExchangeStatuses(deps: {
   readonly designations?: () => readonly EntityDesignation[];
 }): ExchangeStatuses {
   const { store, log, clock } = deps;
-  const today = (): string => isoTime(clock.now()).slice(0, 10);
+  const dayNow = (): string => isoTime(clock.now()).slice(0, 10);
   const designationsNow = deps.designations ?? (() => NO_DESIGNATIONS);
   let cachedFor: readonly EntityDesignation[] = NO_DESIGNATIONS;
   let cachedStale: StaleLists | null = null;
@@ -100,22 +117,28 @@ export function createExchangeStatuses(deps: {
     }
   }
 
-  const answer: ExchangeStatusQuery = (name, jurisdiction, stale = null) => {
-    const directory = now();
-    const scope = jurisdiction === undefined ? null : parseScope(jurisdiction);
-    const found = findExchange(directory, name);
-    return statusOf({
+  const search = (directory: Directory, name: string, jurisdiction: string | undefined): Search => ({
+    scope: jurisdiction === undefined ? null : parseScope(jurisdiction),
+    found: findExchange(directory, name),
+    today: dayNow(),
+  });
+
+  const statusOfSearch = (
+    directory: Directory,
+    { scope, found, today }: Search,
+    stale: StaleLists | null,
+  ): ExchangeStatus =>
+    statusOf({
       directory,
       subject: withNamesakes(directory, found),
       matched: found.matched,
       scope,
       registers: shipped?.registers ?? [],
-      today: today(),
+      today,
       designations: designationsNow(),
       reasons:
         stale === null ? [] : [{ code: 'STALE_OR_MISSING_DATA', severity: 'MEDIUM', message: stale.message }],
     });
-  };
 
   async function refresh(): Promise<void> {
     if (refreshing) return;
@@ -143,18 +166,21 @@ export function createExchangeStatuses(deps: {
   }
 
   return {
-    answer,
+    answer(name, jurisdiction, stale = null) {
+      const directory = now();
+      return statusOfSearch(directory, search(directory, name, jurisdiction), stale);
+    },
     answerBytes(name, jurisdiction, stale = null) {
       const directory = now();
       const designations = designationsNow();
       if (designations !== cachedFor || stale !== cachedStale) cache = new Map();
       cachedFor = designations;
       cachedStale = stale;
-      // The day is part of the key, because registrations end on a day.
-      const key = `${today()}\n${jurisdiction ?? ''}\n${name}`;
+      const searched = search(directory, name, jurisdiction);
+      const key = keyOf(searched);
       const known = cache.get(key);
       if (known !== undefined) return known;
-      const bytes = Buffer.from(JSON.stringify(answer(name, jurisdiction, stale)));
+      const bytes = Buffer.from(JSON.stringify(statusOfSearch(directory, searched, stale)));
       if (cache.size >= REGISTER_LIMITS.exchangeAnswersKept) cache.clear();
       if (directory === current) cache.set(key, bytes);
       return bytes;

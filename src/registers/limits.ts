@@ -10,6 +10,6 @@ export const REGISTER_LIMITS = {
   registerCandidatesMax: 64,
   /** A longer name is not the name of an exchange: the longest legal name of the real registers has 90 characters. */
   exchangeNameMax: 200,
-  /** Responses about exchanges cached as bytes: 5 KB each. */
-  exchangeAnswersKept: 2_000,
+  /** Responses about exchanges cached as bytes: 5 KB each, for the 475 names, domains and LEIs that ship in eight jurisdictions each. */
+  exchangeAnswersKept: 4_000,
 } as const;

@@ -339,6 +339,37 @@ describe('looking an exchange up', () => {
   });
 });
 
+describe('bytes of answers', () => {
+  it('are cached for what a query finds, however it is written', () => {
+    const own = openRegisterWorld();
+    try {
+      const statuses = createExchangeStatuses({ store: own.store, clock, log: silentLogger });
+      const bytes = statuses.answerBytes('Kraken', 'DE');
+      for (const [name, jurisdiction] of [
+        ['kRAKEN', 'DE'],
+        [' Kraken ', ' de '],
+      ] as const)
+        expect(statuses.answerBytes(name, jurisdiction), name).toBe(bytes);
+      // Another country, a region, another name of the exchange, and a misspelt one have answers of their own.
+      for (const [name, jurisdiction] of [
+        ['Kraken', undefined],
+        ['Kraken', 'FR'],
+        ['Kraken', 'EU'],
+        ['kraken.com', 'DE'],
+        ['Krakken', 'DE'],
+        ['Coinbase', 'DE'],
+      ] as const)
+        for (const round of ['first', 'cached'])
+          expect(
+            JSON.parse(statuses.answerBytes(name, jurisdiction).toString('utf8')),
+            `${name} ${jurisdiction} ${round}`,
+          ).toEqual(statuses.answer(name, jurisdiction));
+    } finally {
+      own.close();
+    }
+  });
+});
+
 describe('designations of exchanges', () => {
   const designation = {
     entity: 'htx',
