@@ -2,17 +2,16 @@
  * Imports files of sanctions lists as history: the parties listed now, the dates, and the former parties. An import changes
  * all lists of its files or none.
  */
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { isoTime } from '../base/clock.ts';
 import type { SanctionsList } from '../sources/index.ts';
 import { noUsableRow } from '../sources/layout-error.ts';
 import type { DesignatedParty, FileHeader } from '../sources/records.ts';
+import { UnreadableRows } from '../sources/unreadable-rows.ts';
 import { requireAfterPublication } from './attest.ts';
 import { type ListCheck, type ListCheckMethod, readListChecks } from './freshness.ts';
 import { type Reading, readRecords } from './import-reading.ts';
 import type { DatasetReport, ImportRequest, ListChange } from './import-report.ts';
-import { LABEL_LIMITS } from './limits.ts';
 import { createRejectsWriter, type RejectsWriter } from './rejects.ts';
 import {
   comparePublications,
@@ -28,12 +27,8 @@ import {
   type PartyDetails,
   publicationOf,
   type ReadList,
-  type UnreadableRow,
   withFile,
 } from './sanctions.ts';
-
-/** Hexadecimal digits of the hash by which an unreadable row is found again in another file. */
-const HASH_DIGITS = 16;
 
 /** One file of a publisher during reading: a zip can hold several. */
 interface ListUnit {
@@ -43,8 +38,7 @@ interface ListUnit {
     { readonly parties: Set<string>; readonly entries: ObservedEntry[]; readonly details: ObservedParty[] }
   >;
   readonly rejects: RejectsWriter;
-  /** Rows that could not be read, by their hash; bounded. */
-  readonly unreadable: Map<string, UnreadableRow>;
+  readonly unreadable: UnreadableRows;
   records: number;
 }
 
@@ -97,7 +91,8 @@ async function readUnits(reading: Reading, units: ListUnit[]): Promise<void> {
   const staged = reading.writer.stage();
   const open = (): ListUnit => {
     const rejects = createRejectsWriter(join(staged, `rejects-${units.length}`));
-    const unit: ListUnit = { header: null, lists: new Map(), rejects, unreadable: new Map(), records: 0 };
+    const unreadable = new UnreadableRows(reading.contentHash);
+    const unit: ListUnit = { header: null, lists: new Map(), rejects, unreadable, records: 0 };
     units.push(unit);
     return unit;
   };
@@ -116,23 +111,9 @@ async function readUnits(reading: Reading, units: ListUnit[]): Promise<void> {
     },
     (reason, text, provenance, entityId) => {
       current().rejects.add(reason, text, provenance);
-      addUnreadable(reading, current(), entityId, `${reason} ${text}`);
+      current().unreadable.add(entityId, `${reason} ${text}`);
     },
   );
-}
-
-/** Notes a row that could not be read. Too many of them become one row of an unknown party that no other file has. */
-function addUnreadable(
-  { contentHash }: Reading,
-  { unreadable }: ListUnit,
-  entityId: string | null,
-  text: string,
-): void {
-  if (unreadable.size > LABEL_LIMITS.unreadableRowsMax) return;
-  const isLast = unreadable.size === LABEL_LIMITS.unreadableRowsMax;
-  const row = isLast ? `more rows of ${contentHash}` : `${entityId ?? ''}\n${text}`;
-  const hash = createHash('sha256').update(row).digest('hex').slice(0, HASH_DIGITS);
-  unreadable.set(hash, { entityId: isLast ? null : entityId, hash });
 }
 
 function addParty(reading: Reading, party: DesignatedParty<SanctionsList>, unit: ListUnit): void {
@@ -151,7 +132,7 @@ function addParty(reading: Reading, party: DesignatedParty<SanctionsList>, unit:
       reading.rejected++;
       const text = `${listed.currency ?? ''} ${listed.address} (${party.list} ${party.entityId})`;
       unit.rejects.add(resolved.reason, text, listed.provenance);
-      addUnreadable(reading, unit, party.entityId, text);
+      unit.unreadable.add(party.entityId, text);
       continue;
     }
     const { chain, canonical, key } = resolved.parsed;
@@ -228,7 +209,7 @@ function applyUnits(reading: Reading, units: readonly ListUnit[]): readonly Data
         parties: observed?.parties ?? new Set(),
         entries: joinEntries(observed?.entries ?? []),
         details: observed?.details ?? [],
-        unreadable: [...unit.unreadable.values()],
+        unreadable: unit.unreadable.all(),
         isConfirmed: isConfirmed(reading, list),
       };
       const state = withFile(states.get(list) ?? store.listState(list), file, { force });

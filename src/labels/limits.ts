@@ -17,8 +17,6 @@ export const LABEL_LIMITS = {
   buildThreadFromLabels: 500_000,
   /** Rows of a rejects file: a user with more rejects has the wrong file; further ones are only counted. */
   rejectsKeptMax: 1_000_000,
-  /** Rejected rows that the state of a sanctions list names by file: real files have fewer than ten. With more, no party counts as gone. */
-  unreadableRowsMax: 1_000,
   /** Different reasons of rejected rows in a report: a person reads them all. */
   rejectReasonsMax: 50,
   /** Links between entities and listed parties in one file: a few dozen are shipped; a person checks each link. */

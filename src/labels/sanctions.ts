@@ -8,6 +8,7 @@ import type { ChainId } from '../chains/registry.ts';
 import { requirePublished } from '../sources/dates.ts';
 import type { SanctionsList } from '../sources/index.ts';
 import type { PartySchema } from '../sources/records.ts';
+import type { UnreadableRow } from '../sources/unreadable-rows.ts';
 
 /** One imported file of a list. */
 export interface ListFile {
@@ -30,14 +31,6 @@ export interface ListFile {
   readonly forced?: true;
   /** The publisher replaced this file by another one of the same publication date and layout: it no longer counts. */
   readonly superseded?: true;
-}
-
-/** A row of a file that could not be read. */
-export interface UnreadableRow {
-  /** The publisher's id of its party; null if the row does not show it. */
-  readonly entityId: string | null;
-  /** Part of the SHA-256 of the row: the same row in two files has the same hash. */
-  readonly hash: string;
 }
 
 /** The publisher's description of one wallet of one party. */

@@ -4,8 +4,6 @@ export const NAME_LIMITS = {
   screenedNamesMax: 50,
   /** Issue: maximum characters of a screened name; the longest real name has 400, including every former name. */
   screenedNameCharsMax: 300,
-  /** Unreadable rows of one list whose hashes are kept, as for its wallets: lists have a handful, a damaged file any number. */
-  unreadableNameRowsMax: 1_000,
   /** Characters of an identifier with its spaces and punctuation; the longest listed one has 40 without them. */
   identifierCharsMax: 64,
   /** Specification decisions: matches returned for each list type. */

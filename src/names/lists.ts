@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { AssayError } from '../base/errors.ts';
 import { openLines } from '../sources/open.ts';
+import type { UnreadableRow } from '../sources/unreadable-rows.ts';
 import { readJson, writeJsonAtomically } from '../state/atomic-file.ts';
 import { PRIVATE_FOLDER } from '../state/data-folder.ts';
 import { wrongFormat } from '../state/format-version.ts';
@@ -101,13 +102,11 @@ export interface ListWriter {
 interface FinishOptions {
   /** Forget the former parties if their file is damaged. Default: false. */
   readonly force?: boolean | undefined;
-  /** Ids of parties with a row that could not be read: they stay as they were, unless `force`. Default: none. */
-  readonly unreadable?: ReadonlySet<string>;
   /**
-   * Hashes of rows that could not be read and show no id. If one of them was not in the former file, any party that the new file lacks may
-   * be in it, and stays as it was, unless `force`. Default: none.
+   * Rows that could not be read, unless the source has no such rows. Their parties stay as they were, unless `force`. If one that shows no
+   * party was not in the former file, so does any party that the new file lacks: it may be in this row.
    */
-  readonly unreadableRows?: ReadonlySet<string>;
+  readonly unreadable?: readonly UnreadableRow[];
 }
 
 const FORMAT = 1;
@@ -239,10 +238,11 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
         else gone++;
         await put(party);
       },
-      async finish(fresh, { force = false, unreadable, unreadableRows } = {}) {
+      async finish(fresh, { force = false, unreadable } = {}) {
         const former = row(list);
         const isForgotten = former !== null && force && !(await isIntact(former));
-        const unread = [...(unreadableRows ?? [])];
+        const misread = new Set(unreadable?.map(({ entityId }) => entityId));
+        const unread = (unreadable ?? []).filter(({ entityId }) => entityId === null).map(({ hash }) => hash);
         // Publishers repeat a misprint for years. An earlier version did not keep the rows: any of them may be repeated.
         const known = new Set(former?.unreadableRows ?? (former?.rejected === 0 ? [] : unread));
         const added = unread.filter((hash) => !known.has(hash));
@@ -251,7 +251,7 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
           const { delisted, hidden } = await keepHistory(
             former,
             fresh.publishedAt,
-            ({ entityId }) => !force && (added.length > 0 || unreadable?.has(entityId) === true),
+            ({ entityId }) => !force && (added.length > 0 || misread.has(entityId)),
           );
           gone += delisted;
           isHiding = added.length > 0 && hidden > 0;
@@ -269,7 +269,7 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
           ...fresh,
           ...{ file, sha256, parties: inForce, delisted: gone },
           // Rows that hide a party count as new in the next file, too.
-          ...(unreadableRows === undefined
+          ...(unreadable === undefined
             ? {}
             : { unreadableRows: unread.filter((hash) => !isHiding || known.has(hash)) }),
         };

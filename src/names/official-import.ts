@@ -3,13 +3,12 @@
  * Only the newest file of a list counts: an older file changes nothing, and the same file again only updates the time of the check.
  * All functions require the lock of the label store.
  */
-import { createHash } from 'node:crypto';
 import { isoTime } from '../base/clock.ts';
 import { readerOf, type SanctionsList, SOURCES, sourceById } from '../sources/index.ts';
 import { LISTS, type ListCatalogue, listCatalogue } from '../sources/lists.ts';
 import type { DesignatedParty, SourceRecord } from '../sources/records.ts';
 import type { Source } from '../sources/source.ts';
-import { NAME_LIMITS } from './limits.ts';
+import { UnreadableRows } from '../sources/unreadable-rows.ts';
 import type { ListWriter } from './lists.ts';
 import type { NameImportDeps } from './lists-import.ts';
 import type { NameEntity } from './name.ts';
@@ -20,9 +19,6 @@ import type { NameEntity } from './name.ts';
  * several names.
  */
 const READER_VERSION = 4;
-
-/** Hexadecimal digits of the hash by which an unreadable row is found again in another file. */
-const HASH_DIGITS = 16;
 
 /** Files of sanctions lists that the label store reads. */
 export interface OfficialFiles {
@@ -54,14 +50,12 @@ class OfficialNames {
   readonly #writers = new Map<SanctionsList, ListWriter | null>();
   #layout = '';
   #rejected = 0;
-  /** Parties with a row that could not be read: they are not gone. */
-  readonly #unreadable = new Set<string>();
-  /** Hashes of such rows that do not show their party. */
-  readonly #unreadableRows = new Set<string>();
+  readonly #unreadable: UnreadableRows;
   #hasRecords = false;
 
   constructor(files: OfficialFiles, deps: NameImportDeps, sources: readonly Source[]) {
     this.#files = files;
+    this.#unreadable = new UnreadableRows(files.contentHash);
     this.#deps = deps;
     this.#sources = sources;
     this.#lists = sources === SOURCES ? LISTS : listCatalogue(sources);
@@ -72,8 +66,7 @@ class OfficialNames {
     if (record.type === 'header') this.#layout = record.layout;
     else if (record.type === 'reject') {
       this.#rejected++;
-      if (record.entityId !== undefined) this.#unreadable.add(record.entityId);
-      else this.#noteUnreadable(`${record.reason} ${record.text}`);
+      this.#unreadable.add(record.entityId ?? null, `${record.reason} ${record.text}`);
     } else if (record.type === 'party') {
       let writer = this.#writers.get(record.list);
       if (writer === undefined) {
@@ -82,15 +75,6 @@ class OfficialNames {
       }
       await writer?.add(this.#entityOf(record));
     }
-  }
-
-  /** Notes a row without an id. Too many of them become one that no other file has. */
-  #noteUnreadable(text: string): void {
-    const rows = this.#unreadableRows;
-    if (rows.size > NAME_LIMITS.unreadableNameRowsMax) return;
-    const isLast = rows.size === NAME_LIMITS.unreadableNameRowsMax;
-    const row = isLast ? `more rows of ${this.#files.contentHash}` : text;
-    rows.add(createHash('sha256').update(row).digest('hex').slice(0, HASH_DIGITS));
   }
 
   async finish({ lists, checkedAt }: OfficialLists): Promise<void> {
@@ -143,11 +127,7 @@ class OfficialNames {
       verified: true,
       reader: READER_VERSION,
     } as const;
-    const row = await writer.finish(fresh, {
-      force,
-      unreadable: this.#unreadable,
-      unreadableRows: this.#unreadableRows,
-    });
+    const row = await writer.finish(fresh, { force, unreadable: this.#unreadable.all() });
     log.debug({ list, parties: row.parties, delisted: row.delisted }, 'names imported');
   }
 

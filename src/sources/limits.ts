@@ -45,6 +45,8 @@ export const SOURCE_LIMITS = {
   listedNameCharsMax: 1_000,
   /** Programmes, topics and positions stored for one listed party: as many as a person reads. */
   listedProgramsMax: 10,
+  /** Unreadable rows of a sanctions list that are kept: real files have fewer than ten. With more, no party counts as gone. */
+  unreadableRowsMax: 1_000,
   /** One document of a published tree: the export of Ransomwhere has 20 MB, other documents below 2 MB; each is read whole. */
   documentBytesMax: 64 * 1024 * 1024,
   /** Files of a published tree: the repository of l2beat has 60,000, that of trustwallet/assets 90,000. */

@@ -10,8 +10,8 @@ import { buildLabelIndex, ensureShipped } from '../../src/labels/build-index.ts'
 import { freshnessOf, readListChecks } from '../../src/labels/freshness.ts';
 import { importFiles } from '../../src/labels/import.ts';
 import { currentSnapshot } from '../../src/labels/index/folder.ts';
-import { LABEL_LIMITS } from '../../src/labels/limits.ts';
 import { openLabelStore } from '../../src/labels/store.ts';
+import { SOURCE_LIMITS } from '../../src/sources/limits.ts';
 import { makeWorld, NOW, type World } from './world.ts';
 
 let world: World;
@@ -316,7 +316,7 @@ describe('importing a sanctions list', () => {
 
   it('keeps a wallet in force if the row in its place is one of more than a state names', async () => {
     const nameless = Array.from(
-      { length: LABEL_LIMITS.unreadableRowsMax + 1 },
+      { length: SOURCE_LIMITS.unreadableRowsMax + 1 },
       (_, at) =>
         `<sdnEntry><uid>${1_000 + at}</uid><lastName></lastName><sdnType>Entity</sdnType></sdnEntry>`,
     ).join('');

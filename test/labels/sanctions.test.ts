@@ -13,9 +13,9 @@ import {
   periodsOf,
   publicationOf,
   type ReadList,
-  type UnreadableRow,
   withFile,
 } from '../../src/labels/sanctions.ts';
+import type { UnreadableRow } from '../../src/sources/unreadable-rows.ts';
 
 const entry = (
   entityId: string,
