@@ -32,12 +32,6 @@ export const ENTRY_WORD = 7;
 export const TABLE_LOAD = 0.75;
 
 /**
- * Map size of every index; fixed for the same reason as for label snapshots (labels/index/format.ts). It limits an index to about 80
- * million addresses.
- */
-export const MAP_BYTES = 0xf0000000;
-
-/**
  * Returns a checksum of words: 32 bits, FNV-1a by word. It finds damage, not forgery.
  *
  * @param bytes - aligned to 4 bytes; a multiple of 4 bytes long

@@ -13,7 +13,6 @@ import {
   FORMAT_VERSION,
   INDEX_FILE,
   type IndexMeta,
-  MAP_BYTES,
   NODE_WORD,
   PLACE_WORDS,
   SIZE_FILE,
@@ -117,7 +116,7 @@ export function openMappedIndex(folder: string): OpenedIndex {
   const file = join(folder, INDEX_FILE);
   if (!hasFinishedSize(file, join(folder, SIZE_FILE)))
     throw new AssayError('STORE_CORRUPT', `The exposure index ${file} is missing or truncated.`);
-  return openMappedFile(file, 'The exposure index', MAP_BYTES, (environment) => ({
+  return openMappedFile(file, 'The exposure index', (environment) => ({
     index: viewOf(environment, file),
     close: () => environment.close(),
   }));

@@ -7,8 +7,6 @@ import { openEnvironment } from '../../src/state/lmdb.ts';
 import { openMappedFile } from '../../src/state/mapped-file.ts';
 import { type TempFolder, tempFolder } from '../accounts/temp-folder.ts';
 
-const MAP_BYTES = 2 ** 20;
-
 let folder: TempFolder;
 beforeEach(() => {
   folder = tempFolder();
@@ -17,7 +15,7 @@ afterEach(() => folder.remove());
 
 const errorOf = (file: string, read: () => unknown = () => 'read'): AssayError => {
   try {
-    openMappedFile(file, 'The index', MAP_BYTES, read);
+    openMappedFile(file, 'The index', read);
   } catch (error) {
     return error as AssayError;
   }
@@ -53,7 +51,35 @@ it('passes on what its reader throws', async () => {
     throw new AssayError('STORE_VERSION', 'of another version');
   });
   expect(error.code).toBe('STORE_VERSION');
-  expect(
-    openMappedFile(file, 'The index', MAP_BYTES, (environment) => environment.get(Buffer.from('a'))),
-  ).toEqual(Buffer.from('b'));
+  expect(openMappedFile(file, 'The index', (environment) => environment.get(Buffer.from('a')))).toEqual(
+    Buffer.from('b'),
+  );
+});
+
+it('is mapped again with another size if the address of the mapping had a smaller file', async () => {
+  const file = join(folder.path, 'index.mdb');
+  const written = openEnvironment(file, { encoding: 'binary', keyEncoding: 'binary' });
+  await written.put(Buffer.from('a'), Buffer.from('b'));
+  await written.close();
+  const sizes: number[] = [];
+  const value = openMappedFile(file, 'The index', (environment) => {
+    sizes.push((environment.getStats() as { readonly mapSize: number }).mapSize);
+    // What the view of a file beyond the remembered end throws.
+    if (sizes.length < 3) return new Uint8Array(new ArrayBuffer(8), 4, 8);
+    return environment.get(Buffer.from('a'));
+  });
+  expect(value).toEqual(Buffer.from('b'));
+  expect(new Set(sizes).size).toBe(3);
+});
+
+it('passes on a RangeError that every address has', async () => {
+  const file = join(folder.path, 'index.mdb');
+  const written = openEnvironment(file, { encoding: 'binary', keyEncoding: 'binary' });
+  await written.put(Buffer.from('a'), Buffer.from('b'));
+  await written.close();
+  expect(() =>
+    openMappedFile(file, 'The index', () => {
+      throw new RangeError('Invalid typed array length: 8');
+    }),
+  ).toThrow(RangeError);
 });

@@ -81,11 +81,7 @@ export const VALUE_KEYS = {
   texts: Buffer.from('texts'),
 } as const;
 
-/**
- * Every snapshot is mapped with this size, regardless of its own. lmdb-js remembers the views it made by their address, and an
- * address that a later snapshot maps again is valid only if the size is the same. Address space is free; this is the most that
- * one of its buffers spans.
- */
+/** The most that a file of a snapshot may have: what one buffer of lmdb-js spans. */
 export const MAP_BYTES = 0xf0000000;
 
 export interface SnapshotLayout {

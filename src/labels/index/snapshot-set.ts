@@ -8,7 +8,6 @@ import type { FileLease } from '../../state/file-lease.ts';
 import { leaseCurrent, publicationMark, removeUnheld } from './folder.ts';
 import type { LabelReader, SnapshotSet } from './reader.ts';
 import { openSnapshotClosable } from './snapshot.ts';
-import type { OpenOptions } from './snapshot-views.ts';
 
 export interface SnapshotSetDeps {
   readonly log: Logger;
@@ -22,12 +21,12 @@ interface PublishedSnapshot {
 }
 
 /** Opens the published snapshot below `root`. Throws the errors of `openSnapshotSet`. */
-function openPublished(root: string, options: OpenOptions = {}): PublishedSnapshot {
+function openPublished(root: string): PublishedSnapshot {
   const leased = leaseCurrent(root);
   if (!leased)
     throw new AssayError('NOT_READY', `There is no label index in ${root}. Run 'assay index build'.`);
   try {
-    return { ...openSnapshotClosable(leased.path, options), lease: leased.lease };
+    return { ...openSnapshotClosable(leased.path), lease: leased.lease };
   } catch (error) {
     leased.lease.release();
     throw error;
@@ -42,7 +41,7 @@ function openPublished(root: string, options: OpenOptions = {}): PublishedSnapsh
 export function openOnlySnapshot(root: string): Pick<SnapshotSet, 'current' | 'refresh'> & {
   close(): Promise<void>;
 } {
-  const { reader, lease, close } = openPublished(root, { isOnly: true });
+  const { reader, lease, close } = openPublished(root);
   return {
     current: reader,
     refresh: () => false,

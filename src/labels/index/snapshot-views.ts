@@ -1,5 +1,4 @@
 /** Opens the environments of a snapshot and checks that their values are complete: the views of the memory map that readers use. */
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssayError } from '../../base/errors.ts';
 import { hasFinishedSize } from '../../state/finished-size.ts';
@@ -9,7 +8,6 @@ import { openMappedFile } from '../../state/mapped-file.ts';
 import {
   ENVIRONMENT_FILE,
   FORMAT_VERSION,
-  MAP_BYTES,
   PARTITIONED_FORMAT,
   partitionFiles,
   RECORD_WORDS,
@@ -26,29 +24,17 @@ export interface SnapshotViews {
   readonly texts: Uint8Array;
 }
 
-export interface OpenOptions {
-  /**
-   * Whether this process never opens another snapshot. A file is then mapped with its own size. V8 frees memory when it sees a large
-   * mapping, and mapped with MAP_BYTES, every snapshot is larger than what it allows: that takes longer than a look-up. Default: false.
-   */
-  readonly isOnly?: boolean;
-}
-
 /**
  * Opens all partitions of a snapshot; most snapshots have one. The meta of each has the layout of that partition, and beyond it the
  * facts of the whole snapshot.
  */
-export function openPartitions(
-  path: string,
-  { isOnly = false }: OpenOptions = {},
-): {
+export function openPartitions(path: string): {
   readonly views: readonly SnapshotViews[];
   readonly close: () => Promise<void>;
 } {
-  const mapBytes = (file: string): number => (isOnly ? statSync(file).size : MAP_BYTES);
   const file = join(path, ENVIRONMENT_FILE);
   requireWhole(path, file);
-  const top = openMappedFile(file, 'The label snapshot', mapBytes(file), (environment) => ({
+  const top = openMappedFile(file, 'The label snapshot', (environment) => ({
     environment,
     meta: readMeta(environment, file),
   }));
@@ -62,7 +48,7 @@ export function openPartitions(
     const names = partitionFiles(partition);
     const part = join(path, names.environment);
     if (!hasFinishedSize(part, join(path, names.size))) throw truncated(part);
-    return openMappedFile(part, 'A partition of the label snapshot', mapBytes(part), (environment) => {
+    return openMappedFile(part, 'A partition of the label snapshot', (environment) => {
       const views: SnapshotViews = {
         meta: { ...top.meta, layout },
         records: valueIn(environment, VALUE_KEYS.records, part),
@@ -86,7 +72,7 @@ export function openPartitions(
 export async function readSnapshotMeta(path: string): Promise<StoredMeta> {
   const file = join(path, ENVIRONMENT_FILE);
   requireWhole(path, file);
-  const { environment, meta } = openMappedFile(file, 'The label snapshot', MAP_BYTES, (environment) => ({
+  const { environment, meta } = openMappedFile(file, 'The label snapshot', (environment) => ({
     environment,
     meta: readMeta(environment, file),
   }));
@@ -98,7 +84,7 @@ export async function readSnapshotMeta(path: string): Promise<StoredMeta> {
 export function openViews(path: string): { environment: RootDatabase; views: SnapshotViews } {
   const file = join(path, ENVIRONMENT_FILE);
   requireWhole(path, file);
-  return openMappedFile(file, 'The label snapshot', MAP_BYTES, (environment) => ({
+  return openMappedFile(file, 'The label snapshot', (environment) => ({
     environment,
     views: readViews(environment, file),
   }));
@@ -128,7 +114,7 @@ function readMeta(environment: RootDatabase, file: string): StoredMeta {
 /** Opens the texts of a snapshot that is being built: what a build reads of them later then takes no memory of its own. */
 export function openTexts(path: string): { readonly texts: Uint8Array; readonly close: () => Promise<void> } {
   const file = join(path, ENVIRONMENT_FILE);
-  return openMappedFile(file, 'The label snapshot', MAP_BYTES, (environment) => ({
+  return openMappedFile(file, 'The label snapshot', (environment) => ({
     texts: valueIn(environment, VALUE_KEYS.texts, file),
     close: () => environment.close(),
   }));

@@ -2,7 +2,7 @@
 import { MappedReader } from './mapped-reader.ts';
 import { PartitionedReader } from './partitioned-reader.ts';
 import type { LabelReader } from './reader.ts';
-import { type OpenOptions, openPartitions } from './snapshot-views.ts';
+import { openPartitions } from './snapshot-views.ts';
 import { TemplateDecoder } from './template-decoder.ts';
 
 export interface OpenedSnapshot {
@@ -21,8 +21,8 @@ export function openSnapshot(path: string): LabelReader {
 }
 
 /** Opens the snapshot in a folder for a caller that knows when its reader is unreachable. */
-export function openSnapshotClosable(path: string, options: OpenOptions = {}): OpenedSnapshot {
-  const { views, close } = openPartitions(path, options);
+export function openSnapshotClosable(path: string): OpenedSnapshot {
+  const { views, close } = openPartitions(path);
   const [firstViews] = views;
   if (firstViews === undefined) throw new Error('A snapshot has at least one partition.');
   // All partitions have the same texts, and share the cache of decoded ones.

@@ -36,11 +36,6 @@ export const VALUES = [
 ] as const;
 export type ValueName = (typeof VALUES)[number];
 
-/**
- * Every index is mapped with this size: lmdb-js remembers views by address, which is correct only if the sizes are equal.
- */
-export const MAP_BYTES = 0xf0000000;
-
 export const NAME_WORDS = 4;
 export const WEAK = 1;
 /** The flags of a name hold the positions of its family name (24 bits) from this bit on, then the schema of its entity (3 bits). */

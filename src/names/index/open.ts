@@ -43,7 +43,6 @@ import {
   identifierKey,
   KINDS,
   keyHash,
-  MAP_BYTES,
   NAME_WORDS,
   SCHEMA_SHIFT,
   SCHEMATA,
@@ -85,12 +84,7 @@ export function openNameIndex(folder: string): NameIndex {
       `The index of names ${file} is truncated. Run 'assay index build --force' to rebuild it.`,
     );
   }
-  return openMappedFile(
-    file,
-    'The index of names',
-    MAP_BYTES,
-    (environment) => new MappedNames(environment, file),
-  );
+  return openMappedFile(file, 'The index of names', (environment) => new MappedNames(environment, file));
 }
 
 const NO_IDENTIFIERS: readonly PartyIdentifier[] = [];
