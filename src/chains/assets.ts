@@ -27,7 +27,8 @@ export interface AssetFacts {
   priceStatusAt(chain: ChainId, asset: string, timestampMs: number): PriceStatus;
   /**
    * Returns the time of the price that applies at a moment, if that is an earlier price: LAST_KNOWN, or the price of a wrapped coin
-   * whose coin has a LAST_KNOWN price. Null otherwise. Milliseconds since the epoch.
+   * whose coin has a LAST_KNOWN price. If no price applies any more, because the newest one has reached its maximum age, returns the time of
+   * that. Null otherwise. Milliseconds since the epoch.
    */
   lastPriceAt(chain: ChainId, asset: string, timestampMs: number): number | null;
   /** Returns another text after price tables were replaced. Absent if they are never replaced. */

@@ -14,7 +14,8 @@ export interface FlowNames {
 
 /**
  * Returns how the value of a flow is priced. A flow with USD that no price table explains was priced by the source of its
- * transfers. A flow without USD is NONE, whatever the tables say now.
+ * transfers. If the newest price of a table has reached its maximum age since, it was the price of earlier transfers: LAST_KNOWN. A flow
+ * without USD is NONE, whatever the tables say now.
  */
 export function priceStatusOf(
   { asset, valueUsd, unpricedTransfers }: Pick<AssetFlow, 'asset' | 'valueUsd' | 'unpricedTransfers'>,
@@ -23,7 +24,8 @@ export function priceStatusOf(
   const hasUsd = valueUsd !== null && (valueUsd > 0 || unpricedTransfers === 0);
   if (!hasUsd) return 'NONE';
   const status = assets.priceStatusAt(chain, asset, atMs);
-  return status === 'NONE' ? 'EXACT' : status;
+  if (status !== 'NONE') return status;
+  return assets.lastPriceAt(chain, asset, atMs) === null ? 'EXACT' : 'LAST_KNOWN';
 }
 
 /** How a value is priced. */

@@ -81,6 +81,14 @@ export function createPriceBook({ tables, pegs, live = [] }: PriceBookOptions): 
     return (coin && peggedTo(peg, known(coin, timestampMs))) ?? found;
   }
 
+  /** Returns the time of the newest price that has reached its maximum age: of the asset, or of the coin that it wraps. */
+  function ended(asset: PricedAsset, timestampMs: number): number | null {
+    const times = tables.map((table) => table.lastAt(asset, timestampMs)).filter((time) => time !== null);
+    if (times.length > 0) return Math.max(...times);
+    const coin = coinBySymbol.get(pegs.at(asset, timestampMs)?.of ?? '');
+    return coin === undefined ? null : ended(coin, timestampMs);
+  }
+
   function liveFrom(
     at: number,
     best: UsdPrice | null,
@@ -122,8 +130,8 @@ export function createPriceBook({ tables, pegs, live = [] }: PriceBookOptions): 
     priceStatusAt: (chain, asset, timestampMs) => known({ chain, asset }, timestampMs)?.status ?? 'NONE',
     lastPriceAt(chain, asset, timestampMs) {
       const price = known({ chain, asset }, timestampMs);
-      const isLast = (price?.coin?.status ?? price?.status) === 'LAST_KNOWN';
-      return price !== null && isLast ? price.atMs : null;
+      if (price === null) return ended({ chain, asset }, timestampMs);
+      return (price.coin?.status ?? price.status) === 'LAST_KNOWN' ? price.atMs : null;
     },
   };
 }

@@ -68,6 +68,8 @@ export interface PriceSource {
 /** A source that reads from memory. */
 export interface PriceTable extends PriceSource {
   usdAt(asset: PricedAsset, timestampMs: number, signal?: AbortSignal): UsdPrice | null;
+  /** Returns the time of the newest price that is not later, whatever its age; null if there is none. */
+  lastAt(asset: PricedAsset, timestampMs: number): number | null;
   /** Returns another text after the table was replaced. Absent if it never is. */
   version?(): string;
 }

@@ -61,13 +61,8 @@ function seriesOf(points: readonly PricePoint[]): Series {
   };
 }
 
-/** Returns the newest price that is not later than `atMs`; null if no such price exists or it is too old. */
-function lookUp(
-  { timesMs, usd, maxAgeMs }: Series,
-  atMs: number,
-  isNative: boolean,
-  source: string,
-): UsdPrice | null {
+/** Returns the index of the newest point that is not later than `atMs`; -1 if there is none. */
+function newestAt({ timesMs }: Series, atMs: number): number {
   let low = 0;
   let high = timesMs.length;
   while (low < high) {
@@ -75,13 +70,23 @@ function lookUp(
     if ((timesMs[middle] as number) <= atMs) low = middle + 1;
     else high = middle;
   }
-  const found = low - 1;
+  return low - 1;
+}
+
+/** Returns the newest price that is not later than `atMs`; null if no such price exists or it is too old. */
+function lookUp(series: Series, atMs: number, isNative: boolean, source: string): UsdPrice | null {
+  const { timesMs, usd, maxAgeMs } = series;
+  const found = newestAt(series, atMs);
   if (found < 0) return null;
   const ageMs = atMs - (timesMs[found] as number);
   const status = statusOfAge(ageMs, isNative);
   if (status === null || ageMs > (maxAgeMs[found] as number)) return null;
   return { usd: usd[found] as number, atMs: timesMs[found] as number, status, source };
 }
+
+/** Returns the time of the newest point that is not later than `atMs`; null if there is none. */
+const timeOf = (series: Series | undefined, atMs: number): number | null =>
+  series?.timesMs[newestAt(series, atMs)] ?? null;
 
 /** Fields are named: a spread with a further field takes a slow path of the engine, and a screening asks for a dozen prices. */
 const withDecimals = ({ usd, atMs, status, source }: UsdPrice, decimals: number): UsdPrice => ({
@@ -182,6 +187,8 @@ export function loadShippedPrices(): PriceTable {
     bySymbol.set(symbol, seriesOf(points));
   }
   return {
+    lastAt: (asset, timestampMs) =>
+      isNativeCoin(asset) ? timeOf(bySymbol.get(chainOf(asset.chain).symbol), timestampMs) : null,
     usdAt(asset, timestampMs) {
       const { symbol, decimals } = chainOf(asset.chain);
       const series = isNativeCoin(asset) ? bySymbol.get(symbol) : undefined;
@@ -391,6 +398,7 @@ export function loadOwnPrices(options: { readonly folder: string; readonly sourc
     tables.set(key, { series: seriesOf(rows), decimals });
   }
   return {
+    lastAt: (asset, timestampMs) => timeOf(tables.get(keyOf(asset))?.series, timestampMs),
     usdAt(asset, timestampMs) {
       const table = tables.get(keyOf(asset));
       if (table === undefined) return null;

@@ -53,6 +53,7 @@ export function openPriceTable(
 
   return {
     usdAt: (asset, timestampMs) => current().usdAt(asset, timestampMs),
+    lastAt: (asset, timestampMs) => current().lastAt(asset, timestampMs),
     version() {
       current();
       return String(version);

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/log.ts';
+import { loadAssetFacts } from '../../../src/chains/known-assets.ts';
 import { createPriceBook } from '../../../src/chains/prices/book.ts';
 import type { PriceSource, PriceTable, UsdPrice } from '../../../src/chains/prices/price.ts';
 import { priced } from '../../../src/chains/prices/priced.ts';
@@ -12,6 +13,7 @@ import { importPrices, loadPegs, loadShippedPrices } from '../../../src/chains/p
 import { openInstalledPrices } from '../../../src/chains/prices/tables.ts';
 import { CHAINS } from '../../../src/chains/registry.ts';
 import type { Transfer } from '../../../src/chains/transfer.ts';
+import { priceOf } from '../../../src/screening/price-shown.ts';
 
 const DAY = 86_400_000;
 const at = (text: string): number => Date.parse(text);
@@ -24,6 +26,7 @@ const UNI = { chain: 'ETH', asset: '0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984' 
 
 /** A table that has one price of one asset at all times. */
 const table = (of: { asset: string }, price: Partial<UsdPrice>): PriceTable => ({
+  lastAt: () => null,
   usdAt: ({ asset }) =>
     asset === of.asset ? { usd: 1, atMs: 0, status: 'EXACT', source: 'own', ...price } : null,
 });
@@ -55,6 +58,25 @@ describe('the price book', () => {
   it('gives ETH and BTC in October 2026 the close of December 2025', () => {
     expect(shipped.usdAt(ETH, OCTOBER_2026)).toMatchObject({ usd: 2971.64, atMs: at('2026-01-01') });
     expect(shipped.usdAt({ chain: 'BTC', asset: 'BTC' }, OCTOBER_2026)).toMatchObject({ usd: 87648.22 });
+  });
+
+  it('knows the day of the newest close after its maximum age, so that an earlier value is not shown as EXACT', () => {
+    const JUNE_2027 = at('2027-06-10');
+    const close = at('2026-01-01');
+    for (const { chain, asset } of [ETH, WETH]) {
+      expect(shipped.priceStatusAt(chain, asset, JUNE_2027)).toBe('NONE');
+      expect(shipped.lastPriceAt(chain, asset, JUNE_2027)).toBe(close);
+    }
+    expect([
+      shipped.lastPriceAt('ETH', UNI.asset, JUNE_2027),
+      shipped.lastPriceAt('ETH', USDC.asset, JUNE_2027),
+      shipped.lastPriceAt('ETH', 'ETH', at('2009-01-01')),
+    ]).toEqual([null, null, null]);
+    const names = { chain: 'ETH', assets: loadAssetFacts(), atMs: JUNE_2027 } as const;
+    // One transfer of 2026 with the last known price, and one of June 2027 without a price.
+    const flow = { asset: 'ETH', valueUsd: 2971.64, unpricedTransfers: 1 };
+    expect(priceOf(flow, names)).toEqual({ priceStatus: 'LAST_KNOWN', priceDate: '2026-01-01' });
+    expect(priceOf({ ...flow, asset: UNI.asset }, names)).toEqual({ priceStatus: 'EXACT', priceDate: null });
   });
 
   it('gives a wrapped coin the price of its coin, and the source of the price', () => {

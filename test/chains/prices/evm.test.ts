@@ -190,6 +190,7 @@ describe.skipIf(!hasAnvil)('prices read from the own node', () => {
     const book = createPriceBook({
       tables: [
         {
+          lastAt: () => null,
           usdAt: ({ asset }, atMs) =>
             asset === 'ETH' ? { usd: 4000, atMs, status: 'EXACT', source: 'own', decimals: 18 } : null,
         },

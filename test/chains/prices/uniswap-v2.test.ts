@@ -139,6 +139,7 @@ describe.skipIf(!hasAnvil)('prices of Uniswap v2 pools', () => {
         quotes: createPriceBook({
           tables: [
             {
+              lastAt: () => null,
               usdAt: ({ asset }, atMs) =>
                 asset === 'ETH' ? { usd: ETH_USD, atMs, status: 'EXACT', source: 'own', decimals: 18 } : null,
             },
