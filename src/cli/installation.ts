@@ -1,7 +1,7 @@
 /** `assay installation` and `assay verify`: the stores of this installation, and whether all of them are intact. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
-import { acceptLoss, missingStores, readInstallation } from '../state/installation-record.ts';
+import { acceptLoss, hasStores, missingStores, readInstallation } from '../state/installation-record.ts';
 import { verifyFolder } from '../state/verify-folder.ts';
 import { answer, type Terminal } from './context.ts';
 import { createProgress, megabytes } from './progress.ts';
@@ -9,6 +9,22 @@ import { type FilePlaces, faultsOfFiles } from './verify-files.ts';
 
 /** Settings of these commands, which read a folder without opening its stores as other commands do. */
 export type InstallationPlace = FilePlaces;
+
+const nothingVerified = (dataDir: string): AssayError =>
+  new AssayError(
+    'NOT_FOUND',
+    `${dataDir} has no store, so nothing was verified. Set ASSAY_DATA_DIR to the folder of the server.`,
+  );
+
+/**
+ * Requires that the data folder has stores: in another folder, a command that verifies would create empty ones and find no fault in them.
+ * With a Redis, the stores are there.
+ *
+ * @throws NOT_FOUND
+ */
+export function requireStores({ dataDir, isShared }: Pick<InstallationPlace, 'dataDir' | 'isShared'>): void {
+  if (!isShared && !hasStores(dataDir)) throw nothingVerified(dataDir);
+}
 
 /** Adds `assay installation`. */
 export function addInstallationCommand(
@@ -68,11 +84,7 @@ export function addVerifyCommand(program: Command, terminal: Terminal, place: ()
         ({ path, kind }) => `${path} (${kind}) is missing.`,
       );
       const report = { stores, faults: [...faults, ...damagedFiles, ...missing] };
-      if (stores.length === 0 && report.faults.length === 0)
-        throw new AssayError(
-          'NOT_FOUND',
-          `${dataDir} has no store, so nothing was verified. Set ASSAY_DATA_DIR to the folder of the server.`,
-        );
+      if (stores.length === 0 && report.faults.length === 0) throw nothingVerified(dataDir);
       answer(terminal, options.json ?? false, report, () => [
         `${stores.length} stores, ${megabytes(stores.reduce((sum, { bytes }) => sum + bytes, 0))}: ${report.faults.length === 0 ? 'all are intact.' : 'NOT intact.'}`,
         ...report.faults,

@@ -2,11 +2,22 @@
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { answer, type Terminal } from './context.ts';
+import { type InstallationPlace, requireStores } from './installation.ts';
 import { createProgress } from './progress.ts';
 import type { Services } from './services.ts';
 
+const verdictOf = ({ entries, faults }: { entries: number; faults: readonly string[] }): string => {
+  if (faults.length > 0) return 'NOT intact.';
+  return entries === 0 ? 'nothing to verify.' : 'all agree.';
+};
+
 /** Adds `assay ledger`. */
-export function addLedgerCommand(program: Command, terminal: Terminal, services: () => Services): void {
+export function addLedgerCommand(
+  program: Command,
+  terminal: Terminal,
+  services: () => Services,
+  place: () => InstallationPlace,
+): void {
   program
     .command('ledger')
     .description('verify the ledger of credits')
@@ -14,13 +25,14 @@ export function addLedgerCommand(program: Command, terminal: Terminal, services:
     .description('read every entry, and verify links, sums and balances')
     .option('--json', 'answer as JSON')
     .action(async (options: { json?: boolean }) => {
+      requireStores(place());
       const progress = createProgress(terminal);
       const report = await services()
         .ledger()
         .verify((checked, total) => progress.update('verify', checked, total, 'entries'));
       progress.end();
       answer(terminal, options.json ?? false, report, () => [
-        `${report.entries} entries of ${report.accounts} accounts, ${report.balance} credits in all: ${report.faults.length === 0 ? 'all agree.' : 'NOT intact.'}`,
+        `${report.entries} entries of ${report.accounts} accounts, ${report.balance} credits in all: ${verdictOf(report)}`,
         ...report.faults,
       ]);
       if (report.faults.length > 0)

@@ -149,6 +149,10 @@ function storesIn(dataDir: string): string[] {
   return found.sort();
 }
 
+/** Returns true if stores were created in the folder, even if they are missing now. */
+export const hasStores = (dataDir: string): boolean =>
+  (readInstallation(dataDir)?.stores.length ?? 0) > 0 || storesIn(dataDir).length > 0;
+
 export interface InstallationDeps {
   readonly clock: Clock;
   readonly random: Random;

@@ -51,6 +51,14 @@ describe('a backup', () => {
         code: 1,
         err: expect.stringContaining('has no store, so nothing was verified. Set ASSAY_DATA_DIR'),
       });
+      for (const of of ['ledger', 'audit', 'billing'])
+        expect(await empty.here([of, 'verify'])).toMatchObject({
+          code: 1,
+          err: expect.stringContaining('has no store, so nothing was verified. Set ASSAY_DATA_DIR'),
+        });
+      expect(
+        readdirSync(empty.folder, { recursive: true }).filter((name) => /mdb$/.test(`${name}`)),
+      ).toEqual([]);
     } finally {
       await empty.end();
     }

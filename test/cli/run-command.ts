@@ -38,7 +38,7 @@ export async function runCommand(
   const code = await runProgram(
     commandModules({
       apiKey: () => null,
-      place: () => ({ dataDir, jobsDir: null, isShared: false }),
+      place: () => ({ dataDir, jobsDir: null, isShared: read().redis !== null }),
       mcp: { baseUrl: () => null, operations: async () => [], version: '0.0.0' },
       examine: (signal) => examine(read, signal),
     }),
