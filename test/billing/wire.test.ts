@@ -78,6 +78,17 @@ describe('a reference of ISO 11649', () => {
     }
   });
 
+  it('is another one if its number was given before, as after a restore from a backup', () => {
+    const references = Array.from({ length: 20 }, () => newReference(5));
+    expect(new Set(references).size).toBeGreaterThan(18);
+    for (const reference of references) {
+      expect(parseReference(reference)).toBe(reference);
+      expect(reference).toMatch(/^RF\d{2}0001000005\d{6}$/);
+    }
+    const last = { bytes: () => new Uint8Array(6).fill(0xff) };
+    expect(newReference(5, last).slice(14)).toBe(String((2 ** 48 - 1) % 1e6).padStart(6, '0'));
+  });
+
   it('has no other shape, whatever its check digits', () => {
     const shaped = (text: string) => [hasCheckDigits(text.replace(/[\s-]/g, '')), parseReference(text)];
     const longest = withCheckDigits('RF', 'A'.repeat(21));

@@ -222,7 +222,7 @@ it('an invoice by wire leads from the order to a page to print, for its owner on
     ...{ method: 'WIRE', state: 'NEW', exceptions: [], payments: [], entries: [] },
     due: { asset: 'USD', amount: '19900', decimals: 2 },
     paid: { confirmed: '0', pending: '0', rest: '19900' },
-    wire: { iban: 'CH9300762011623852957', reference: expect.stringMatching(/^RF\d{12}$/) },
+    wire: { iban: 'CH9300762011623852957', reference: expect.stringMatching(/^RF\d{18}$/) },
     history: [{ state: 'NEW', cause: 'created' }],
   });
   const page = await ask('GET', `/billing/invoices/${invoice.id}/pro-forma`, { as: 'key' });

@@ -3,9 +3,16 @@
  * in their own field; otherwise they are found in the free text of a payment.
  */
 import { hasCheckDigits, withCheckDigits } from '../../base/iban.ts';
+import { type Random, systemRandom } from '../../base/random.ts';
 
-/** Digits of the number of a reference: with fewer, a mistyped one would more often be another invoice. */
+/** Digits of the number of a reference. */
 const NUMBER_DIGITS = 10;
+/**
+ * Random digits after the number. After a restore from a backup the numbers continue from those of the backup: without the random digits a
+ * new invoice would have the reference of a lost one, and the payment of that customer would be booked to it.
+ */
+const RANDOM_DIGITS = 6;
+const RANDOM_BYTES = 6;
 const CHARS_MAX = 25;
 const CHARS_MIN = 5;
 /** Characters of a free text in which a reference is looked for from its start, with spaces and hyphens: a text may be long. */
@@ -13,9 +20,13 @@ const SPACED_CHARS_MAX = 4 * CHARS_MAX;
 /** Invoices are numbered from here, so that references do not look like those of receipts. */
 const FIRST_NUMBER = 1_000_000;
 
-/** Returns the reference of the invoice with this number. */
-export const newReference = (number: number): string =>
-  withCheckDigits('RF', String(FIRST_NUMBER + number).padStart(NUMBER_DIGITS, '0'));
+/** Returns a reference for the invoice with this number. */
+export function newReference(number: number, random: Random = systemRandom): string {
+  const drawn = Buffer.from(random.bytes(RANDOM_BYTES)).readUIntBE(0, RANDOM_BYTES) % 10 ** RANDOM_DIGITS;
+  const digits =
+    String(FIRST_NUMBER + number).padStart(NUMBER_DIGITS, '0') + String(drawn).padStart(RANDOM_DIGITS, '0');
+  return withCheckDigits('RF', digits);
+}
 
 /** Returns a reference without spaces and in capital letters; null if it is not one. */
 export function parseReference(text: string): string | null {
