@@ -650,7 +650,7 @@ PlanUsageName = Literal[
 ]
 
 ReadyDataDegradedKind = Literal[
-    "STORAGE", "SECOND_FACTOR", "EMAIL_LINKS", "TRANSPARENCY_LOG", "GAS_ACCOUNT", "REDIS_WENT_BACK",
+    "STORAGE", "SECOND_FACTOR", "EMAIL_LINKS", "TRANSPARENCY_LOG", "GAS_ACCOUNT", "REDIS_WENT_BACK", "RESTORED_BACKUP",
 ]
 
 ReasonCode = Literal[
@@ -5336,7 +5336,8 @@ class ReadyDataDegraded(Model):
     #: cannot open the links in emails. TRANSPARENCY_LOG: the log of receipts appends and signs nothing. GAS_ACCOUNT:
     #: the account that pays gas for payments by a signature is empty, low, or holds more than its maximum.
     #: REDIS_WENT_BACK: the Redis of the nodes went back to an earlier state, and this node has kept later states of
-    #: shared stores.
+    #: shared stores. RESTORED_BACKUP: the data folder was restored from a backup: what was stored later is lost, and
+    #: the operator has not confirmed the steps after a restore.
     kind: ReadyDataDegradedKind
     #: Store or folder that cannot be written; null for the other kinds.
     path: Optional[str]

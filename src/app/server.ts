@@ -52,7 +52,7 @@ import { operatorViews } from './operator-status.ts';
 import { receiptRetentionOf } from './receipt-services.ts';
 import { screeningRetentionOf } from './saved-services.ts';
 import { SnapshotFollower } from './snapshot-follower.ts';
-import { metricsOf, readinessOf, type ServerStatus } from './status.ts';
+import { metricsOf, readinessOf, restoredBackup, type ServerStatus } from './status.ts';
 import { localGraph, useCasesOf } from './use-cases.ts';
 
 const HOUR_MS = 3_600_000;
@@ -499,6 +499,8 @@ export class Server {
   #logServing(url: string, backend: string): void {
     const { labels, log } = this.#deps;
     const replicatesAt = this.#replication?.url;
+    for (const { reason } of restoredBackup({ config: this.#config }))
+      log.warn({ reason }, 'data folder restored from a backup');
     log.info(
       {
         url,

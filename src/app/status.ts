@@ -1,4 +1,5 @@
 /** The status of a server: its readiness and its metrics. Reading them opens nothing. */
+import { statSync } from 'node:fs';
 import { type Clock, isoTime } from '../base/clock.ts';
 import type { GasAccount, GasAccounts } from '../billing/x402/gas-accounts.ts';
 import { chainOf } from '../chains/registry.ts';
@@ -15,6 +16,7 @@ import type { WorkerPool } from '../pool/pool.ts';
 import { presentVerdictKey, type VerdictKeyFacts, verdictKeyPath } from '../receipts/verdict-key.ts';
 import { behindSeconds, type Replication, tooFarBehind } from '../replication/replication.ts';
 import type { LeaseState } from '../state/leases.ts';
+import { AFTER_RESTORE, restoredFrom, undoneBy } from '../state/restored.ts';
 import { refusedNow } from '../state/storage.ts';
 import type { NodeState, Shared } from './node-services.ts';
 
@@ -165,6 +167,23 @@ export function lostChanges({ stores }: Pick<ServerStatus, 'stores'>): readonly 
   ];
 }
 
+/**
+ * Returns that the data folder is a restored backup, until the operator deletes its manifest. With a Redis, the state is not that of the
+ * folder.
+ */
+export function restoredBackup({ config }: Pick<ServerStatus, 'config'>): readonly Degradation[] {
+  const restored = config.redis === null ? restoredFrom(config.dataDir) : null;
+  if (restored === null) return [];
+  return [
+    {
+      kind: 'RESTORED_BACKUP',
+      path: null,
+      reason: `${undoneBy(restored)} ${AFTER_RESTORE}`,
+      since: restored.takenAt ?? isoTime(statSync(restored.manifest).mtimeMs),
+    },
+  ];
+}
+
 const shownLease = ({ name, holder, isHere, sinceMs }: LeaseState) => ({
   lease: name,
   holder,
@@ -187,6 +206,7 @@ export function readinessOf(status: ServerStatus): Readiness {
     ...refusedNow().map((refusal) => ({ kind: 'STORAGE', ...refusal }) as const),
     ...status.degradations(),
     ...lostChanges(status),
+    ...restoredBackup(status),
     ...jobsFolderLost(status),
     ...(status.gasAccounts()?.problems() ?? []).map(
       ({ reason, since }) => ({ kind: 'GAS_ACCOUNT', path: null, reason, since }) as const,

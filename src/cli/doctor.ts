@@ -7,7 +7,7 @@ import { answer, type Terminal } from './context.ts';
 export type FindingState = 'ok' | 'warning' | 'problem';
 
 export interface Finding {
-  /** The checked part: `disk`, `stores`, `lists`, `nodes`, `redis`, `clock`, `files`, `settings` or `server`. */
+  /** The checked part: `disk`, `stores`, `lists`, `nodes`, `redis`, `clock`, `files`, `settings`, `server` or `restored`. */
   readonly check: string;
   readonly state: FindingState;
   /** What was found, as a sentence. */

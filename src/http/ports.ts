@@ -163,6 +163,7 @@ export interface Degradation {
    * accepted. EMAIL_LINKS: people cannot open the links in emails. TRANSPARENCY_LOG: the log of receipts appends and signs nothing.
    * GAS_ACCOUNT: the account that pays gas for payments by a signature is empty, low, or holds too much. REDIS_WENT_BACK: Redis has lost
    * changes of shared stores, which this node has kept.
+   * RESTORED_BACKUP: the data folder was restored from a backup, and the operator has not confirmed the steps after it.
    */
   readonly kind:
     | 'STORAGE'
@@ -170,7 +171,8 @@ export interface Degradation {
     | 'EMAIL_LINKS'
     | 'TRANSPARENCY_LOG'
     | 'GAS_ACCOUNT'
-    | 'REDIS_WENT_BACK';
+    | 'REDIS_WENT_BACK'
+    | 'RESTORED_BACKUP';
   /** The store or folder; null for the other kinds. */
   readonly path: string | null;
   /** One sentence. */

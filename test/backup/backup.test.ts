@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyBackup } from '../../src/backup/backup.ts';
 import { readJson } from '../../src/state/atomic-file.ts';
+import { restoredFrom, undoneBy } from '../../src/state/restored.ts';
 import { ask, newEmptyWorld, newWorld, type RunningServer, type World } from '../e2e/program.ts';
 import { spawnSync } from '../support/child-process.ts';
 import { sleep } from '../support/wait.ts';
@@ -56,9 +57,9 @@ describe('a backup', () => {
           code: 1,
           err: expect.stringContaining('has no store, so nothing was verified. Set ASSAY_DATA_DIR'),
         });
-      expect(
-        readdirSync(empty.folder, { recursive: true }).filter((name) => /mdb$/.test(`${name}`)),
-      ).toEqual([]);
+      expect(readdirSync(empty.folder, { recursive: true }).filter((name) => /mdb$/.test(`${name}`))).toEqual(
+        [],
+      );
     } finally {
       await empty.end();
     }
@@ -121,7 +122,46 @@ describe('a backup', () => {
       return { ...(body as { data?: object }).data, evaluatedAt: null };
     };
     expect(await asked(restored)).toEqual(await asked(server));
+
+    // A restore undoes what was done since, until the operator confirms that it was done again.
+    const { takenAt } = readJson(join(backup, 'BACKUP.json')) as { takenAt: string };
+    const degraded = async (of: RunningServer): Promise<readonly object[]> =>
+      ((await (await fetch(`${of.url}/ready`)).json()) as { data: { degraded?: object[] } }).data.degraded ??
+      [];
+    const reason = expect.stringContaining('API keys that were revoked');
+    expect(await degraded(restored)).toContainEqual({
+      ...{ kind: 'RESTORED_BACKUP', path: null, reason, since: takenAt },
+    });
+    expect(await degraded(server)).toEqual([]);
+    expect(restored.output().err).toContain('data folder restored from a backup');
+    const doctor = async (): Promise<readonly object[]> => {
+      const { findings } = JSON.parse((await elsewhere.here(['doctor', '--json'])).out) as {
+        findings: readonly { check: string }[];
+      };
+      return findings.filter(({ check }) => check === 'restored');
+    };
+    expect(await doctor()).toEqual([
+      {
+        ...{ check: 'restored', state: 'warning', text: expect.stringContaining(takenAt) },
+        advice: expect.stringContaining('delete BACKUP.json'),
+      },
+    ]);
+    rmSync(join(elsewhere.folder, 'store', 'BACKUP.json'));
+    expect(await degraded(restored)).toEqual([]);
+    expect(await doctor()).toEqual([]);
     await restored.stop();
+  });
+
+  it('that was restored without a readable manifest says so as well', () => {
+    const folder = join(elsewhere.folder, 'unreadable');
+    mkdirSync(folder);
+    expect(restoredFrom(folder)).toBeNull();
+    const manifest = join(folder, 'BACKUP.json');
+    for (const text of ['{"takenAt":', '{"takenAt":7}']) {
+      writeFileSync(manifest, text);
+      expect(restoredFrom(folder)).toEqual({ manifest, takenAt: null });
+    }
+    expect(undoneBy({ manifest, takenAt: null })).toMatch(/^The data folder was restored from a backup, and/);
   });
 
   it('that was damaged later is rejected', async () => {

@@ -29,6 +29,7 @@ import { presentVerdictKey, verdictKeyPath } from '../../receipts/verdict-key.ts
 import { type LockHolder, serverIn } from '../../state/folder-lock.ts';
 import { isEnvironment, missingStores, readInstallation } from '../../state/installation-record.ts';
 import { lmdbFault } from '../../state/lmdb-binary.ts';
+import { AFTER_RESTORE, restoredFrom, undoneBy } from '../../state/restored.ts';
 import { requireSound } from '../../state/sound-file.ts';
 import { unusableIn } from '../../state/usable-files.ts';
 import { checkAuthorizedPayments, hasAuthorizedPayments } from '../authorized-services.ts';
@@ -80,6 +81,7 @@ export async function examine(
     ...diskFindings(dataDir, SETTINGS.dataDir.variable),
     ...(jobsDir === null ? [] : diskFindings(jobsDir, SETTINGS.jobsDir.variable)),
     ...findingsOf('stores', () => storeFindings(config)),
+    ...findingsOf('restored', () => restoredFindings(config)),
     ...findingsOf('derived', () => derivedFindings(config)),
     ...findingsOf('lists', () => listFindings(config, clock)),
     ...findingsOf('prices', () => priceFindings(pricesOfCoins(config, clock), clock.now())),
@@ -199,6 +201,13 @@ function storeFindings({ dataDir, redis, snapshots }: Config): readonly Finding[
   if (findings.length > 0) return findings;
   const text = `${record.stores.length} stores are there and intact as far as read; \`assay verify\` reads every page.`;
   return [{ check, state: 'ok', text, advice: null }];
+}
+
+/** A restored backup, until the operator has confirmed the steps after it. With a Redis, the state is not that of the folder. */
+function restoredFindings({ dataDir, redis }: Config): readonly Finding[] {
+  const restored = redis === null ? restoredFrom(dataDir) : null;
+  if (restored === null) return [];
+  return [{ check: 'restored', state: 'warning', text: undoneBy(restored), advice: AFTER_RESTORE }];
 }
 
 /** Clusters and derived labels in the format of another version: a server starts without them, and only a command builds them again. */

@@ -58,8 +58,16 @@ export const ReadyData = Type.Object(
       listOf(
         Type.Object({
           kind: oneOf(
-            ['STORAGE', 'SECOND_FACTOR', 'EMAIL_LINKS', 'TRANSPARENCY_LOG', 'GAS_ACCOUNT', 'REDIS_WENT_BACK'],
-            'STORAGE: a store refuses writes, for example because the disk is full; reads work, and writes respond with 500 and the code STORAGE_FULL. SECOND_FACTOR: this node accepts no codes of authenticator apps. EMAIL_LINKS: people cannot open the links in emails. TRANSPARENCY_LOG: the log of receipts appends and signs nothing. GAS_ACCOUNT: the account that pays gas for payments by a signature is empty, low, or holds more than its maximum. REDIS_WENT_BACK: the Redis of the nodes went back to an earlier state, and this node has kept later states of shared stores.',
+            [
+              'STORAGE',
+              'SECOND_FACTOR',
+              'EMAIL_LINKS',
+              'TRANSPARENCY_LOG',
+              'GAS_ACCOUNT',
+              'REDIS_WENT_BACK',
+              'RESTORED_BACKUP',
+            ],
+            'STORAGE: a store refuses writes, for example because the disk is full; reads work, and writes respond with 500 and the code STORAGE_FULL. SECOND_FACTOR: this node accepts no codes of authenticator apps. EMAIL_LINKS: people cannot open the links in emails. TRANSPARENCY_LOG: the log of receipts appends and signs nothing. GAS_ACCOUNT: the account that pays gas for payments by a signature is empty, low, or holds more than its maximum. REDIS_WENT_BACK: the Redis of the nodes went back to an earlier state, and this node has kept later states of shared stores. RESTORED_BACKUP: the data folder was restored from a backup: what was stored later is lost, and the operator has not confirmed the steps after a restore.',
           ),
           path: nullable(Type.String(), 'Store or folder that cannot be written; null for the other kinds.'),
           reason: text(),
