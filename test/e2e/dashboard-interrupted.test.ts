@@ -147,6 +147,33 @@ describe.runIf(chromiumProgram !== null)('interrupted actions in a browser', () 
     expect((await api('GET', `/cases?q=${encodeURIComponent(title)}`)).cases).toHaveLength(1);
   });
 
+  it('shows an error, and that a note is stored, also while the case cannot be read again', async () => {
+    const id = await newCase('Slow server');
+    await page.goto(`${url}/cases/${id}`);
+    await note().fill('Once');
+    let answer = (): void => {};
+    const isLate = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await intercept('**/cases/*/events*', 'GET', async (route) => {
+      await isLate;
+      await route.continue();
+    });
+    let isLost = true;
+    await intercept('**/cases/*/events', 'POST', (route) => {
+      if (!isLost) return route.continue();
+      isLost = false;
+      return route.abort();
+    });
+    await addNote().click();
+    await page.getByRole('alert').getByText('The server did not respond.').waitFor();
+    await addNote().click();
+    await expect.poll(() => note().inputValue()).toBe('');
+    expect(await page.locator('.note-text').count()).toBe(0);
+    answer();
+    await page.locator('.note-text', { hasText: 'Once' }).waitFor();
+  });
+
   it('adds the other files if one is refused, and says which files are missing', async () => {
     const id = await newCase('Evidence');
     const files = ['first.txt', 'bad|name.txt', 'third.txt'].map((name) => ({

@@ -28,19 +28,20 @@ export const caseQuery = (id: string) =>
       (await patiently(() => call('get', '/cases/{id}', { path: { id }, signal }), { signal })).case,
   });
 
+// A mutation ends only when the promise that a callback returns has ended, and shows its error then. These requests may wait for a minute, for a
+// rate limit or for a server that is away, so they are not awaited.
+
 /** Reads the case and its history again after a change. */
-export async function refreshCase(id: string): Promise<void> {
-  await Promise.all([
-    queries.invalidateQueries({ queryKey: ['case', id] }),
-    queries.invalidateQueries({ queryKey: ['cases'] }),
-  ]);
+export function refreshCase(id: string): void {
+  void queries.invalidateQueries({ queryKey: ['case', id] });
+  void queries.invalidateQueries({ queryKey: ['cases'] });
 }
 
 /** Stores a case that a response has, and reads its history again. */
-function shown(changed: Case): Promise<void> {
+function shown(changed: Case): void {
   queries.setQueryData(caseQuery(changed.id).queryKey, changed);
   void queries.invalidateQueries({ queryKey: ['cases'] });
-  return queries.invalidateQueries({ queryKey: ['case', changed.id, 'events'] });
+  void queries.invalidateQueries({ queryKey: ['case', changed.id, 'events'] });
 }
 
 /** Changes fields of a case. */
@@ -65,7 +66,7 @@ export function useEvent({ id, version }: Case) {
     },
     onSuccess(changed) {
       key.end();
-      return shown(changed);
+      shown(changed);
     },
     onError: () => refreshCase(id),
   });

@@ -75,7 +75,8 @@ const sessionsQuery = {
   queryKey: ['sessions'],
   queryFn: ({ signal }: { signal: AbortSignal }) => call('get', '/auth/sessions', { signal }),
 } as const;
-const refreshSessions = (): Promise<void> => queries.invalidateQueries({ queryKey: sessionsQuery.queryKey });
+// Not awaited: an error of the mutation is shown at once.
+const refreshSessions = (): void => void queries.invalidateQueries({ queryKey: sessionsQuery.queryKey });
 
 const sessionKey = ({ id }: SessionRow): string => id;
 
