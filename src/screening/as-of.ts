@@ -5,6 +5,8 @@
 import type { ChainId } from '../chains/registry.ts';
 import type { LabelReader } from '../labels/index/reader.ts';
 import type { Label, SanctionsEntry } from '../labels/label.ts';
+import { primaryOrder } from '../labels/primary.ts';
+import { shippedSources } from '../labels/source-table.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import type { Coverage, CoverageEntry } from './answers.ts';
 
@@ -120,8 +122,10 @@ export function labelsAsOf(
   { threats }: Pick<RiskPolicy, 'threats'>,
 ): LabelReader {
   const dates = sourceDates(reader);
+  const order = primaryOrder(shippedSources());
+  // The snapshot has the labels in the order of now: a listing that ended since comes after others, but came before them while it was in force.
   const then = (labels: readonly Label[]): readonly Label[] =>
-    labels.flatMap((label) => labelAsOf(label, day, dates, threats) ?? []);
+    labels.flatMap((label) => labelAsOf(label, day, dates, threats) ?? []).sort(order);
   return {
     meta: reader.meta,
     find: (keys, offset, length) => reader.find(keys, offset, length),

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Label, SanctionsEntry } from '../../src/labels/label.ts';
 import { labelsAsOf } from '../../src/screening/as-of.ts';
 import { createAssessor } from '../../src/screening/assess.ts';
+import { labelConflicts } from '../../src/screening/label-conflicts.ts';
 import { createScreening, type ScreeningQuery, type ScreeningRequest } from '../../src/screening/screen.ts';
 import { createWorld, policy, sent, WALLETS, type World } from './world.ts';
 
@@ -173,7 +174,7 @@ describe('a label as of a day', () => {
     lastSeen: null,
     ...fields,
   });
-  const then = (one: Label, day: string): readonly Label[] => {
+  const then = (labels: Label | readonly Label[], day: string): readonly Label[] => {
     const reader = world.deps.labels.current;
     const meta = {
       ...reader.meta,
@@ -194,7 +195,7 @@ describe('a label as of a day', () => {
         },
       ],
     };
-    const fixed = { ...reader, meta, lookup: () => [one], labels: () => [one] };
+    const fixed = { ...reader, meta, lookup: () => [labels].flat(), labels: () => [labels].flat() };
     return labelsAsOf(fixed, day, policy).lookup(new Uint8Array(), 'ETH');
   };
 
@@ -257,5 +258,23 @@ describe('a label as of a day', () => {
     });
     expect(then(undated, '2025-03-03')).toEqual([]);
     expect(then(undated, '2025-03-04')).toHaveLength(1);
+  });
+
+  it('comes first while its listing was in force, and is taken for that reason', () => {
+    const listed = label({
+      source: 'ofac',
+      class: 'list',
+      tags: ['delisted'],
+      firstSeen: '2025-03-04',
+      sanctions: [sanction({ delistedAt: '2025-03-21' })],
+    });
+    const mixer = label({ source: 'seed', confidence: 0.95, firstSeen: '2022-01-01' });
+    const now = [mixer, listed];
+    expect(then(now, '2025-03-21').map(({ source }) => source)).toEqual(['seed', 'ofac']);
+    const before = then(now, '2025-03-20');
+    expect(before.map(({ source }) => source)).toEqual(['ofac', 'seed']);
+    expect(labelConflicts(before, '2025-03-20')).toMatchObject([
+      { decided: { category: 'SANCTIONED_ENTITY', source: 'ofac' }, decidedBy: 'SANCTION' },
+    ]);
   });
 });
