@@ -8243,7 +8243,7 @@ class StreamEvent:
         return Invoice.from_json(value) if isinstance(value, dict) else None
 
 
-def _stream_events(lines: Iterable[bytes]) -> Iterator[StreamEvent]:
+def _stream_events(lines: Iterable[bytes], on_comment: Callable[[], None] = lambda: None) -> Iterator[StreamEvent]:
     """Parses server-sent events. An event that the connection cuts off is dropped, as the standard requires."""
     event_id, name = "", "message"
     data: List[str] = []
@@ -8253,6 +8253,9 @@ def _stream_events(lines: Iterable[bytes]) -> Iterator[StreamEvent]:
             if data:
                 yield StreamEvent(event_id, name, _parsed_object("\n".join(data)))
             event_id, name, data = "", "message", []
+            continue
+        if text.startswith(":"):
+            on_comment()
             continue
         key, _, value = text.partition(":")
         value = value[1:] if value.startswith(" ") else value
@@ -11968,6 +11971,12 @@ class Assay:
         failures = 0
         is_established = False
         patient = options._replace(timeout=silence)
+
+        def pinged() -> None:
+            # The connection was good for 20 seconds. An account may have no event for weeks, in which the server restarts many times.
+            nonlocal failures
+            failures = 0
+
         while True:
             headers = {"Last-Event-ID": last_event_id or None, "Accept": "text/event-stream"}
             try:
@@ -11977,7 +11986,7 @@ class Assay:
                         # Events between the two connections are in neither.
                         yield StreamEvent("", "missed", {"from": None, "to": None})
                     is_established = True
-                    for event in _stream_events(exchange.lines()):
+                    for event in _stream_events(exchange.lines(), pinged):
                         if event.event == "closed":
                             break
                         failures = 0

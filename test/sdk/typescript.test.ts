@@ -20,6 +20,7 @@ import {
   ServerError,
   type StreamEvent,
   TimeoutError,
+  type Transport,
   unwrap,
   verifyLine,
   verifyReceipt,
@@ -842,6 +843,30 @@ describe('a client', () => {
       } finally {
         proxy.close();
       }
+    });
+
+    it('outlives any number of restarts without an event between them, if each connection was good', async () => {
+      const bodies = [...Array.from({ length: 4 }, () => ': ping\n\n'), 'id: 7\nevent: alert.created\ndata: {}\n\n'];
+      const transport: Transport = async () => {
+        const body = bodies.shift() ?? '';
+        return {
+          status: 200,
+          header: () => null,
+          text: async () => body,
+          body: async function* () {
+            yield Buffer.from(body);
+          },
+          cancel() {},
+        };
+      };
+      const options = { maxRetries: 1 };
+      const events: string[] = [];
+      const read = async (): Promise<void> => {
+        for await (const { event } of client({ transport }).alerts.stream(options)) events.push(event);
+      };
+      // The connections after the last one end at once.
+      await expect(read()).rejects.toThrow('The stream ended.');
+      expect(events.slice(0, 5)).toEqual([...Array.from({ length: 4 }, () => 'missed'), 'alert.created']);
     });
 
     it('throws what the server says about a key without the permission', async () => {

@@ -440,6 +440,24 @@ class Streams(unittest.TestCase):
             self.assertEqual(sent, [None, None, "7"])
             stream.close()
 
+    def test_a_quiet_stream_outlives_any_number_of_restarts_of_the_server(self):
+        head = {"Content-Type": "text/event-stream"}
+        event = b'id: 7\nevent: alert.created\ndata: {"alert":{"id":"a"}}\n\n'
+        quiet = [(200, head, b": ping\n\n")] * (assay.PATIENT_RETRIES + 2)
+        with Server(*quiet, (200, head, event)) as server:
+            stream = server.client().alerts.stream()
+            events = [next(stream).event for _ in range(len(quiet) + 1)]
+            self.assertEqual(events, ["missed"] * len(quiet) + ["alert.created"])
+            # Each of them is a first failure.
+            self.assertLess(max(server.waits), 2 * assay.BACKOFF_SECONDS_MIN)
+            stream.close()
+
+    def test_a_stream_that_ends_at_once_each_time_is_an_error(self):
+        head = {"Content-Type": "text/event-stream"}
+        with Server(*[(200, head, b"")] * (assay.PATIENT_RETRIES + 1)) as server:
+            with self.assertRaisesRegex(assay.APIConnectionError, "ends the stream"):
+                list(server.client().alerts.stream())
+
     def test_lines_are_parsed_across_chunks(self):
         chunks = [b'{"a":1}\n{"a"', b":", b"2}\n\n", b'{"a":3}']
         self.assertEqual([row["a"] for row in assay._parsed_lines(chunks)], [1, 2, 3])

@@ -103,7 +103,11 @@ export async function* streamEvents<Event>(
       if (wasOpen && position === '')
         yield { id: '', event: 'missed', data: { from: null, to: null } } as Event;
       wasOpen = true;
-      for await (const { id, event, data } of sseMessages(watched(response, signal))) {
+      // The connection was good for 20 seconds. An account may have no event for weeks, in which the server restarts many times.
+      const onComment = (): void => {
+        failures = 0;
+      };
+      for await (const { id, event, data } of sseMessages(watched(response, signal), onComment)) {
         failures = 0;
         // The server ends the stream with a reason. If it has refused the key, the next attempt throws.
         if (event === 'closed') break;

@@ -22,8 +22,15 @@ function messageOf(block: string): SseMessage | null {
   return data.length === 0 ? null : { ...message, data: data.join('\n') };
 }
 
-/** Parses a stream of events. An incomplete event at the end is dropped: it is sent again after a resume. */
-export async function* sseMessages(body: AsyncIterable<Uint8Array>): AsyncGenerator<SseMessage> {
+/**
+ * Parses a stream of events. An incomplete event at the end is dropped: it is sent again after a resume.
+ *
+ * @param onComment - called for each comment
+ */
+export async function* sseMessages(
+  body: AsyncIterable<Uint8Array>,
+  onComment: () => void,
+): AsyncGenerator<SseMessage> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const bytes of body) {
@@ -34,6 +41,7 @@ export async function* sseMessages(body: AsyncIterable<Uint8Array>): AsyncGenera
     for (const block of blocks) {
       const message = messageOf(block);
       if (message !== null) yield message;
+      else if (block.startsWith(':')) onComment();
     }
   }
 }
