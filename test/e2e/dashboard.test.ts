@@ -208,8 +208,8 @@ describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
   });
 
   it('keeps answers, shows one as it was given, and compares two', async () => {
-    await page.goto(`${url}/screening/ETH/${SUBJECT}`);
     for (let saved = 1; saved <= 2; saved++) {
+      await page.goto(`${url}/screening/ETH/${SUBJECT}${saved === 1 ? '' : '?asOf=2026-10-06'}`);
       await page.getByRole('button', { name: 'Save' }).click();
       const dialog = page.getByRole('dialog');
       // The page below is inert, and axe would read its heading without the parts that are.
@@ -233,10 +233,14 @@ describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
     await visit('/saved', 'Saved screenings');
     const rows = page.getByRole('table', { name: 'Kept answers' }).locator('tbody tr');
     await expect.poll(() => rows.count()).toBe(2);
+    // The newest comes first.
+    expect(await rows.nth(0).getByText('2026-10-06', { exact: true }).count()).toBe(1);
+    expect(await rows.nth(1).getByText('2026-10-06', { exact: true }).count()).toBe(0);
     for (const row of [0, 1]) await rows.nth(row).getByRole('checkbox').check();
     await page.getByRole('button', { name: 'Compare both' }).click();
     await check('compare', 'What changed');
     await page.getByText(/^The findings/).waitFor();
+    expect(await page.locator('dd .tag').allTextContents()).toEqual(['As of 2026-10-06']);
     await page.goto(`${url}/saved`);
     await rows.first().focus();
     await page.keyboard.press('j');
@@ -258,6 +262,9 @@ describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
     expect(await table.locator('th[aria-sort=descending]').textContent()).toContain('USD');
     const download = page.waitForEvent('download');
     await page.getByRole('tabpanel').getByRole('button', { name: 'CSV' }).first().click();
+    expect((await download).suggestedFilename()).toMatch(
+      new RegExp(`^screening-ETH-${SUBJECT}-counterparties-\\d{4}-\\d\\d-\\d\\d-\\d{6}\\.csv$`),
+    );
     const file = await (await download).path();
     const lines = readFileSync(file, 'utf8').split('\r\n').slice(0, -1);
     expect(lines[0]).toMatch(/^\uFEFFAddress,Entity,/);

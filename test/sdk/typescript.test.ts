@@ -846,7 +846,10 @@ describe('a client', () => {
     });
 
     it('outlives any number of restarts without an event between them, if each connection was good', async () => {
-      const bodies = [...Array.from({ length: 4 }, () => ': ping\n\n'), 'id: 7\nevent: alert.created\ndata: {}\n\n'];
+      const bodies = [
+        ...Array.from({ length: 4 }, () => ': ping\n\n'),
+        'id: 7\nevent: alert.created\ndata: {}\n\n',
+      ];
       const transport: Transport = async () => {
         const body = bodies.shift() ?? '';
         return {

@@ -21,7 +21,7 @@ import { Button } from './Button.tsx';
 import { type CsvValue, csvText } from './csv.ts';
 import { Choice } from './Field.tsx';
 import { Icon } from './icons.tsx';
-import { saveFile } from './save-file.ts';
+import { csvName, saveFile } from './save-file.ts';
 import { type TableState, useTableState } from './table-state.ts';
 import { useTypedText } from './url-state.ts';
 
@@ -334,7 +334,7 @@ function Controls<Row>({ id, caption, columns, rows, state, selected }: Controls
   const save = (): void => {
     const cells = selected.map((row) => columns.map((column): CsvValue => column.value(row)));
     saveFile(
-      `${id}.csv`,
+      csvName(location, id, new Date()),
       'text/csv;charset=utf-8',
       csvText(
         columns.map(({ header }) => header),

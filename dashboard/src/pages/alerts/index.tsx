@@ -5,7 +5,7 @@ import { useI18n } from '../../i18n/index.tsx';
 import { PATHS } from '../../paths.ts';
 import { useShortcut } from '../../shell/shortcuts.ts';
 import { Page } from '../../ui/Page.tsx';
-import { saveFile } from '../../ui/save-file.ts';
+import { csvName, saveFile } from '../../ui/save-file.ts';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { useUrlState } from '../../ui/url-state.ts';
 import { type NewCase, useOpenCase } from '../case/open.ts';
@@ -147,7 +147,7 @@ export function AlertsPage(): ReactNode {
           onCase={() => openCaseOf([...checked].flatMap((id) => inbox.byId(id) ?? []))}
           onSave={() =>
             saveFile(
-              'alerts.csv',
+              csvName(location, 'alerts', new Date()),
               'text/csv;charset=utf-8',
               alertsCsv([...checked].flatMap((id) => inbox.byId(id) ?? [])),
             )

@@ -10,6 +10,7 @@ import { Page, Section } from '../../ui/Page.tsx';
 import { RiskBadge } from '../../ui/RiskBadge.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { ServerText, Time } from '../../ui/values.tsx';
+import { asOfDay } from './list.tsx';
 
 type Comparison = Schemas['ScreeningComparison'];
 type Line = Schemas['ScoreLine'];
@@ -49,6 +50,11 @@ function Changes({ data }: { readonly data: Comparison }): ReactNode {
               </dt>
               <dd>
                 <RiskBadge level={data[side].riskLevel} score={data[side].riskScore} />{' '}
+                {asOfDay(data[side]) === null ? null : (
+                  <span className="tag">
+                    {t('screening.asOf')} <Time iso={asOfDay(data[side])} />
+                  </span>
+                )}{' '}
                 <Link to={PATHS.savedOne} params={{ id: data[side].id }}>
                   {t('saved.open')}
                 </Link>

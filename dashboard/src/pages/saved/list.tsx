@@ -19,6 +19,10 @@ type Saved = Schemas['SavedScreening'];
 const ROWS = 50;
 const savedKey = ({ id }: Saved): string => id;
 
+/** The day of which an answer has the facts; null if that is when it was saved. */
+export const asOfDay = ({ request }: Saved): string | null =>
+  typeof request.asOf === 'string' ? request.asOf : null;
+
 /** The page. */
 export function SavedPage(): ReactNode {
   const { t } = useI18n();
@@ -106,6 +110,12 @@ function SavedTable({ rows, chosen, onToggle, onOpen }: SavedTableProps): ReactN
         header: t('saved.at'),
         value: ({ savedAt }) => savedAt,
         cell: ({ savedAt }) => <Time iso={savedAt} />,
+      },
+      {
+        id: 'asOf',
+        header: t('screening.asOf'),
+        value: (row) => asOfDay(row) ?? row.savedAt,
+        cell: (row) => <Time iso={asOfDay(row) ?? row.savedAt} />,
       },
       {
         id: 'address',

@@ -22,7 +22,7 @@ const JSON_TYPE = 'application/json';
 
 /** The name of a file: the address and the second of the export. */
 const nameOf = ({ chain, start }: Picture, end: string): string =>
-  `trace-${chain}-${shorten(start).replace('…', '-')}-${new Date().toISOString().slice(0, 19).replace(/[:T]/g, '')}.${end}`.replace(
+  `trace-${chain}-${shorten(start).replace('…', '-')}-${new Date().toISOString().slice(0, 19).replace('T', '-').replaceAll(':', '')}.${end}`.replace(
     /[^\w.-]/g,
     '_',
   );
