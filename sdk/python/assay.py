@@ -6175,9 +6175,12 @@ class ScreeningResult(Model):
     entity_labels: Optional[List[Label]] = None
     #: Labels that contradict the first one, and how that was decided. Empty if none do.
     label_conflicts: Optional[List[LabelConflict]] = None
+    #: Newest first, at most 50. If there are more: those with sanctioned parties, then those of a higher threat level,
+    #: then the newest.
     flagged_transactions: Optional[List[FlaggedTransaction]] = None
     #: Newest first; with labelled or look-alike counterparties.
     spoofable_transfers: Optional[List[SpoofableTransfer]] = None
+    #: Those with the greatest value, at most 50.
     top_counterparties: Optional[List[TopCounterparty]] = None
     #: Category → percentage of the value; adds up to 100 if value moved.
     exposure_sending: Optional[Dict[str, float]] = None

@@ -8,6 +8,7 @@ import type { ChainId } from '../chains/registry.ts';
 import type { TransferGraph } from '../graph/graph.ts';
 import type { Weighing } from '../graph/kernels/weighing.ts';
 import type { Direction, RecentTransfer, TransferReader } from '../graph/transfers.ts';
+import { threatOrder } from '../labels/categories.ts';
 import type { FlaggedTransaction, ScreeningAnswer, TopCounterparty } from './answers.ts';
 import { type Attribution, attributionAt, isBridge } from './attribution.ts';
 import { attributedOf, type Party, type Side, scaleOf } from './counterparties.ts';
@@ -67,8 +68,18 @@ interface FlaggedSubject {
 const isRiskyAt = (attribution: Attribution, timestampMs: number): boolean =>
   attributionAt(attribution, timestampMs).isRisky;
 
+/** Order of what is listed if there is more than a list has: dust is last, sanctioned parties are first, then those of a higher threat. */
+function urgencyOf({ entity, sanctioned }: Attribution, isDust: boolean): number {
+  if (isDust) return -1;
+  return sanctioned ? threatOrder('CRITICAL') + 1 : threatOrder(entity?.threatLevel ?? 'LOW');
+}
+
+const byTime = (a: FlaggedTransaction, b: FlaggedTransaction): number =>
+  a.timestamp === b.timestamp ? (a.hash < b.hash ? -1 : 1) : a.timestamp < b.timestamp ? 1 : -1;
+
 /**
- * Returns the newest transfers of value with risky parties, newest first. Transfers of unknown tokens are no evidence: see
+ * Returns transfers of value with risky parties, newest first, at most `screeningListMax`: the most urgent ones if there are more, or a
+ * payment of a sanctioned party would be missing as soon as as many others are newer. Transfers of unknown tokens are no evidence: see
  * spoofable.ts.
  */
 export function flaggedTransactions(
@@ -78,9 +89,9 @@ export function flaggedTransactions(
 ): FlaggedTransaction[] {
   const risky = comparable(sides, (side) => side.attributed)
     .filter((party) => party.attribution.isRisky)
-    .sort(byWeight)
+    .sort((a, b) => urgencyOf(b.attribution, b.isDust) - urgencyOf(a.attribution, a.isDust) || byWeight(a, b))
     .slice(0, SCREENING_LIMITS.screeningListMax);
-  const flagged = risky.flatMap((party): FlaggedTransaction[] => {
+  const flagged = risky.flatMap((party) => {
     const { direction, node, attribution } = party;
     const { entity, category, sanctioned } = attribution;
     const other = graph.keyOf(node);
@@ -104,7 +115,7 @@ export function flaggedTransactions(
         : dealingSums(graph, { node: subject, other: node, direction, sinceMs }, weighing);
     const isDust = (transfer: RecentTransfer): boolean => isDustDealing(weighing, transfer, sums);
     const dustText = direction === 'in' ? ': dust, which anybody can send to anybody' : ': dust';
-    return newest.map((transfer) => ({
+    const rowOf = (transfer: RecentTransfer): FlaggedTransaction => ({
       hash: transfer.txHash,
       timestamp: isoTime(transfer.timestampMs),
       direction,
@@ -121,13 +132,17 @@ export function flaggedTransactions(
         { chain, assets, atMs: transfer.timestampMs },
       ),
       reason: `${direction === 'in' ? 'Received from' : 'Sent to'} ${category}${who}${isDust(transfer) ? dustText : ''}.`,
+    });
+    return newest.map((transfer) => ({
+      row: rowOf(transfer),
+      urgency: urgencyOf(attribution, isDust(transfer)),
     }));
   });
   return flagged
-    .sort((a, b) =>
-      a.timestamp === b.timestamp ? (a.hash < b.hash ? -1 : 1) : a.timestamp < b.timestamp ? 1 : -1,
-    )
-    .slice(0, SCREENING_LIMITS.screeningListMax);
+    .sort((a, b) => b.urgency - a.urgency || byTime(a.row, b.row))
+    .slice(0, SCREENING_LIMITS.screeningListMax)
+    .map(({ row }) => row)
+    .sort(byTime);
 }
 
 /** Groups labelled parties by a text. Parties without one are left out. */

@@ -6,7 +6,7 @@ import { createAssessor } from '../../src/screening/assess.ts';
 import { SCREENING_LIMITS } from '../../src/screening/limits.ts';
 import { createScreening, type ScreeningQuery } from '../../src/screening/screen.ts';
 import { createTrace, type TraceQuery } from '../../src/screening/trace.ts';
-import { createWorld, sent, WALLETS, type World } from './world.ts';
+import { createWorld, sent, template, WALLETS, type World } from './world.ts';
 
 const account = (number: number): string => `0x${number.toString(16).padStart(40, '0')}`;
 
@@ -21,6 +21,11 @@ const ONLY_DUST = account(0xd058);
 const [RING_A, RING_B, RING_C] = [account(0xc1), account(0xc2), account(0xc3)];
 /** Paid by 50 addresses, each paid by 60 others: more than one screening reads. */
 const WIDE = account(0x31de);
+/** Was paid once by a sanctioned party, and then by more mixers than an answer lists, each of which paid more. */
+const CROWDED = account(0xc0ded);
+const MIXERS = Array.from({ length: SCREENING_LIMITS.screeningListMax + 1 }, (_, at) =>
+  account(0x500000 + at),
+);
 
 function transfers(): Transfer[] {
   const made: Transfer[] = [];
@@ -44,6 +49,8 @@ function transfers(): Transfer[] {
     add(account(0x300000 + from), WIDE, 100);
     for (let at = 0; at < 60; at++) add(account(0x400000 + from * 60 + at), account(0x300000 + from), 10);
   }
+  add(WALLETS.sanctioned, CROWDED, 100);
+  for (const mixer of [...MIXERS, ...MIXERS]) add(mixer, CROWDED, 200);
   return made;
 }
 
@@ -51,7 +58,10 @@ let world: World;
 let screening: ScreeningQuery;
 let trace: TraceQuery;
 beforeAll(async () => {
-  world = await createWorld(transfers());
+  world = await createWorld(
+    transfers(),
+    MIXERS.map((mixer, at) => [mixer, template(`Mixer ${at}`, 'MIXER')]),
+  );
   const assessor = createAssessor(world.deps);
   screening = createScreening(world.deps, assessor);
   trace = createTrace(world.deps, assessor);
@@ -99,6 +109,16 @@ describe('dust', () => {
     // It is still seen.
     expect(answer.transactionFlow.inflow.txCount).toBe(2_002);
     expect(answer.flaggedTransactions).toMatchObject([{ category: 'PHISHING', valueUsd: 0.01 }]);
+  });
+
+  it('always lists the transfer of a sanctioned party, however many others are newer', () => {
+    const { flaggedTransactions } = screening({ chain: 'ETH', address: CROWDED });
+    expect(flaggedTransactions).toHaveLength(SCREENING_LIMITS.screeningListMax);
+    // Newest first: it is the oldest.
+    expect(flaggedTransactions.map(({ category }) => category)).toEqual([
+      ...Array.from({ length: SCREENING_LIMITS.screeningListMax - 1 }, () => 'MIXER'),
+      'SANCTIONED_ENTITY',
+    ]);
   });
 
   it('is reported if there is nothing else, and adds no points', () => {

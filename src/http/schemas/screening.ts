@@ -450,12 +450,15 @@ export const ScreeningResult = Type.Object(
       LabelConflict,
       'Labels that contradict the first one, and how that was decided. Empty if none do.',
     ),
-    flaggedTransactions: listOf(FlaggedTransaction),
+    flaggedTransactions: listOf(
+      FlaggedTransaction,
+      'Newest first, at most 50. If there are more: those with sanctioned parties, then those of a higher threat level, then the newest.',
+    ),
     spoofableTransfers: listOf(
       SpoofableTransfer,
       'Newest first; with labelled or look-alike counterparties.',
     ),
-    topCounterparties: listOf(TopCounterparty),
+    topCounterparties: listOf(TopCounterparty, 'Those with the greatest value, at most 50.'),
     exposureSending: percentages,
     exposureReceiving: percentages,
     exposures: listOf(Exposure),

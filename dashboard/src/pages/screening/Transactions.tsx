@@ -123,7 +123,7 @@ export function Transactions({ data }: { readonly data: Screening }): ReactNode 
   const spoofable = data.spoofableTransfers ?? [];
   return (
     <>
-      <Section title={t('transfer.flagged')}>
+      <Section title={t('transfer.flagged')} note={t('transfer.flaggedNote')}>
         <DataTable
           id="flagged"
           caption={t('transfer.flagged')}
