@@ -109,13 +109,25 @@ function SavedTable({ rows, chosen, onToggle, onOpen }: SavedTableProps): ReactN
         id: 'time',
         header: t('saved.at'),
         value: ({ savedAt }) => savedAt,
-        cell: ({ savedAt }) => <Time iso={savedAt} />,
+        cell: (row) => (
+          <>
+            <Time iso={row.savedAt} />
+            {asOfDay(row) === null ? null : (
+              <div>
+                <span className="tag">
+                  {t('screening.asOf')} <Time iso={asOfDay(row)} />
+                </span>
+              </div>
+            )}
+          </>
+        ),
       },
       {
         id: 'asOf',
         header: t('screening.asOf'),
         value: (row) => asOfDay(row) ?? row.savedAt,
         cell: (row) => <Time iso={asOfDay(row) ?? row.savedAt} />,
+        isHidden: true,
       },
       {
         id: 'address',
