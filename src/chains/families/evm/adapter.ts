@@ -35,7 +35,7 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
   const { clock, log, jitter } = deps;
   const rpc = createEndpointPool({ chain, endpoints: options.rpc, verify: verifyChainId(chain) }, deps);
   const explorers = createEndpointPool({ chain, endpoints: options.history, verify: null }, deps);
-  const node = createEvmNode(chain, rpc, { clock });
+  const node = createEvmNode(chain, rpc, { clock, log });
   /** Traces are expensive, so only the operator's own node is asked for them. */
   const traced: TracedBlock = async (height, call) => {
     const { block, completeness } = await node.block(height, call);

@@ -2,6 +2,7 @@
 import { AbiCoder, getCreateAddress } from 'ethers';
 import type { Clock } from '../../../base/clock.ts';
 import { AssayError } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
 import type { Block } from '../../block.ts';
 import type { Answered, EndpointPool, EndpointRequest } from '../../endpoints/endpoint-pool.ts';
 import { asHexAmount, asHexCount, badAnswer, type Json } from '../../endpoints/exact-json.ts';
@@ -23,7 +24,7 @@ import { assetsOf, blockTransfers } from './transfers.ts';
 import {
   asData,
   asWord,
-  type InnerMove,
+  type BlockTraces,
   readBlock,
   readCallTracer,
   readCreations,
@@ -51,6 +52,15 @@ const RECEIPTS_AT_ONCE = 8;
  * together have 1 to 2 MB.
  */
 const CREATIONS_ONE_BY_ONE = 32;
+
+/**
+ * Attempts to trace a block, and the time that they take at least, before it is delivered without its traces: a node that lags, or restarts,
+ * answers within seconds.
+ */
+const TRACE_ATTEMPTS = 4;
+const TRACE_PATIENCE_MS = 10_000;
+/** Blocks with a count of such attempts: those that followers wait for, and some that were asked for once. */
+const UNTRACED_KEPT = 64;
 
 type TraceMethod = 'trace_block' | 'debug_traceBlockByNumber';
 
@@ -96,6 +106,20 @@ export interface EvmNode {
 const isRevert = ({ rpcCode, message }: RpcRefusal): boolean =>
   rpcCode === 3 || rpcCode === -32015 || /revert|invalid opcode|out ?of ?gas/i.test(message);
 
+/** Whether the node has no block of this height yet: it lags behind the one that returned the block. -32001 is EIP-1474's "not found". */
+const isUnknownBlock = ({ rpcCode, message }: RpcRefusal): boolean =>
+  rpcCode === -32001 ||
+  /\b(?:block|header)\b.*\b(?:not found|unknown)|\b(?:unknown|cannot find|could not find) (?:block|header)\b/i.test(
+    message,
+  );
+
+/** Whether the node lacks the method for every block. Nodes say "not found" and "not available" of blocks and states as well. */
+const isMissingMethod = (refusal: RpcRefusal): boolean =>
+  refusal.rpcCode === -32601 ||
+  (!isUnknownBlock(refusal) &&
+    !/\bstate\b|\btrie\b/i.test(refusal.message) &&
+    /not (?:supported|available|exist|found|whitelisted)|unsupported/i.test(refusal.message));
+
 /** Verifies that an endpoint serves the configured chain. */
 export function verifyChainId(chain: ChainId): EndpointRequest<void> {
   const expected = Number(chainOf(chain).caip2.split(':')[1]);
@@ -113,11 +137,20 @@ export function verifyChainId(chain: ChainId): EndpointRequest<void> {
   });
 }
 
+export interface EvmNodeDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const notTracedYet = ({ height }: WireBlock): AssayError =>
+  new AssayError('CHAIN_REFUSED', `The node has no traces of block ${height} yet.`);
+
 /** A client for the EVM nodes of a pool. */
 class EvmNodePool implements EvmNode {
   readonly #chain: ChainId;
   readonly pool: EndpointPool;
   readonly #clock: Clock;
+  readonly #log: Logger;
 
   /** Methods that every endpoint refused, with the time of the refusal. */
   readonly #lacking = new Map<string, number>();
@@ -125,27 +158,26 @@ class EvmNodePool implements EvmNode {
   readonly #tracers: readonly (readonly [
     TraceMethod,
     (height: number) => Json,
-    (result: Json, block: WireBlock) => InnerMove[],
+    (result: Json, block: WireBlock) => BlockTraces | null,
   ])[] = [
     ['trace_block', (height) => [hexOf(height)], (result, block) => readTraceBlock(result, block.hash)],
     [
       'debug_traceBlockByNumber',
       (height) => [hexOf(height), { tracer: 'callTracer' }],
-      (result, block) =>
-        readCallTracer(
-          result,
-          block.transactions.map(({ hash }) => hash),
-        ),
+      (result, block) => readCallTracer(result, block.transactions),
     ],
   ];
 
   readonly #knownDecimals = new Map<string, number | null>();
 
-  constructor(chain: ChainId, pool: EndpointPool, deps: { readonly clock: Clock }) {
+  /** Blocks whose tracing failed, by hash, oldest first. */
+  readonly #untraced = new Map<string, { readonly attempts: number; readonly sinceMs: number }>();
+
+  constructor(chain: ChainId, pool: EndpointPool, { clock, log }: EvmNodeDeps) {
     this.#chain = chain;
     this.pool = pool;
-    const { clock } = deps;
     this.#clock = clock;
+    this.#log = log;
   }
 
   #rpc<T>(method: string, params: Json, read: (result: Json) => T, call: Call): Promise<Answered<T>> {
@@ -163,14 +195,14 @@ class EvmNodePool implements EvmNode {
       return (await this.#rpc(method, params, read, call)).value;
     } catch (error) {
       if (!(error instanceof RpcRefusal)) throw error;
-      // Remember only a missing method; a refusal for this block (pruned, too large) does not apply to the next.
-      if (
-        error.rpcCode === -32601 ||
-        /not (?:supported|available|exist|found|whitelisted)|unsupported/i.test(error.message)
-      )
-        this.#lacking.set(method, this.#clock.monotonic());
+      this.#noteRefusal(method, error);
       return null;
     }
+  }
+
+  /** Remembers a missing method. A refusal for this block (unknown, pruned, too large) does not apply to the next. */
+  #noteRefusal(method: string, refusal: RpcRefusal): void {
+    if (isMissingMethod(refusal)) this.#lacking.set(method, this.#clock.monotonic());
   }
 
   async #wholeBlock(height: number, call: Call): Promise<Answered<WireBlock | null>> {
@@ -217,14 +249,55 @@ class EvmNodePool implements EvmNode {
     return receipts;
   }
 
-  /** Returns the value moved inside transactions; null if no node supports tracing. */
-  async #innerMoves(block: WireBlock, call: Call): Promise<readonly InnerMove[] | null> {
-    if (block.transactions.length === 0) return [];
+  /**
+   * Returns the value moved inside transactions; null if no node supports tracing, if none has the state of the block, or if tracing it
+   * failed again and again: anyone can make a transaction whose trace is too large or takes too long, and it must not end following.
+   *
+   * @throws the fault of the traces while another attempt may succeed
+   */
+  async #tracesOf(block: WireBlock, call: Call): Promise<BlockTraces | null> {
+    if (block.transactions.length === 0) return { moves: [], isWhole: true };
+    let fault: AssayError | null = null;
     for (const [method, params, read] of this.#tracers) {
-      const moves = await this.#optional(method, params(block.height), (result) => read(result, block), call);
-      if (moves !== null) return moves;
+      if (this.#lacks(method)) continue;
+      try {
+        const { value } = await this.#rpc(
+          method,
+          params(block.height),
+          (result) => read(result, block),
+          call,
+        );
+        if (value !== null) {
+          this.#untraced.delete(block.hash);
+          return value;
+        }
+        fault = notTracedYet(block);
+      } catch (error) {
+        call.signal.throwIfAborted();
+        if (!(error instanceof AssayError) || !error.code.startsWith('CHAIN_')) throw error;
+        if (!(error instanceof RpcRefusal)) fault = error;
+        else if (isUnknownBlock(error)) fault = notTracedYet(block);
+        else this.#noteRefusal(method, error);
+      }
     }
+    if (fault === null) return null;
+    if (!this.#isGivenUp(block.hash)) throw fault;
+    this.#log.warn(
+      { chain: this.#chain, height: block.height, error: fault.message },
+      'block cannot be traced, transfers inside its transactions are missing',
+    );
     return null;
+  }
+
+  /** Counts a failed attempt to trace a block, and returns whether there were enough. */
+  #isGivenUp(hash: string): boolean {
+    const nowMs = this.#clock.monotonic();
+    const { attempts, sinceMs } = this.#untraced.get(hash) ?? { attempts: 0, sinceMs: nowMs };
+    this.#untraced.delete(hash);
+    this.#untraced.set(hash, { attempts: attempts + 1, sinceMs });
+    const oldest = this.#untraced.size > UNTRACED_KEPT ? this.#untraced.keys().next().value : undefined;
+    if (oldest !== undefined) this.#untraced.delete(oldest);
+    return attempts + 1 >= TRACE_ATTEMPTS && nowMs - sinceMs >= TRACE_PATIENCE_MS;
   }
 
   #rememberDecimals(asset: string, decimals: number | null): void {
@@ -394,9 +467,9 @@ class EvmNodePool implements EvmNode {
       note: null,
     };
     if (block === null) return gone;
-    const [receipts, inner] = await Promise.all([
+    const [receipts, traces] = await Promise.all([
       this.#receiptsOf(block, call),
-      this.#innerMoves(block, call),
+      this.#tracesOf(block, call),
     ]);
     if (receipts === null) return gone;
     await this.#learnDecimals(assetsOf(receipts, this.#chain), call);
@@ -404,7 +477,7 @@ class EvmNodePool implements EvmNode {
       this.#chain,
       block,
       receipts,
-      inner,
+      traces?.moves ?? null,
       (asset) => this.#knownDecimals.get(asset) ?? null,
     );
     const { hash, parentHash, timestampMs } = block;
@@ -416,7 +489,7 @@ class EvmNodePool implements EvmNode {
       timestampMs,
       transfers,
     };
-    const isTraced = inner !== null;
+    const isTraced = traces?.isWhole === true;
     return {
       block: whole,
       source: endpoint.source,
@@ -424,7 +497,7 @@ class EvmNodePool implements EvmNode {
       completeness: isTraced ? 'COMPLETE' : 'PARTIAL',
       note: isTraced
         ? null
-        : 'Transfers inside transactions are missing: no node of the chain traces blocks.',
+        : 'Transfers inside transactions are missing: no node of the chain returned the traces of the whole block.',
     };
   }
 
@@ -448,6 +521,6 @@ class EvmNodePool implements EvmNode {
 }
 
 /** Creates a client for the EVM nodes of a pool. */
-export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: { readonly clock: Clock }): EvmNode {
+export function createEvmNode(chain: ChainId, pool: EndpointPool, deps: EvmNodeDeps): EvmNode {
   return new EvmNodePool(chain, pool, deps);
 }

@@ -9,6 +9,7 @@ import {
   asTimeMs,
   badAnswer,
   type Json,
+  type JsonObject,
 } from '../../endpoints/exact-json.ts';
 import { CALL_DIGITS_READ } from '../../initiation.ts';
 import type { LogEntry } from '../port.ts';
@@ -231,14 +232,26 @@ export interface InnerMove {
   readonly value: bigint;
 }
 
+/** The traces of a block. */
+export interface BlockTraces {
+  readonly moves: readonly InnerMove[];
+  /** False if the node failed to trace some of the transactions. */
+  readonly isWhole: boolean;
+}
+
 const TRACES_MAX = 2_000_000;
 /** The EVM's limit of nested calls. */
 const CALL_DEPTH_MAX = 1_024;
 
+/** Whether a call failed. Some nodes also send an empty error with calls that succeeded. */
+const hasFailed = ({ error }: JsonObject): boolean => error !== undefined && error !== null && error !== '';
+
 /**
- * Parses the response of `trace_block` (OpenEthereum, Erigon, Nethermind, Reth, anvil): a flat list with callers before their calls.
+ * Parses the response of `trace_block` (OpenEthereum, Erigon, Nethermind, Reth, anvil) for a block with transactions: a flat list with
+ * callers before their calls. Null if the node does not have the traces: each transaction has at least one.
  */
-export function readTraceBlock(value: Json, blockHash: string): InnerMove[] {
+export function readTraceBlock(value: Json, blockHash: string): BlockTraces | null {
+  if (value === null || (Array.isArray(value) && value.length === 0)) return null;
   const moves: InnerMove[] = [];
   let failed: { readonly transactionIndex: number; readonly path: string }[] = [];
   for (const row of asArray(value, 'traces', TRACES_MAX)) {
@@ -263,14 +276,14 @@ export function readTraceBlock(value: Json, blockHash: string): InnerMove[] {
       .join('_');
     if (failed[0] !== undefined && failed[0].transactionIndex !== transactionIndex) failed = [];
     const isUndone =
-      trace.error !== undefined ||
+      hasFailed(trace) ||
       failed.some((above) => above.path === '' || path === above.path || path.startsWith(`${above.path}_`));
-    if (trace.error !== undefined) failed.push({ transactionIndex, path });
+    if (hasFailed(trace)) failed.push({ transactionIndex, path });
     if (isUndone || (path === '' && trace.type !== 'suicide')) continue;
     const move = readAction(trace.type, trace.action, trace.result);
     if (move !== null && move.value > 0n) moves.push({ transactionIndex, path, ...move });
   }
-  return moves;
+  return { moves, isWhole: true };
 }
 
 function readAction(
@@ -307,18 +320,31 @@ function readAction(
 
 const MOVING_CALLS: ReadonlySet<Json | undefined> = new Set(['CALL', 'CREATE', 'CREATE2', 'SELFDESTRUCT']);
 
-/** Parses the response of `debug_traceBlockByNumber` with geth's callTracer: one call tree per transaction, in block order. */
-export function readCallTracer(value: Json, transactionHashes: readonly string[]): InnerMove[] {
+const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
+
+/**
+ * Parses the response of `debug_traceBlockByNumber` with geth's callTracer: one call tree per transaction, in block order. A transaction
+ * that takes the node too long has an error in its place. Bor (Polygon) leaves out the last transaction of a block if it is a state sync,
+ * which comes from the zero address. Null if the node does not have the traces.
+ */
+export function readCallTracer(
+  value: Json,
+  transactions: readonly Pick<WireTransaction, 'hash' | 'from'>[],
+): BlockTraces | null {
+  if (value === null) return null;
   const rows = asArray(value, 'traces', BLOCK_TRANSACTIONS_MAX);
-  if (rows.length !== transactionHashes.length) throw badAnswer('traces', 'one for each transaction');
+  const isSynced = transactions.at(-1)?.from === ZERO_ADDRESS && rows.length === transactions.length - 1;
+  if (rows.length !== transactions.length && !isSynced) throw badAnswer('traces', 'one for each transaction');
   const moves: InnerMove[] = [];
+  let isWhole = true;
   for (const [transactionIndex, row] of rows.entries()) {
-    const { result, txHash } = asObject(row, 'trace');
-    if (txHash !== undefined && asHash(txHash, 'trace.txHash') !== transactionHashes[transactionIndex])
+    const { result, txHash, error } = asObject(row, 'trace');
+    if (txHash !== undefined && asHash(txHash, 'trace.txHash') !== transactions[transactionIndex]?.hash)
       throw badAnswer('trace.txHash', 'that of the transaction');
-    walkCalls(result, transactionIndex, [], moves);
+    if ((result === undefined || result === null) && typeof error === 'string') isWhole = false;
+    else walkCalls(result, transactionIndex, [], moves);
   }
-  return moves;
+  return { moves, isWhole };
 }
 
 /** Walks depth first. A failed call moved nothing, and neither did its inner calls. */
@@ -330,7 +356,7 @@ function walkCalls(
 ): void {
   if (path.length > CALL_DEPTH_MAX) throw badAnswer('trace.calls', `nested at most ${CALL_DEPTH_MAX} deep`);
   const call = asObject(value, 'trace.result');
-  if (call.error !== undefined && call.error !== null && call.error !== '') return;
+  if (hasFailed(call)) return;
   if (path.length > 0 && MOVING_CALLS.has(call.type) && call.value !== undefined && call.value !== null) {
     const amount = asHexAmount(call.value, 'trace.value');
     const to = asAddressOrNull(call.to, 'trace.to');
