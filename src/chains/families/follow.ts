@@ -146,9 +146,10 @@ class Follower {
       this.#onHead(head.height);
       this.#nextHeight ??= head.height;
       if (this.#isOnOtherBranch(head)) {
-        const event = await this.#revert();
+        const event = await this.#revert(head.height);
         this.#recovered();
         this.#headHeight = -1;
+        if (event === null) await this.#pause(Math.min(pollMs, 250));
         return event;
       }
       if (head.height < this.#nextHeight) {
@@ -167,7 +168,7 @@ class Follower {
       return null;
     }
     if (!this.#continuesChain(block)) {
-      const event = await this.#revert();
+      const event = await this.#revert(block.height - 1);
       // The branch changed between two responses: try again after a short delay.
       if (event === null) await this.#pause(Math.min(pollMs, 250));
       this.#headHeight = -1;
@@ -208,11 +209,13 @@ class Follower {
   }
 
   /**
-   * Walks down to the newest delivered block that is still on the chain, and drops the blocks above it. Returns null if all of them are.
+   * Walks down to the newest delivered block that is still on the chain, and drops the blocks above it. Returns null if all of them are, or
+   * if a node that lags answered: it has no block at a height that the new branch has, and would make the reorg look deeper than it is.
    *
+   * @param branchHeight - the new branch has blocks up to this height
    * @throws CHAIN_REORG_TOO_DEEP if none of the remembered blocks is
    */
-  async #revert(): Promise<ChainEvent | null> {
+  async #revert(branchHeight: number): Promise<ChainEvent | null> {
     this.#ahead.clear();
     const dropped: BlockRef[] = [];
     let keep = this.#delivered.length;
@@ -220,6 +223,7 @@ class Follower {
       const ref = this.#delivered[keep - 1] as BlockRef;
       const hash = await this.#source.hashAt(ref.height, this.#call);
       if (hash === ref.hash) break;
+      if (hash === null && ref.height <= branchHeight) return null;
       dropped.push(ref);
       keep--;
     }

@@ -39,3 +39,51 @@ describe('following a chain', () => {
     expect(reports).toEqual([null, 'CHAIN_UNREACHABLE', null, 'CHAIN_UNREACHABLE', null]);
   });
 });
+
+describe('a reorg behind a load balancer', () => {
+  it('reverts only what left the chain, although a node that lags answers in between', async () => {
+    const end = new AbortController();
+    const refOf = (height: number) => ({ height, hash: height >= 8 ? `new ${height}` : `${height}` });
+    const asked: number[] = [];
+    let lags = 4;
+    const source = {
+      head: async () => refOf(9),
+      block: async (height: number) => ({
+        block: {
+          chain: 'ETH' as const,
+          ...refOf(height),
+          parentHash: refOf(height - 1).hash,
+          timestampMs: 0,
+          transfers: [],
+        },
+        source: null,
+        height,
+        completeness: 'COMPLETE' as const,
+        note: null,
+      }),
+      // The other node has no block above 5 yet.
+      hashAt: async (height: number) => {
+        asked.push(height);
+        return lags-- > 0 && height > 5 ? null : refOf(height).hash;
+      },
+    };
+    const events = follow(
+      source,
+      { chain: 'ETH', pollMs: 1, retryMs: 1, closed: new AbortController().signal },
+      { fromHeight: 9, known: [4, 5, 6, 7, 8].map((height) => ({ height, hash: `${height}` })) },
+      { signal: end.signal, budgetMs: 1_000 },
+      { log: silentLogger, jitter: () => 0 },
+    );
+    const seen: unknown[] = [];
+    for await (const event of events) {
+      seen.push(event.type === 'reorg' ? event : event.block.height);
+      if (seen.length === 3) end.abort();
+    }
+    expect(seen).toEqual([
+      { type: 'reorg', ancestor: { height: 7, hash: '7' }, dropped: [{ height: 8, hash: '8' }] },
+      8,
+      9,
+    ]);
+    expect(asked).toEqual([8, 8, 8, 8, 8, 7]);
+  });
+});
