@@ -47,37 +47,93 @@ interface TokenAccount {
   readonly decimals: number | null;
 }
 
+const isToken = ({ program }: Instruction): boolean => TOKEN_PROGRAMS.has(program);
+const opensAccount = (one: Instruction): boolean => isToken(one) && one.type.startsWith('initializeAccount');
+/** Whether an instruction gives a token account with all its tokens to another owner. */
+const changesOwner = (one: Instruction): boolean =>
+  isToken(one) && one.type === 'setAuthority' && one.info.authorityType === 'accountOwner';
+
 /**
- * Returns every token account that the transaction touched, by address: from the balances before and after, and from the accounts that
- * the transaction created.
+ * The token accounts that a transaction touches, by address, while its instructions run. An owner counts from the instruction on that made it
+ * the owner: otherwise anyone could pass tokens through an account, give the account away, and make its new owner look paid.
  */
-function tokenAccounts(
-  keys: readonly string[],
-  meta: JsonObject,
-  instructions: readonly Instruction[],
-): ReadonlyMap<string, TokenAccount> {
-  const accounts = new Map<string, TokenAccount>();
-  const mintDecimals = new Map<string, number | null>();
-  for (const field of ['preTokenBalances', 'postTokenBalances'])
-    for (const value of asArray(meta[field] ?? [], field, ACCOUNTS_MAX)) {
-      const row = asObject(value, field);
-      const account = keys[asCount(row.accountIndex, 'accountIndex')];
-      if (account === undefined) throw badAnswer('accountIndex', 'that of an account');
-      const mint = asAddressOf('SOL', row.mint, 'mint');
-      const decimals = decimalsOrNull(asObject(row.uiTokenAmount, 'uiTokenAmount').decimals);
-      mintDecimals.set(mint, decimals);
-      // Balances from before 2021 have no owner.
-      accounts.set(account, { owner: addressOrNull('SOL', row.owner), mint, decimals });
+class TokenAccounts {
+  readonly #accounts = new Map<string, TokenAccount>();
+  readonly #mintDecimals = new Map<string, number | null>();
+  /** Tokens of each account. */
+  readonly #amounts = new Map<string, bigint>();
+
+  /**
+   * @param isWhole - false if the node could not parse some of the instructions, which may have opened any account
+   */
+  constructor(
+    keys: readonly string[],
+    meta: JsonObject,
+    instructions: readonly Instruction[],
+    isWhole: boolean,
+  ) {
+    const first = (wanted: (one: Instruction) => boolean, address: string, name: string): string | null => {
+      const found = instructions.find(
+        (one) => wanted(one) && addressOrNull('SOL', one.info.account) === address,
+      );
+      return found === undefined ? null : addressOrNull('SOL', found.info[name]);
+    };
+    for (const field of ['preTokenBalances', 'postTokenBalances'])
+      for (const value of asArray(meta[field] ?? [], field, ACCOUNTS_MAX)) {
+        const row = asObject(value, field);
+        const account = keys[asCount(row.accountIndex, 'accountIndex')];
+        if (account === undefined) throw badAnswer('accountIndex', 'that of an account');
+        const mint = asAddressOf('SOL', row.mint, 'mint');
+        const { decimals, amount } = asObject(row.uiTokenAmount, 'uiTokenAmount');
+        this.#mintDecimals.set(mint, decimalsOrNull(decimals));
+        if (this.#accounts.has(account)) continue;
+        // Balances from before 2021 have no owner.
+        const owner = addressOrNull('SOL', row.owner);
+        const isBefore = field === 'preTokenBalances';
+        this.#accounts.set(account, {
+          owner: isBefore
+            ? owner
+            : (first(opensAccount, account, 'owner') ??
+              first(changesOwner, account, 'authority') ??
+              (isWhole ? owner : null)),
+          mint,
+          decimals: decimalsOrNull(decimals),
+        });
+        if (isBefore) this.#amounts.set(account, asAmount(amount ?? 0, 'amount'));
+      }
+    // Accounts that are closed again before the end.
+    for (const one of instructions) {
+      const account = opensAccount(one) ? addressOrNull('SOL', one.info.account) : null;
+      if (account !== null && !this.#accounts.has(account)) this.open(one.info);
     }
-  for (const { program, type, info } of instructions) {
-    if (!TOKEN_PROGRAMS.has(program) || !type.startsWith('initializeAccount')) continue;
+  }
+
+  of(address: string): TokenAccount | undefined {
+    return this.#accounts.get(address);
+  }
+
+  amountOf(address: string): bigint {
+    return this.#amounts.get(address) ?? 0n;
+  }
+
+  open(info: JsonObject): void {
     const account = addressOrNull('SOL', info.account);
     const mint = addressOrNull('SOL', info.mint);
-    if (account === null || accounts.has(account)) continue;
-    const decimals = mint === null ? null : (mintDecimals.get(mint) ?? null);
-    accounts.set(account, { owner: addressOrNull('SOL', info.owner), mint, decimals });
+    if (account === null) return;
+    const decimals = mint === null ? null : (this.#mintDecimals.get(mint) ?? null);
+    this.#accounts.set(account, { owner: addressOrNull('SOL', info.owner), mint, decimals });
+    this.#amounts.set(account, 0n);
   }
-  return accounts;
+
+  setOwner(address: string, owner: string | null): void {
+    const account = this.#accounts.get(address);
+    if (account !== undefined) this.#accounts.set(address, { ...account, owner });
+  }
+
+  move(source: string | null, destination: string | null, sent: bigint, received: bigint): void {
+    if (source !== null) this.#amounts.set(source, this.amountOf(source) - sent);
+    if (destination !== null) this.#amounts.set(destination, this.amountOf(destination) + received);
+  }
 }
 
 /**
@@ -208,13 +264,13 @@ export function readTransaction(
     asAddressOf('SOL', asObject(key, 'accountKey').pubkey, 'pubkey'),
   );
   const instructions = readInstructions(message, meta);
-  const accounts = tokenAccounts(keys, meta, instructions);
   const inner = asArray(meta.innerInstructions ?? [], 'innerInstructions', INSTRUCTIONS_MAX).flatMap(
     (group) => asArray(asObject(group, 'innerInstructions').instructions, 'instructions', INSTRUCTIONS_MAX),
   );
   let isWhole = ![...asArray(message.instructions, 'instructions', INSTRUCTIONS_MAX), ...inner].some(
     hidesTokens,
   );
+  const accounts = new TokenAccounts(keys, meta, instructions, isWhole);
   // The first account pays the fee and signs.
   const [sender] = keys;
   const { list, add } = transfersOf('SOL', {
@@ -230,7 +286,7 @@ export function readTransaction(
    * lamports of other token accounts are only rent, and belong to the account itself.
    */
   const holderOf = (address: string): string => {
-    const account = accounts.get(address);
+    const account = accounts.of(address);
     return account?.owner != null && WRAPPED.has(account.mint) ? account.owner : address;
   };
   const pay = (position: string, source: string, destination: string, amount: bigint): void => {
@@ -247,10 +303,27 @@ export function readTransaction(
       continue;
     }
     if (!TOKEN_PROGRAMS.has(program)) continue;
+    if (type.startsWith('initializeAccount')) {
+      accounts.open(info);
+      continue;
+    }
+    if (type === 'setAuthority' && info.authorityType === 'accountOwner') {
+      const given = account(info, 'account');
+      const held = accounts.of(given);
+      const [from, to] = [held?.owner ?? null, addressOrNull('SOL', info.newAuthority)];
+      const amount = accounts.amountOf(given);
+      // Instructions that are not shown, or confidential transfers of Token-2022, may have taken tokens out of the account.
+      const isKnown = isWhole && program !== TOKEN_2022;
+      if (isKnown && amount > 0n && held?.mint != null && from !== to)
+        add({ position, from, to, amount, asset: held.mint, decimals: held.decimals });
+      accounts.setOwner(given, to);
+      continue;
+    }
     if (type === 'closeAccount') {
       const [closed, to] = [account(info, 'account'), account(info, 'destination')];
       const amount = lamports.of(closed);
       if (amount > 0n) pay(position, closed, to, amount);
+      accounts.move(closed, null, accounts.amountOf(closed), 0n);
       continue;
     }
     if (WITHDRAWING.has(type)) {
@@ -259,7 +332,9 @@ export function readTransaction(
         continue;
       }
       const [from, to] = [account(info, 'source'), account(info, 'destination')];
-      pay(position, from, to, asAmount(info.amount, 'amount'));
+      const amount = asAmount(info.amount, 'amount');
+      pay(position, from, to, amount);
+      if (type === 'unwrapLamports') accounts.move(from, null, amount, 0n);
       continue;
     }
     // The checked variants have the amount next to its decimals.
@@ -268,8 +343,8 @@ export function readTransaction(
         ? asAmount(info.amount, 'amount')
         : asAmount(asObject(info.tokenAmount, 'tokenAmount').amount, 'amount');
     const move = (source: string | null, destination: string | null): void => {
-      const sourceAccount = source === null ? undefined : accounts.get(source);
-      const taken = destination === null ? undefined : accounts.get(destination);
+      const sourceAccount = source === null ? undefined : accounts.of(source);
+      const taken = destination === null ? undefined : accounts.of(destination);
       const mint = addressOrNull('SOL', info.mint) ?? sourceAccount?.mint ?? taken?.mint ?? null;
       if (mint === null) return;
       const sent = amountOf();
@@ -281,6 +356,8 @@ export function readTransaction(
           ? 0n
           : asAmount(asObject(info.feeAmount, 'feeAmount').amount, 'feeAmount');
       if (fee > sent) throw badAnswer('feeAmount', 'at most the amount that was sent');
+      const received = gained !== null && gained > 0n && gained < sent ? gained : sent - fee;
+      accounts.move(source, destination, sent, received);
       const decimals =
         info.tokenAmount === undefined
           ? null
@@ -289,7 +366,7 @@ export function readTransaction(
         position,
         from: source === null ? null : (sourceAccount?.owner ?? addressOrNull('SOL', info.authority)),
         to: destination === null ? null : (taken?.owner ?? destination),
-        amount: gained !== null && gained > 0n && gained < sent ? gained : sent - fee,
+        amount: received,
         asset: mint,
         decimals: decimals ?? sourceAccount?.decimals ?? taken?.decimals ?? null,
       });

@@ -79,4 +79,79 @@ describe('the real runtime of Solana', () => {
     await adapter.close();
     await close();
   });
+
+  it('pays nobody by passing tokens through an account that is given away after it', async () => {
+    const { svm, run, first, url, close } = await startRuntime();
+    const [payer, shop, mint, own, passed] = Array.from({ length: 5 }, () => Keypair.generate()) as [
+      Keypair,
+      Keypair,
+      Keypair,
+      Keypair,
+      Keypair,
+    ];
+    const address = (keys: Keypair): string => keys.publicKey.toBase58();
+    svm.airdrop(address(payer) as Loose, 10_000_000_000n as Loose);
+    const make = (account: Keypair, space: number) =>
+      SystemProgram.createAccount({
+        fromPubkey: payer.publicKey,
+        newAccountPubkey: account.publicKey,
+        lamports: Number(svm.minimumBalanceForRentExemption(BigInt(space))),
+        space,
+        programId: TOKEN,
+      });
+    const open = (account: Keypair) =>
+      token([Uint8Array.of(18), payer.publicKey.toBytes()], [account.publicKey, mint.publicKey]);
+    const send = (from: Keypair, to: Keypair, amount: bigint) =>
+      token([Uint8Array.of(3), u64(amount)], [from.publicKey, to.publicKey], payer.publicKey);
+    const giveTo = (account: Keypair, owner: Keypair) =>
+      token([Uint8Array.of(6, 2, 1), owner.publicKey.toBytes()], [account.publicKey], payer.publicKey);
+    const mintTo = token(
+      [Uint8Array.of(7), u64(100_000_000n)],
+      [mint.publicKey, own.publicKey],
+      payer.publicKey,
+    );
+    const outcomes = [
+      run(
+        payer,
+        [mint, own],
+        [
+          make(mint, 82),
+          token([Uint8Array.of(20, 6), payer.publicKey.toBytes(), Uint8Array.of(0)], [mint.publicKey]),
+          make(own, 165),
+          open(own),
+          mintTo,
+        ],
+      ),
+      // The new account exists only in this transaction before it is given away.
+      run(
+        payer,
+        [passed],
+        [
+          make(passed, 165),
+          open(passed),
+          send(own, passed, 100_000_000n),
+          send(passed, own, 100_000_000n),
+          giveTo(passed, shop),
+        ],
+      ),
+      // An account with tokens: they change hands with it.
+      run(payer, [], [giveTo(own, shop)]),
+    ];
+    expect(outcomes).toEqual([true, true, true]);
+    const adapter = openFor(family, 'SOL', { rpc: [url] });
+    const tokens = async (slot: number): Promise<unknown[]> => {
+      const { block } = await adapter.block(slot, within(5_000));
+      return (block?.transfers ?? [])
+        .filter(({ asset }) => asset === address(mint))
+        .map(({ from, to, amount }) => [from, to, amount]);
+    };
+    const owner = address(payer);
+    expect(await tokens(first + 1)).toEqual([
+      [owner, owner, 100_000_000n],
+      [owner, owner, 100_000_000n],
+    ]);
+    expect(await tokens(first + 2)).toEqual([[owner, address(shop), 100_000_000n]]);
+    await adapter.close();
+    await close();
+  });
 });

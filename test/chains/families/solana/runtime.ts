@@ -53,6 +53,13 @@ function parse(instruction: TransactionInstruction): Loose {
       authority: key(2),
       amount: amount(),
     });
+  if (kind === 6)
+    return parsedInstruction('setAuthority', {
+      account: key(0),
+      authority: key(1),
+      authorityType: 'accountOwner',
+      newAuthority: base58.encode(instruction.data.subarray(3, 35)),
+    });
   if (kind === 7)
     return parsedInstruction('mintTo', {
       mint: key(0),
