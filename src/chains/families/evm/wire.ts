@@ -246,6 +246,19 @@ const CALL_DEPTH_MAX = 1_024;
 /** Whether a call failed. Some nodes also send an empty error with calls that succeeded. */
 const hasFailed = ({ error }: JsonObject): boolean => error !== undefined && error !== null && error !== '';
 
+/** Calls without value to 0x01 to 0xff and 0x100: built-in functions such as `ecrecover`. */
+const PRECOMPILED = /^0x0{37}(?:0[0-9a-f]{2}|100)$/;
+
+/**
+ * Whether a call is one that most nodes leave out of `trace_block`, and geth does not leave out of its call trees. The calls after it have
+ * lower numbers without it. It is never counted, so that a transfer has the same position whichever node returned it by whichever method.
+ */
+function isLeftOut(kind: Json | undefined, { to, value }: JsonObject): boolean {
+  if (typeof kind !== 'string' || !/^(?:static)?call$/i.test(kind) || typeof to !== 'string') return false;
+  const hasValue = value !== undefined && value !== null && asHexAmount(value, 'trace.value') > 0n;
+  return !hasValue && PRECOMPILED.test(to.toLowerCase());
+}
+
 /**
  * Parses the response of `trace_block` (OpenEthereum, Erigon, Nethermind, Reth, anvil) for a block with transactions: a flat list with
  * callers before their calls. Null if the node does not have the traces: each transaction has at least one.
@@ -254,6 +267,8 @@ export function readTraceBlock(value: Json, blockHash: string): BlockTraces | nu
   if (value === null || (Array.isArray(value) && value.length === 0)) return null;
   const moves: InnerMove[] = [];
   let failed: { readonly transactionIndex: number; readonly path: string }[] = [];
+  /** Numbers of the calls that are left out, by transaction and path of their caller. */
+  const leftOut = new Map<string, number[]>();
   for (const row of asArray(value, 'traces', TRACES_MAX)) {
     const trace = asObject(row, 'trace');
     if (trace.type === 'reward') continue;
@@ -267,13 +282,19 @@ export function readTraceBlock(value: Json, blockHash: string): BlockTraces | nu
       transactionIndex < 0
     )
       throw badAnswer('trace.transactionPosition', 'a whole number');
-    const path = asArray(trace.traceAddress, 'trace.traceAddress', CALL_DEPTH_MAX)
-      .map((step) => {
-        if (typeof step !== 'number' || !Number.isSafeInteger(step) || step < 0)
-          throw badAnswer('trace.traceAddress', 'a list of whole numbers');
-        return step;
-      })
-      .join('_');
+    const steps = asArray(trace.traceAddress, 'trace.traceAddress', CALL_DEPTH_MAX).map((step) => {
+      if (typeof step !== 'number' || !Number.isSafeInteger(step) || step < 0)
+        throw badAnswer('trace.traceAddress', 'a list of whole numbers');
+      return step;
+    });
+    const path = steps.join('_');
+    const callerOf = (depth: number): string => `${transactionIndex} ${steps.slice(0, depth).join('_')}`;
+    const action = asObject(trace.action, 'trace.action');
+    if (trace.type === 'call' && steps.length > 0 && isLeftOut(action.callType, action)) {
+      const caller = callerOf(steps.length - 1);
+      leftOut.set(caller, [...(leftOut.get(caller) ?? []), steps.at(-1) as number]);
+      continue;
+    }
     if (failed[0] !== undefined && failed[0].transactionIndex !== transactionIndex) failed = [];
     const isUndone =
       hasFailed(trace) ||
@@ -281,7 +302,11 @@ export function readTraceBlock(value: Json, blockHash: string): BlockTraces | nu
     if (hasFailed(trace)) failed.push({ transactionIndex, path });
     if (isUndone || (path === '' && trace.type !== 'suicide')) continue;
     const move = readAction(trace.type, trace.action, trace.result);
-    if (move !== null && move.value > 0n) moves.push({ transactionIndex, path, ...move });
+    if (move === null || move.value === 0n) continue;
+    const counted = steps.map(
+      (step, depth) => step - (leftOut.get(callerOf(depth)) ?? []).filter((left) => left < step).length,
+    );
+    moves.push({ transactionIndex, path: counted.join('_'), ...move });
   }
   return { moves, isWhole: true };
 }
@@ -370,6 +395,10 @@ function walkCalls(
       });
   }
   if (call.calls === undefined || call.calls === null) return;
-  for (const [index, inner] of asArray(call.calls, 'trace.calls', TRACES_MAX).entries())
-    walkCalls(inner, transactionIndex, [...path, index], moves);
+  let index = 0;
+  for (const inner of asArray(call.calls, 'trace.calls', TRACES_MAX)) {
+    const each = asObject(inner, 'trace.result');
+    if (isLeftOut(each.type, each)) continue;
+    walkCalls(inner, transactionIndex, [...path, index++], moves);
+  }
 }

@@ -136,6 +136,29 @@ describe.skipIf(!hasAnvil)('the EVM adapter with a real node', () => {
     },
   );
 
+  it('gives a transfer the same position by each method, also after a call to a precompiled contract', async () => {
+    // ecrecover(), then 7 wei to the stranger, then stop.
+    const words = ['5f5f5f5f60015afa50', `5f5f5f5f600773${STRANGER.slice(2)}5af150`, '00'];
+    const code = words.join('');
+    const init = `60${(code.length / 2).toString(16)}80600a5f395ff3`.padEnd(20, '0');
+    await anvil.send({ data: `0x${init}${code}`, gas: 1_000_000 });
+    await anvil.mine();
+    const nonce = Number(await anvil.rpc<string>('eth_getTransactionCount', ACCOUNTS[0], 'latest')) - 1;
+    await anvil.send({ to: getCreateAddress({ from: ACCOUNTS[0], nonce }), value: 7n, gas: 1_000_000 });
+    await anvil.mine();
+    const positions: string[][] = [];
+    for (const refused of ['trace_block', 'debug_traceBlockByNumber']) {
+      const proxy = await startFaultProxy(anvil.url, { refuse: [refused] });
+      const own = openFor(family, 'ETH', { rpc: [proxy.url] });
+      const { block } = await own.block(await height(anvil), within(10_000));
+      positions.push((block?.transfers ?? []).map(({ position, to }) => `${position} ${to === STRANGER}`));
+      await own.close();
+      await proxy.close();
+    }
+    expect(positions[0]).toEqual(['value false', 'trace:0 true']);
+    expect(positions[1]).toEqual(positions[0]);
+  });
+
   it('reports PARTIAL if no node supports traces', async () => {
     await anvil.send({ to: STRANGER, value: 1n });
     await anvil.mine();
