@@ -14,6 +14,11 @@ export const CHAIN_LIMITS = {
    * of a person.
    */
   reorgBlocksMax: 512,
+  /**
+   * Time by which a block may be ahead of this machine's clock: Bitcoin and its forks allow two hours, other chains seconds. The third hour is for
+   * the clock. A block of next year would make stored data look fresh until then, and hide what is unusual today.
+   */
+  blockAheadMsMax: 3 * 3_600_000,
   /** Blocks fetched ahead while a follower catches up: hides the latency of the node, and holds at most a few full blocks. */
   followAheadBlocks: 4,
   /**

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { AssayError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { seededUint32 } from '../../src/base/random.ts';
@@ -133,7 +134,7 @@ const followed = (chain: FollowSource, from: FollowFrom, signal: AbortSignal) =>
     { chain: 'ETH', pollMs: 1, closed: new AbortController().signal, retryMs: 1 },
     from,
     { signal, budgetMs: 1_000 },
-    { log: silentLogger, jitter: () => 0.5 },
+    { clock: systemClock, log: silentLogger, jitter: () => 0.5 },
   );
 
 const byAddress = (rows: readonly Counterparty[]) =>

@@ -3,6 +3,7 @@
  * parent. If it does not, `follow` goes back to the block that both branches share. It waits for nodes that fail, and does not mistake
  * a lagging node for a reorg.
  */
+import { type Clock, isoTime } from '../../base/clock.ts';
 import { AssayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Block } from '../block.ts';
@@ -29,6 +30,12 @@ export interface FollowOptions {
   readonly closed: AbortSignal;
 }
 
+export interface FollowDeps {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly log: Logger;
+  readonly jitter: () => number;
+}
+
 /** Temporary faults: following continues after a delay. */
 const TEMPORARY: ReadonlySet<string> = new Set([
   'CHAIN_UNREACHABLE',
@@ -46,7 +53,7 @@ export async function* follow(
   options: FollowOptions,
   from: FollowFrom,
   call: Call,
-  deps: { readonly log: Logger; readonly jitter: () => number },
+  deps: FollowDeps,
 ): AsyncGenerator<ChainEvent, void, undefined> {
   yield* new Follower(source, options, from, call, deps).events();
 }
@@ -54,6 +61,7 @@ export async function* follow(
 class Follower {
   readonly #source: FollowSource;
   readonly #options: FollowOptions;
+  readonly #clock: FollowDeps['clock'];
   readonly #log: Logger;
   readonly #jitter: () => number;
   readonly #signal: AbortSignal;
@@ -77,15 +85,10 @@ class Follower {
   readonly #onFault: (fault: AssayError | null) => void;
   readonly #onHead: (height: number) => void;
 
-  constructor(
-    source: FollowSource,
-    options: FollowOptions,
-    from: FollowFrom,
-    call: Call,
-    deps: { readonly log: Logger; readonly jitter: () => number },
-  ) {
+  constructor(source: FollowSource, options: FollowOptions, from: FollowFrom, call: Call, deps: FollowDeps) {
     this.#source = source;
     this.#options = options;
+    this.#clock = deps.clock;
     this.#log = deps.log;
     this.#jitter = deps.jitter;
     this.#signal = AbortSignal.any([call.signal, options.closed]);
@@ -159,6 +162,7 @@ class Follower {
       }
     }
     const { block, completeness } = await this.#fetchBlock(this.#nextHeight);
+    if (block !== null) this.#checkTime(block);
     this.#recovered();
     if (block === null) {
       // The node that returned the head is ahead of this one.
@@ -193,6 +197,16 @@ class Follower {
   #continuesChain(block: Block): boolean {
     const tip = this.#delivered.at(-1);
     return tip === undefined || block.parentHash === null || block.parentHash === tip.hash;
+  }
+
+  /** @throws CHAIN_BAD_ANSWER for a block that the chain cannot have yet, or if the clock of this machine is wrong */
+  #checkTime({ chain, height, timestampMs }: Block): void {
+    const nowMs = this.#clock.now();
+    if (timestampMs <= nowMs + CHAIN_LIMITS.blockAheadMsMax) return;
+    throw new AssayError(
+      'CHAIN_BAD_ANSWER',
+      `Block ${height} of ${chain} is of ${isoTime(timestampMs)}, and the clock of this machine says ${isoTime(nowMs)}: one of them is wrong.`,
+    );
   }
 
   #fetchBlock(height: number): Promise<BlockAnswer> {

@@ -10,7 +10,7 @@ import { type FollowOptions, type FollowSource, follow } from './follow.ts';
 import type { BlockAnswer, BlockRef, Call, ChainEvent, FollowFrom } from './port.ts';
 
 export interface SharedFollowDeps {
-  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly clock: Pick<Clock, 'monotonic' | 'now'>;
   readonly log: Logger;
   readonly jitter: () => number;
 }

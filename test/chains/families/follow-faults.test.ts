@@ -1,5 +1,6 @@
 /** Faults of a followed chain are reported once, and so is its recovery, although following continues by itself. */
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
 import { AssayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { follow } from '../../../src/chains/families/follow.ts';
@@ -31,7 +32,7 @@ describe('following a chain', () => {
         onHead: (height) => heads.push(height),
       },
       { signal: end.signal, budgetMs: 1_000 },
-      { log: silentLogger, jitter: () => 0 },
+      { clock: systemClock, log: silentLogger, jitter: () => 0 },
     );
     for await (const event of events) expect(event).toBeUndefined();
     // Three reads that succeeded, and that which ends the test.
@@ -72,7 +73,7 @@ describe('a reorg behind a load balancer', () => {
       { chain: 'ETH', pollMs: 1, retryMs: 1, closed: new AbortController().signal },
       { fromHeight: 9, known: [4, 5, 6, 7, 8].map((height) => ({ height, hash: `${height}` })) },
       { signal: end.signal, budgetMs: 1_000 },
-      { log: silentLogger, jitter: () => 0 },
+      { clock: systemClock, log: silentLogger, jitter: () => 0 },
     );
     const seen: unknown[] = [];
     for await (const event of events) {
@@ -85,5 +86,51 @@ describe('a reorg behind a load balancer', () => {
       9,
     ]);
     expect(asked).toEqual([8, 8, 8, 8, 8, 7]);
+  });
+});
+
+describe('a block of the future', () => {
+  it('is not delivered before the clock is within three hours of it', async () => {
+    const end = new AbortController();
+    const blockMs = 1_800_000_000_000;
+    let nowMs = blockMs - 3 * 3_600_000 - 1;
+    const faults: (string | undefined)[] = [];
+    const source = {
+      head: async () => ({ height: 5, hash: '0x5' }),
+      block: async (height: number) => ({
+        block: {
+          chain: 'ETH' as const,
+          ...{ height, hash: '0x5', parentHash: '0x4', timestampMs: blockMs, transfers: [] },
+        },
+        source: null,
+        height,
+        completeness: 'COMPLETE' as const,
+        note: null,
+      }),
+      hashAt: async () => '0x5',
+    };
+    const events = follow(
+      source,
+      { chain: 'ETH', pollMs: 1, retryMs: 1, closed: new AbortController().signal },
+      {
+        fromHeight: 5,
+        known: [],
+        onFault: (fault) => {
+          faults.push(fault?.message);
+          if (fault !== null) setTimeout(() => nowMs++, 50);
+        },
+      },
+      { signal: end.signal, budgetMs: 1_000 },
+      { clock: { now: () => nowMs }, log: silentLogger, jitter: () => 0 },
+    );
+    for await (const event of events) {
+      expect(event).toMatchObject({ type: 'block', block: { height: 5 } });
+      end.abort();
+    }
+    // One outage, although the block is requested several times.
+    expect(faults).toEqual([
+      'Block 5 of ETH is of 2027-01-15T08:00:00.000Z, and the clock of this machine says 2027-01-15T04:59:59.999Z: one of them is wrong.',
+      undefined,
+    ]);
   });
 });
