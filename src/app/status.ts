@@ -106,9 +106,18 @@ export function replicationProblems({ replication, config, clock }: ServerStatus
   return reason === null ? [] : [reason];
 }
 
+/** Returns that Redis is not heard, as a sentence, and its consequence for a node of these roles. */
+function awaySentence(roles: readonly Role[], reason: string | undefined): string {
+  const why = reason === undefined ? '' : ` (${reason.replace(/\.$/, '')})`;
+  const consequence = roles.includes('api')
+    ? 'It rejects every request with a key.'
+    : 'It can do no work for its roles.';
+  return `This node has not heard from Redis for a second${why}. ${consequence}`;
+}
+
 /**
  * Returns why the shared stores cannot be used. A node that does not know which keys were revoked rejects every key, so a proxy should send
- * requests to a node that is connected to Redis.
+ * requests to a node that is connected to Redis. A node of other roles can take no lease and no chunk.
  */
 export function storeProblems({ roles, stores }: ServerStatus): readonly string[] {
   /** One sentence per kind, because all stores are in one Redis. */
@@ -118,11 +127,8 @@ export function storeProblems({ roles, stores }: ServerStatus): readonly string[
     if (found === null) continue;
     const isRefusing = name === 'keys' && roles.includes('api');
     if (found.kind === 'away') {
-      if (isRefusing)
-        reasons.set(
-          'away',
-          'This node has not heard from Redis for a second. It rejects every request with a key.',
-        );
+      // Every node has the keys: a blocked event loop or a slow copy of another store is no outage.
+      if (name === 'keys') reasons.set('away', awaySentence(roles, found.reason));
     } else if (found.kind === 'full') {
       // All other stores still serve reads from their replica.
       if (isRefusing) reasons.set('full', `${found.message} Until then it rejects every request with a key.`);

@@ -75,6 +75,8 @@ export interface StoreProblem {
    */
   readonly kind: 'away' | 'full' | 'lost' | 'other' | 'format' | 'filling' | 'upgrade';
   readonly message: string;
+  /** Why Redis is not heard, if that is known; only for `away`. */
+  readonly reason?: string;
 }
 
 /** A state of a store that Redis has lost. */

@@ -138,17 +138,37 @@ export const firstSentence = ({ message }: Error): string =>
 export const isWriteRejection = (error: unknown): error is Error =>
   isReply(error) && /^(READONLY|OOM|MISCONF)/.test(error.message);
 
-/** True for error replies of a working server that rejects the command: these are bugs in Assay, and a retry does not help. */
+/**
+ * True for error replies of a working server that rejects the command: these are bugs in Assay, and a retry does not help. A password or a
+ * permission that was changed is changed back, or in the settings.
+ */
 export const isErrorReply = (error: unknown): boolean =>
   isReply(error) &&
-  !/^(CLUSTERDOWN|MOVED|ASK|TRYAGAIN|LOADING|READONLY|MASTERDOWN|NOREPLICAS|MISCONF|BUSY) /.test(
+  !/^(CLUSTERDOWN|MOVED|ASK|TRYAGAIN|LOADING|READONLY|MASTERDOWN|NOREPLICAS|MISCONF|BUSY|NOAUTH|WRONGPASS|NOPERM) /.test(
     error.message,
   );
 
-/** Returns the reason of a lost connection. Redis Cluster reports only that it is unreachable; the cause is in the error of the last node. */
-export function reasonOf(error: unknown): string {
+/**
+ * Returns the reason of a lost connection. Redis Cluster reports only that it is unreachable; the cause is in the error of the last node.
+ *
+ * @returns null if the error only states that a command was given up; an earlier error has the reason
+ */
+export function reasonOf(error: unknown): string | null {
   const { lastNodeError } = error as { lastNodeError?: unknown };
-  return messageOf(lastNodeError instanceof Error ? lastNodeError : error);
+  const fault = lastNodeError instanceof Error ? lastNodeError : error;
+  return fault instanceof Error && fault.name === 'MaxRetriesPerRequestError' ? null : messageOf(fault);
+}
+
+/**
+ * Returns what the operator should check after a first connection failed: a server does not say that it expects the other protocol, but
+ * closes the connection, or waits for the rest of a command. Empty for other reasons.
+ */
+export function protocolHint(reason: string, { tls }: Pick<RedisPlace, 'tls'>): string {
+  if (!tls && /ECONNRESET|EPIPE/.test(reason))
+    return ' If the server expects TLS, the URL must begin with rediss.';
+  if (tls && /ETIMEDOUT|ECONNRESET|wrong version number/.test(reason))
+    return ' If the server does not speak TLS, the URL must begin with redis.';
+  return '';
 }
 
 /** Returns an AssayError for a lost connection; an error reply of the server is returned without its command. */

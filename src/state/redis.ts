@@ -11,6 +11,7 @@ import {
   faultOf,
   isErrorReply,
   type Purpose,
+  protocolHint,
   type RedisConnection,
   reasonOf,
   serversOf,
@@ -65,6 +66,8 @@ export interface RedisStore {
   readonly roundTrips: number;
   /** True while the connection is known to be lost; the loss was logged. */
   readonly isLost: boolean;
+  /** Why no connection could be opened when that was tried last; null if one could. */
+  readonly fault: string | null;
   /** Number of replicas that must acknowledge a `safe` script before it resolves. */
   readonly replicas: number;
   /** Returns the slots that hold a key of this name, on all servers. While slots are moved, a slot may be returned twice. */
@@ -150,7 +153,7 @@ class Connections {
   #observe(client: RedisConnection, purpose: Purpose): void {
     watchSilence(client, purpose);
     client.on('error', (error: unknown) => {
-      this.lastFault = reasonOf(error);
+      this.lastFault = reasonOf(error) ?? this.lastFault;
       if (!this.isLost) this.#log.warn({ error: this.lastFault }, 'connection to Redis lost');
       this.isLost = true;
     });
@@ -211,6 +214,9 @@ export function openRedis(
     },
     get isLost() {
       return connections.isLost;
+    },
+    get fault() {
+      return connections.lastFault;
     },
     replicas,
     async *slotsWith(name) {
@@ -281,7 +287,7 @@ async function checkReachable(setting: string, place: RedisPlace, connections: C
     const reason = isErrorReply(error) ? messageOf(error) : (connections.lastFault ?? messageOf(error));
     throw new AssayError(
       /^ERR .*DB index/.test(reason) ? 'INVALID_CONFIG' : 'NOT_READY',
-      `${setting}: Redis cannot be used at ${addresses}: ${reason.replace(/\.$/, '')}.`,
+      `${setting}: Redis cannot be used at ${addresses}: ${reason.replace(/\.$/, '')}.${protocolHint(reason, place)}`,
       { field: setting, cause: error },
     );
   }

@@ -1,6 +1,6 @@
 /** Metrics of the state of a server that alert rules read. */
 import { expect, it } from 'vitest';
-import { metricsOf, type ServerStatus } from '../../src/app/status.ts';
+import { metricsOf, type ServerStatus, storeProblems } from '../../src/app/status.ts';
 
 const gaugeValue = (name: string, status: Partial<ServerStatus>): unknown =>
   metricsOf(status as ServerStatus)
@@ -53,4 +53,21 @@ it('a shared store is current or not, and a lease that nobody holds has no age',
       ['free', 0],
     ]),
   );
+});
+
+it('a node that does not hear from Redis is not ready, whatever its roles, and says why', () => {
+  const problems = (store: string, roles: readonly string[], reason?: string) =>
+    storeProblems({
+      roles,
+      stores: () => [
+        { name: store, problem: () => ({ kind: 'away', message: 'old', ...(reason && { reason }) }) },
+      ],
+    } as unknown as ServerStatus);
+  expect(problems('keys', ['api', 'worker'], 'WRONGPASS invalid username-password pair.')).toEqual([
+    'This node has not heard from Redis for a second (WRONGPASS invalid username-password pair). It rejects every request with a key.',
+  ]);
+  expect(problems('keys', ['listener', 'delivery'])).toEqual([
+    'This node has not heard from Redis for a second. It can do no work for its roles.',
+  ]);
+  expect(problems('screenings', ['listener'])).toEqual([]);
 });

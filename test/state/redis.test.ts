@@ -1,4 +1,5 @@
 /** The connection to Redis, against real servers. */
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -186,12 +187,43 @@ describe.skipIf(!hasRedis)('one server', () => {
       new RegExp(`^NOT_READY ASSAY_REDIS_URL: Redis cannot be used at 127.0.0.1:${away}: .*ECONNREFUSED`),
     );
     expect(await said(`redis+cluster://${where}`)).toMatch(/^NOT_READY ASSAY_REDIS_URL: .*cluster support/);
+    const closing = createServer((socket) => socket.resetAndDestroy());
+    await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve));
+    const { port } = closing.address() as AddressInfo;
+    expect(await said(`redis://127.0.0.1:${port}`)).toMatch(
+      / E(CONNRESET|PIPE)[^ ]*( [0-9.:]+)? If the server expects TLS, the URL must begin with rediss\.$/,
+    );
+    expect(await said(`rediss://127.0.0.1:${port}`)).toMatch(
+      / If the server does not speak TLS, the URL must begin with redis\.$/,
+    );
+    closing.close();
     server.run('config', 'set', 'requirepass', 'pw');
     try {
       expect(await said(server.url)).toMatch(/^NOT_READY ASSAY_REDIS_URL: .*NOAUTH/);
       expect(await said(`redis://:nope@${where}`)).toMatch(/^NOT_READY ASSAY_REDIS_URL: .*WRONGPASS/);
     } finally {
       server.run('-a', 'pw', 'config', 'set', 'requirepass', '');
+    }
+  }, 60_000);
+  it('knows why the connection is lost, until it is there again', async () => {
+    const store = openRedis(parseRedisUrl(server.url), { log });
+    try {
+      await store.checkReachable('ASSAY_REDIS_URL');
+      expect(store.fault).toBeNull();
+      server.run('config', 'set', 'requirepass', 'pw');
+      server.run('-a', 'pw', 'client', 'kill', 'type', 'normal');
+      await expect.poll(() => store.fault, { timeout: 10_000 }).toMatch(/^NOAUTH/);
+      await expect(store.guard(store.connection.ping())).rejects.toMatchObject({
+        ...{
+          code: 'NOT_READY',
+          message: 'Redis rejects commands at the moment: NOAUTH Authentication required. Try again.',
+        },
+      });
+      expect(store.fault).toMatch(/^NOAUTH/);
+    } finally {
+      server.run('-a', 'pw', 'config', 'set', 'requirepass', '');
+      await expect.poll(() => store.fault, { timeout: 10_000 }).toBeNull();
+      await store.close();
     }
   }, 60_000);
   it('rejects a replica, which looks like an empty Redis before its first synchronisation', async () => {

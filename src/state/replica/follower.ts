@@ -5,6 +5,7 @@ import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import { backOffMs, sleep } from '../../base/retry.ts';
 import type { RedisConnection, RedisStore } from '../redis.ts';
+import { firstSentence } from '../redis-connection.ts';
 import type { StateLog } from '../state-log.ts';
 import { isStorageFull } from '../storage.ts';
 import type { AppliedWrites } from './applied-writes.ts';
@@ -126,6 +127,7 @@ export class Follower {
     if (this.#isAway) states.leave('away', name, () => log.info({ store: name }, 'following stores again'));
     this.#isAway = false;
     health.setFull(null);
+    health.setAway(null);
     this.#failures = 0;
     this.#failingMs = null;
   }
@@ -134,6 +136,7 @@ export class Follower {
     const { clock, redis, states, health, log } = this.#deps;
     const { name } = this.#options;
     health.setFull(isStorageFull(error) ? error : null);
+    health.setAway(redis.fault ?? (error instanceof Error ? firstSentence(error) : messageOf(error)));
     this.#failingMs ??= clock.monotonic();
     // Store faults and lost connections were logged when they were detected.
     const isLong = clock.monotonic() - this.#failingMs >= AWAY_LOGGED_MS;

@@ -38,6 +38,8 @@ export class ReplicaHealth {
   #fault: StoreFault | null = null;
   /** Why write sets of other nodes cannot be applied to the replica: its disk is full; null if they can. */
   #full: AssayError | null = null;
+  /** Why the log cannot be followed; null while it can. */
+  #awayReason: string | null = null;
 
   constructor(options: HealthOptions, deps: HealthDeps) {
     this.#options = options;
@@ -64,6 +66,11 @@ export class ReplicaHealth {
     this.#full = cause === null ? null : replicaFull(this.#options.path, cause);
   }
 
+  /** Records why the log cannot be followed, or that it can be again (null). */
+  setAway(reason: string | null): void {
+    this.#awayReason = reason;
+  }
+
   isCurrent(): boolean {
     return (
       this.#fault === null && this.#deps.clock.monotonic() - this.#heardMs < REPLICA_LIMITS.replicaCurrentMs
@@ -72,9 +79,11 @@ export class ReplicaHealth {
 
   problem(): StoreProblem | null {
     if (this.isCurrent()) return null;
+    const kind = this.#fault?.kind ?? (this.#full === null ? 'away' : 'full');
     return {
-      kind: this.#fault?.kind ?? (this.#full === null ? 'away' : 'full'),
+      kind,
       message: (this.#fault?.error ?? this.#full ?? this.notCurrent()).message,
+      ...(kind === 'away' && this.#awayReason !== null ? { reason: this.#awayReason } : {}),
     };
   }
 

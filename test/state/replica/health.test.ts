@@ -38,6 +38,20 @@ describe('a replicated store', () => {
     keys.requireNoFault();
   });
 
+  it('names why Redis is not heard, as long as it is not', () => {
+    const keys = health('keys');
+    keys.setAway('WRONGPASS invalid username-password pair.');
+    expect(keys.problem()).toMatchObject({
+      kind: 'away',
+      reason: 'WRONGPASS invalid username-password pair.',
+    });
+    keys.setFull(new Error('no space'));
+    expect(keys.problem()).not.toHaveProperty('reason');
+    keys.setFull(null);
+    keys.setAway(null);
+    expect(keys.problem()).not.toHaveProperty('reason');
+  });
+
   it('names the fault of Redis before a full disk, and a full disk before an outage', () => {
     const keys = health('keys');
     keys.setFull(new Error('no space'));
