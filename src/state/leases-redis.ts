@@ -59,6 +59,8 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
   const readStates = redis.script('lease_states', luaScript('state', 'lua', 'lease-states'));
   const statesKey = (store: string): string => redis.key(store, scoped(scope, 'leases'));
   let states: readonly LeaseState[] = [];
+  /** Time of the last look, by the monotonic clock. */
+  let lookedMs = Number.NEGATIVE_INFINITY;
   const usedMs = leaseMs * (1 - UNUSED_SHARE);
   /** Leases that this process holds or is taking. The server does not distinguish two holders in one process. */
   const own = new Set<string>();
@@ -134,8 +136,10 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
   }
 
   return {
-    states: () => states,
+    // After that time, every lease has been renewed, released or taken over: without a new look, its holder is not known.
+    states: () => (clock.monotonic() - lookedMs < leaseMs ? states : []),
     async look(stores) {
+      const askedMs = clock.monotonic();
       const read: LeaseState[] = [];
       for (const store of stores) {
         const beginning = redis.key(store, `lease:${scoped(scope, '')}`);
@@ -149,6 +153,7 @@ export function createRedisLeases(options: RedisLeasesOptions, deps: RedisLeases
         }
       }
       states = read.sort((a, b) => (a.name < b.name ? -1 : 1));
+      lookedMs = askedMs;
     },
     async take(store, name) {
       if (!isUsable(store)) return null;

@@ -364,5 +364,10 @@ describe('a lease in Redis', () => {
       { name: 'm', holder: 'other', isHere: false, sinceMs: 7 },
       { name: 'z', holder: 'me', isHere: true, sinceMs: 5 },
     ]);
+    // Redis is away: another node may hold them by now.
+    await vi.advanceTimersByTimeAsync(5_999);
+    expect(leases.states()).toHaveLength(3);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(leases.states()).toEqual([]);
   });
 });
