@@ -46,6 +46,8 @@ export interface OwnListings {
 const PAGE = 200;
 /** Pages between two stored positions: the most that is repeated after a stop. */
 const PAGES_A_PLACE = 50;
+/** Clocks of nodes differ by less. Labels that were built further ahead are those of a clock that was set back since. */
+const AHEAD_MS_MAX = 600_000;
 
 interface Listing {
   readonly wallet: MonitoredWallet;
@@ -104,7 +106,8 @@ export function createOwnListings(deps: OwnListingsDeps): OwnListings {
       if (state === null) return true;
       const { dataVersion, builtAt } = reader.meta;
       // A node that has not received the newest labels yet leaves the comparison to the others.
-      return state.dataVersion === dataVersion ? !state.isDone : builtAt >= state.builtAt;
+      const isSetBack = Date.parse(state.builtAt) > clock.now() + AHEAD_MS_MAX;
+      return state.dataVersion === dataVersion ? !state.isDone : builtAt >= state.builtAt || isSetBack;
     },
     async recheck(chain, signal, fence = null) {
       const counts = { wallets: 0, alerts: 0 };

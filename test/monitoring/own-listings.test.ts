@@ -1,6 +1,6 @@
 /** Watched wallets that are listed or labelled themselves: an alert, and a new score long before the scheduled screening. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { loadTaxonomy } from '../../src/labels/categories.ts';
 import type { LabelReader } from '../../src/labels/index/reader.ts';
 import type { Label } from '../../src/labels/label.ts';
@@ -38,9 +38,9 @@ describe('a watched wallet', () => {
     labelled.clear();
     for (const [n, label] of labels) labelled.set(address(n), label);
   };
-  const listingsWith = (labels: () => LabelReader | null): OwnListings =>
+  const listingsWith = (labels: () => LabelReader | null, clock: Clock = systemClock): OwnListings =>
     createOwnListings({
-      ...{ store: monitoring.service.store, labels, clock: systemClock },
+      ...{ store: monitoring.service.store, labels, clock },
       policy: loadMonitoringPolicy(),
       riskPolicy: loadPolicy(loadTaxonomy().rows),
     });
@@ -154,6 +154,16 @@ describe('a watched wallet', () => {
     expect(await recheck()).toEqual({ wallets: 1, alerts: 1 });
     expect(listingsWith(() => former).isDue('ETH')).toBe(false);
     expect(listingsWith(() => null).isDue('ETH')).toBe(false);
+  });
+
+  it('is compared with labels that were built before the others because the clock was set back', async () => {
+    await register(1);
+    const former = reader();
+    publish([1, SCAM_LABEL]);
+    await recheck();
+    const isDueAt = (time: string): boolean =>
+      listingsWith(() => former, { ...systemClock, now: () => Date.parse(time) }).isDue('ETH');
+    expect(['2026-11-01T23:49:59Z', '2026-11-01T23:50:00Z'].map(isDueAt)).toEqual([true, false]);
   });
 
   it('of an earlier version raises an alert unless its score covers the label already', async () => {
