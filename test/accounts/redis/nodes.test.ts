@@ -5,6 +5,8 @@ import type { GateRequest } from '../../../src/accounts/gate.ts';
 import { answerSlot, hashBody } from '../../../src/accounts/idempotency.ts';
 import { EMPTY_HEAD, encodeEntry, follow } from '../../../src/accounts/ledger-entry.ts';
 import { ACCOUNT_LIMITS } from '../../../src/accounts/limits.ts';
+import { OUTCOME } from '../../../src/accounts/redis/account-lua.ts';
+import { numberAt } from '../../../src/accounts/redis/account-steps.ts';
 import { joined, partsOf } from '../../../src/accounts/redis/answer-parts.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { LIMITS } from '../../../src/base/limits.ts';
@@ -227,6 +229,25 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
     const lifeMs = await node.redis.connection.pttl(key);
     expect(lifeMs).toBeGreaterThan(LIMITS.idempotencyMs - 60_000);
     expect(lifeMs).toBeLessThanOrEqual(LIMITS.idempotencyMs);
+  });
+
+  it('holds credits once if the step is repeated, also the last ones, and not after their release', async () => {
+    const admit = async (nonce: string, credits: number): Promise<number> => {
+      const holds = [credits, nonce, ACCOUNT_LIMITS.ledgerHoldMs, world.freeCredits];
+      const args = [null, null, null, null, null, null, ...holds, null];
+      return numberAt(await node.steps.run('admit', 'a', args, { mark: nonce }), 0);
+    };
+    const held = async (): Promise<number> => (await node.ledger.balance('a')).held;
+    const [last, late] = [node.steps.nonce(), node.steps.nonce()];
+    // The reply was lost, and the connection sends the step again: its own hold leaves no credits.
+    expect([await admit(last, 10), await admit(last, 10), await held()]).toEqual([
+      ...[OUTCOME.done, OUTCOME.done, 10],
+    ]);
+    expect(await admit(node.steps.nonce(), 1)).toBe(OUTCOME.creditsExhausted);
+    await node.steps.run('release', 'a', [last, 10, ACCOUNT_LIMITS.ledgerMarkMs], { mark: last });
+    // The node gave up before the step reached the server: no request would ever end this hold.
+    await node.steps.run('release', 'a', [late, 1, ACCOUNT_LIMITS.ledgerMarkMs], { mark: late });
+    expect([await admit(late, 1), await held()]).toEqual([OUTCOME.creditsExhausted, 0]);
   });
 
   it('does not make a charge that was undone before, and refunds one that was made', async () => {
