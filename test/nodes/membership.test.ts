@@ -45,6 +45,15 @@ describe.skipIf(!hasRedis)('cluster membership', () => {
     await Promise.all([one.leave(), silent.leave()]);
   });
 
+  it('lists all live nodes with the same facts', async () => {
+    const join = (nodeId: string) =>
+      joinMembership({ nodeId, facts: { n: 'same' }, heartbeatMs: 3_600_000 }, { redis, log });
+    const [first, second] = [await join('first'), await join('second')];
+    await first.heartbeat();
+    expect(first.live().map(({ id }) => id)).toEqual(['first', 'second']);
+    await Promise.all([first.expire(), second.expire()]);
+  });
+
   it('announces changed facts with the next heartbeat', async () => {
     const [changing, watching] = [await join('changing'), await join('watching')];
     changing.setFacts({ n: 'changed' });

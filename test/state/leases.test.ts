@@ -69,6 +69,14 @@ function redisLeases(
       await held?.release();
     }
   });
+  it('gives a greater fencing token also if the clock of the server went back', async () => {
+    const [redis] = open().stores;
+    const ahead = Date.now() + 3_600_000;
+    await redis?.connection.set(redis.key('store', 'fence:ahead'), ahead);
+    const held = await leasesOf(redis).take('store', 'ahead');
+    expect(held?.fence?.token).toBe(ahead + 1);
+    await held?.release();
+  });
   it('reports the holder, its time, and the previous holder', async () => {
     const [one, other] = [leasesOf(open().stores[0]), leasesOf(open().stores[1])];
     const stateOf = async (leases: Leases) => {
