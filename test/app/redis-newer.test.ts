@@ -164,6 +164,17 @@ describe.runIf(hasRedis)('states that Redis has lost', () => {
     await expect.poll(() => b.all().keys).toEqual({ ...lost, after: 2 });
   });
 
+  it('are restored under a later version than that of the nodes, which follow it and keep no further state', async () => {
+    const [a, b] = await wentBack();
+    for (let n = 0; n < 30; n++) await a.put('keys', 'past', n);
+    const before = a.stores.get('keys')?.version() ?? 0;
+    expect(before).toBeGreaterThan(22);
+    await newer(a, ['keys']);
+    await expect.poll(() => [a.all().keys, b.all().keys]).toEqual([lost, lost]);
+    expect(a.stores.get('keys')?.version()).toBe(before + 1);
+    expect(a.stores.get('keys')?.newerStates()).toHaveLength(1);
+  });
+
   it('are restored by a second run after an interruption; no node reads a store in between', async () => {
     const [a, b] = await wentBack();
     const interruption = new AbortController();
