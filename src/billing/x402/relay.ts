@@ -210,8 +210,14 @@ export class Relay {
     const refuse = async (reason: string, change?: Partial<Transfer>): Promise<void> => {
       await this.#change(payment, failed(transfer, reason, change), fence);
     };
-    const now = Math.max(Math.floor(this.#deps.clock.now() / 1_000), await token.timestamp());
-    if (BigInt(authorization.validBefore) <= BigInt(now)) return refuse(EXPIRED);
+    // Read before its use: a use in a block after this time is impossible if it is after the expiry.
+    const chainNow = await token.timestamp();
+    const now = Math.max(Math.floor(this.#deps.clock.now() / 1_000), chainNow);
+    if (BigInt(authorization.validBefore) <= BigInt(now)) {
+      // A transaction that is not stored may have used it: that of another sender, or one that a backup or Redis does not have.
+      if (await token.isUsed(authorization.from, authorization.nonce)) return this.#settleUse(payment, fence);
+      return refuse(EXPIRED, { isFinal: BigInt(authorization.validBefore) <= BigInt(chainNow) });
+    }
     const unfinished = this.#deps.store
       .open(this.#chain)
       .flatMap(({ transfer: { state, sending } }) =>

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { AssayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { X402_LIMITS } from '../../../src/billing/x402/limits.ts';
-import type { Transfer } from '../../../src/billing/x402/records.ts';
+import { type CallPayment, queued, type Transfer } from '../../../src/billing/x402/records.ts';
 import { Relay } from '../../../src/billing/x402/relay.ts';
 
 /** A relay whose node does not answer: each look ends with the first request. */
@@ -78,7 +78,10 @@ it('leaves a payment aside that cannot be read, and looks at the others', async 
         },
       } as never,
       token: () =>
-        ({ height: async () => 1, timestamp: async () => 1, node: { rpc: async () => 0 } }) as never,
+        ({
+          ...{ height: async () => 1, timestamp: async () => 1, isUsed: async () => false },
+          node: { rpc: async () => 0 },
+        }) as never,
     },
   );
   await expect(relay.step(null)).rejects.toThrow('no receipt');
@@ -88,4 +91,61 @@ it('leaves a payment aside that cannot be read, and looks at the others', async 
   code = 'CHAIN_UNREACHABLE';
   await expect(relay.step(null)).rejects.toThrow('no receipt');
   expect(looked.slice(3)).toEqual(['first']);
+});
+
+/** Looks once at a queued payment, valid before the second 1,000, and returns what became of it. */
+async function lookedAt(world: {
+  readonly nowMs: number;
+  readonly chainNow: number;
+  readonly isUsed: boolean;
+}) {
+  let transfer = queued(1);
+  const payment = (): CallPayment =>
+    ({
+      ...{ key: 'k', kind: 'call', asset: 'USDC', transfer },
+      authorization: { from: '0xb', nonce: '0x1', validBefore: '1000' },
+    }) as CallPayment;
+  const relay = new Relay(
+    'ETH',
+    { privateKey: `0x${'1'.repeat(64)}`, confirmations: 1, feeMax: 1n, balanceMax: 1n },
+    {
+      clock: { now: () => world.nowMs, monotonic: () => 0 },
+      log: silentLogger,
+      store: {
+        open: () => [payment()],
+        async change(_: string, change: (stored: CallPayment) => CallPayment | null) {
+          transfer = change(payment())?.transfer ?? transfer;
+          return null;
+        },
+      } as never,
+      token: () =>
+        ({
+          ...{
+            height: async () => 7,
+            timestamp: async () => world.chainNow,
+            isUsed: async () => world.isUsed,
+          },
+          findUse: async () => ({ transaction: '0xt', height: 5, blockHash: '0xh' }),
+          node: { rpc: async () => 0 },
+        }) as never,
+    },
+  );
+  await relay.step(null);
+  return transfer;
+}
+
+it('settles an expired payment that is on the chain, although no transaction of it is stored', async () => {
+  expect(await lookedAt({ nowMs: 9_000_000, chainNow: 9_000, isUsed: true })).toMatchObject({
+    ...{ state: 'SETTLED', reason: null, arrival: { transaction: '0xt', height: 5 } },
+  });
+});
+
+it('gives an unused payment up for good once the time of the chain is past its expiry', async () => {
+  const reason = 'invalid_exact_evm_payload_authorization_valid_before';
+  expect(await lookedAt({ nowMs: 1_000_000, chainNow: 999, isUsed: false })).toMatchObject({
+    ...{ state: 'FAILED', reason, isFinal: false },
+  });
+  expect(await lookedAt({ nowMs: 999_000, chainNow: 1_000, isUsed: false })).toMatchObject({
+    ...{ state: 'FAILED', reason, isFinal: true },
+  });
 });
