@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { BILLING_LIMITS } from './limits.ts';
-import type { BillingPreferences, Invoice } from './records.ts';
+import type { Invoice, TopUpRule } from './records.ts';
 import type { InvoiceOrder } from './service.ts';
 import type { InvoiceStore } from './store.ts';
 
@@ -17,7 +17,12 @@ export interface BalanceDeps {
   readonly log: Logger;
   readonly invoices: () => InvoiceStore;
   readonly ledger: () => Pick<Ledger, 'balance'>;
-  readonly order: (accountId: string, order: InvoiceOrder) => Promise<Invoice>;
+  /** Orders, unless `isInstead` is true for one of the newest invoices: it is then returned. Another node may order at the same time. */
+  readonly order: (
+    accountId: string,
+    order: InvoiceOrder,
+    isInstead: (invoice: Invoice) => boolean,
+  ) => Promise<Invoice>;
 }
 
 /** Whether an invoice of a rule still waits for its payment, or was made so recently that another one would be too many. */
@@ -30,19 +35,19 @@ function blocksTopUp(invoice: Invoice, pool: Pool, nowMs: number): boolean {
 
 async function topUp(
   accountId: string,
-  { topUp: rules = [] }: BillingPreferences,
-  pool: Pool,
-  balance: number,
-  { clock, log, invoices, order }: BalanceDeps,
+  rule: TopUpRule,
+  { clock, log, invoices, ledger, order }: BalanceDeps,
 ): Promise<void> {
-  const rule = rules.find((one) => one.pool === pool);
-  if (rule === undefined || balance >= rule.below) return;
+  const { pool, package: name, quantity, method, currency } = rule;
+  const isInstead = (invoice: Invoice): boolean => blocksTopUp(invoice, pool, clock.now());
   const { invoices: newest } = invoices().list(accountId, {}, { limit: BILLING_LIMITS.invoicePageMax });
-  if (newest.some((invoice) => blocksTopUp(invoice, pool, clock.now()))) return;
-  const { package: name, quantity, method, currency } = rule;
+  if (newest.some(isInstead)) return;
+  // After the invoices: the credits of one that is settled are in it.
+  const { balance } = await ledger().balance(balanceId(accountId, pool));
+  if (balance >= rule.below) return;
   try {
     const wanted = { package: name, quantity, method, pool, ...(currency === null ? {} : { currency }) };
-    const { id } = await order(accountId, wanted);
+    const { id } = await order(accountId, wanted, isInstead);
     log.info({ accountId, pool, invoice: id, balance }, 'top-up ordered');
   } catch (error) {
     log.warn({ accountId, pool, error: messageOf(error) }, 'top-up failed');
@@ -58,15 +63,15 @@ export async function checkBalances(deps: BalanceDeps): Promise<void> {
   for (const { accountId, preferences } of invoices().watchedAccounts()) {
     for (const pool of POOLS) {
       const threshold = preferences.lowBalance[pool];
-      const hasRule = preferences.topUp?.some((rule) => rule.pool === pool) === true;
-      if (threshold === null && !hasRule) continue;
+      const rule = preferences.topUp?.find((one) => one.pool === pool);
+      if (threshold === null && rule === undefined) continue;
       const { balance } = await ledger().balance(balanceId(accountId, pool));
       const isLow = threshold !== null && balance < threshold;
       await invoices().noteBalance(
         { accountId, pool, isLow },
         { type: 'balance.low', invoiceId: null, data: { pool, balance, threshold } },
       );
-      await topUp(accountId, preferences, pool, balance, deps);
+      if (rule !== undefined && balance < rule.below) await topUp(accountId, rule, deps);
     }
   }
 }

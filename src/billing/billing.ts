@@ -161,10 +161,18 @@ class InvoiceBilling implements Billing {
     }
   }
 
-  async order(buyer: Buyer, request: Parameters<Billing['order']>[1]): Promise<Invoice> {
+  order(buyer: Buyer, request: Parameters<Billing['order']>[1]): Promise<Invoice> {
+    return this.#order(buyer, request);
+  }
+
+  async #order(
+    buyer: Buyer,
+    request: Parameters<Billing['order']>[1],
+    isInstead?: (other: Invoice) => boolean,
+  ): Promise<Invoice> {
     const draft = await this.#draft(buyer, request);
-    const invoice = await this.#invoices().add(draft, BILLING_LIMITS.openInvoicesMax);
-    this.#logCreated(invoice);
+    const invoice = await this.#invoices().add(draft, BILLING_LIMITS.openInvoicesMax, isInstead);
+    if (invoice.id === draft.id) this.#logCreated(invoice);
     return invoice;
   }
 
@@ -237,7 +245,7 @@ class InvoiceBilling implements Billing {
       ...this.#deps,
       invoices: () => this.#invoices(),
       ledger: () => this.#deps.ledger(PAYMENT_ACTOR),
-      order: (accountId, order) => this.order({ accountId, personId: TOP_UP }, order),
+      order: (accountId, order, isInstead) => this.#order({ accountId, personId: TOP_UP }, order, isInstead),
     });
   }
 

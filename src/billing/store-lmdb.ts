@@ -200,11 +200,16 @@ class LmdbInvoiceStore implements InvoiceStore {
     return this.#live.root.close();
   }
 
-  add(invoice: Invoice, openMax?: number): Promise<Invoice> {
+  add(invoice: Invoice, openMax?: number, isInstead?: (other: Invoice) => boolean): Promise<Invoice> {
     return this.#write(() => {
       for (const reference of invoice.references) {
         const known = this.#byReference(reference);
         if (known !== null) return known;
+      }
+      if (isInstead !== undefined) {
+        const { invoices } = this.#newest(invoice.accountId, {}, { limit: BILLING_LIMITS.invoicePageMax });
+        const other = invoices.find(isInstead);
+        if (other !== undefined) return other;
       }
       this.#insert(invoice, openMax);
       return invoice;
@@ -351,12 +356,16 @@ class LmdbInvoiceStore implements InvoiceStore {
     return stored === undefined ? null : openInvoice(stored);
   }
 
-  list(
+  list(accountId: string, filter: InvoiceFilter, page: InvoicePage): ReturnType<InvoiceStore['list']> {
+    this.#live.root.resetReadTxn();
+    return this.#newest(accountId, filter, page);
+  }
+
+  #newest(
     accountId: string,
     { state, method }: InvoiceFilter,
     { limit, cursor }: InvoicePage,
   ): ReturnType<InvoiceStore['list']> {
-    this.#live.root.resetReadTxn();
     const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : sequenceOfCursor(cursor);
     const start: InvoiceKey = [accountId, before - 1];
     const invoices: Invoice[] = [];

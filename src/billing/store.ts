@@ -44,10 +44,11 @@ export interface InvoiceStore {
    * Stores a new invoice. If an invoice with one of its references exists, nothing changes.
    *
    * @param openMax - maximum number of unpaid invoices of the account that can still be paid. Default: no maximum
+   * @param isInstead - called with the newest invoices of the account, in the same transaction: if it is true for one, nothing changes
    * @returns the stored invoice, which may be an earlier one
    * @throws INVALID_REQUEST if the account has too many open invoices
    */
-  add(invoice: Invoice, openMax?: number): Promise<Invoice>;
+  add(invoice: Invoice, openMax?: number, isInstead?: (other: Invoice) => boolean): Promise<Invoice>;
   /**
    * Like `add`, for a request with an Idempotency-Key.
    *

@@ -23,7 +23,7 @@ const NONE: BillingPreferences = {
   lowBalance: { api: null, dashboard: null },
 };
 
-overLiveStates((makeState) => {
+overLiveStates((makeState, name) => {
   let now: number;
   let state: LiveState;
   let folder: TempFolder;
@@ -117,6 +117,34 @@ overLiveStates((makeState) => {
     expect(list()).toHaveLength(2);
   });
 
+  it('orders once if two nodes see the low balance at the same time', async () => {
+    const rule = {
+      pool: 'api',
+      below: 20,
+      package: 'Starter',
+      quantity: 1,
+      method: 'WIRE',
+      currency: null,
+    } as const;
+    await billing.setPreferences('acc_1', { ...NONE, topUp: [rule] });
+    const other = openedBilling(join(folder.path, name === 'LMDB' ? '' : 'other'), access, {
+      ...{ clock, openStore: state.openStore },
+      methods: ({ invoices }) => [
+        createWire({ account: BANK_ACCOUNT, toleranceBasisPoints: 50 }, { clock, invoices }),
+      ],
+    });
+    other.open();
+    await other.store().ready();
+    try {
+      now += BILLING_LIMITS.balanceCheckMs;
+      await Promise.all([billing, other].map((one) => one.sweep()));
+      for (const one of [billing, other])
+        await expect.poll(() => one.invoices('acc_1', {}, { limit: 10 }).invoices).toHaveLength(1);
+    } finally {
+      await other.close();
+    }
+  });
+
   it('stores one delivery for each receiver in the outbox of alerts, whoever hands it over', async () => {
     const monitoring = openedMonitoring(folder.path);
     try {
@@ -190,17 +218,22 @@ describe('a check of balances', () => {
   /** Checks the balances of one account, and returns what was noted and ordered. */
   async function check(
     preferences: BillingPreferences,
-    balance: number,
+    /** Each time it is read; the last one stays. */
+    balance: number | readonly number[],
     invoices: readonly Partial<Invoice>[] = [],
     order: () => Promise<{ id: string }> = async () => ({ id: 'in_1' }),
   ) {
+    const balances = [balance].flat();
     const noted: unknown[] = [];
     const ordered: unknown[] = [];
     const warnings: unknown[] = [];
     await checkBalances({
       clock: { now: () => NOW, monotonic: () => 0 },
       log: { ...silentLogger, warn: (fields: unknown) => void warnings.push(fields) } as typeof silentLogger,
-      ledger: () => ({ balance: async () => ({ balance }) }) as never,
+      ledger: () =>
+        ({
+          balance: async () => ({ balance: balances.length > 1 ? balances.shift() : balances[0] }),
+        }) as never,
       invoices: () =>
         ({
           watchedAccounts: () => [{ accountId: 'a', preferences }],
@@ -263,6 +296,17 @@ describe('a check of balances', () => {
         (await check(ruled, 0, [invoice as Partial<Invoice>])).ordered,
         JSON.stringify(invoice),
       ).toHaveLength(orders);
+  });
+
+  it('orders nothing if the credits of a paid invoice were booked meanwhile', async () => {
+    const paid = {
+      createdBy: TOP_UP,
+      pool: 'api',
+      state: 'SETTLED',
+      createdAtMs: NOW,
+      expiresAtMs: NOW,
+    } as const;
+    expect((await check(ruled, [0, 200], [paid])).ordered).toEqual([]);
   });
 
   it('goes on if an order fails, and says why', async () => {
