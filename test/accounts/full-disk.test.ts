@@ -90,6 +90,22 @@ describe.skipIf(refusal !== null)(`accounts on a full disk${refusal === null ? '
     await after.close();
   });
 
+  it('keeps units that a write in the background could not store', async () => {
+    world.limit = null;
+    const path = pathOf('quotas.mdb');
+    const meter = meterAt(path);
+    meter.take('a', 'intel', 30);
+    const release = await fillFor(path);
+    // More than is leased: they are owed, and a second later the write of them fails again.
+    meter.take('a', 'intel', 300_000);
+    await sleep(1_500);
+    expect(meter.used('a', 'intel')).toBe(300_030);
+    await release();
+    await expect.poll(() => storedUnits(path)).toBeGreaterThanOrEqual(300_030);
+    await meter.close();
+    expect(await storedUnits(path)).toBe(300_030);
+  });
+
   it('starts a new month on the full disk, and stores both months later', async () => {
     world.limit = 1_000;
     world.now = Date.UTC(2026, 10, 30, 23);

@@ -208,6 +208,27 @@ describe('the ledger on LMDB', () => {
     folder.remove();
   });
 
+  it('finds the accounts of the transaction that began to write the index, after a crash', async () => {
+    const { folder, open } = newWorld();
+    const ledger = open();
+    // Each has two entries: its free credits, and those of the booking.
+    const accounts = ACCOUNT_LIMITS.ledgerIndexLagMax / 2 + ACCOUNT_LIMITS.ledgerBatchMax;
+    await Promise.all(
+      Array.from({ length: accounts }, (_, account) =>
+        ledger.book({ accountId: `a${account}`, type: 'GRANT', amount: 90, reference: null }),
+      ),
+    );
+    // Each is a transaction without an entry that writes a slice, until the index is whole.
+    for (let at = 0; at < accounts / ACCOUNT_LIMITS.ledgerIndexSliceMax; at++)
+      await expect(ledger.refund('a0', 'unknown')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    const after = open();
+    const balances = Array.from({ length: accounts }, (_, account) => after.balance(`a${account}`).balance);
+    expect(new Set(balances)).toEqual(new Set([100]));
+    await after.close();
+    await ledger.close();
+    folder.remove();
+  });
+
   it('evicts no account from a full memory before it is indexed', async () => {
     const { folder, open } = newWorld();
     const ledger = open();
@@ -226,6 +247,18 @@ describe('the ledger on LMDB', () => {
     const balances = Array.from({ length: accounts }, (_, account) => ledger.balance(`a${account}`).balance);
     expect(new Set(balances)).toEqual(new Set([100]));
     expect((await ledger.verify()).faults).toEqual([]);
+    await ledger.close();
+    folder.remove();
+  });
+
+  it('settles an event for the account that it belongs to only', async () => {
+    const { folder, open } = newWorld();
+    const ledger = open();
+    const settle = (accountId: string) =>
+      ledger.settle({ accountId, type: 'SCREENING', once: 'job:1', total: 3, reference: null });
+    await settle('a');
+    await expect(settle('b')).rejects.toMatchObject({ code: 'INTERNAL' });
+    expect(ledger.balance('b').balance).toBe(10);
     await ledger.close();
     folder.remove();
   });

@@ -61,6 +61,16 @@ describe('a line of text', () => {
   });
 });
 
+it.each(['json', 'text'] as const)('writes no secret to a log of %s', (format) => {
+  const log = new URL('../../dist/src/base/log.js', import.meta.url).href;
+  const script = `const { createLogger } = await import('${log}');
+    const log = createLogger({ level: 'info', format: '${format}' });
+    log.error({ url: '/x?key=assay_live_Ab3', err: new Error('whsec_Ab3 failed') }, 'sk_live_Ab3 refused');`;
+  const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+  expect(stderr).toContain('sk_live_[redacted] refused');
+  expect(stderr).not.toContain('Ab3');
+});
+
 describe('the format of the log', () => {
   const written = (format: string): string => {
     const log = new URL('../../dist/src/base/log.js', import.meta.url).href;

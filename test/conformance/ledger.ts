@@ -226,6 +226,15 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
       ]);
     });
 
+    it('hold no free credits of the month before', async () => {
+      await charge(ledger, 'a');
+      world.now = DECEMBER;
+      await expect(async () => ledger.reserve('a', world.freeCredits + 1)).rejects.toMatchObject({
+        code: 'CREDITS_EXHAUSTED',
+      });
+      await ledger.reserve('a', world.freeCredits);
+    });
+
     it('add nothing for unused months', async () => {
       await charge(ledger, 'a', 10);
       world.now = Date.UTC(2027, 5, 1);
@@ -282,6 +291,7 @@ export function ledgerConformance(name: string, makeWorld: () => Promise<LedgerW
 
     it('refund no entry of another account, and only charges', async () => {
       const { entry } = await ledger.commit(await ledger.reserve('a', 1), chargeOf(1));
+      await charge(ledger, 'b');
       const granted = await grant(ledger, 'a', 5);
       for (const [account, id] of [
         ['b', entry?.id],

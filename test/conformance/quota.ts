@@ -104,6 +104,14 @@ export function quotaConformance(name: string, makeWorld: () => Promise<QuotaWor
       expect(await meter.used('b', 'intel')).toBe(0);
     });
 
+    it('return no more units of an event than are counted', async () => {
+      await meter.settle('a', 'intel', 'job:1', 100);
+      await meter.give('a', 'intel', 60);
+      expect(await meter.settle('a', 'intel', 'job:1', 0)).toMatchObject({ ok: true, remaining: 1_000 });
+      expect((await meter.take('a', 'intel', 1_000)).ok).toBe(true);
+      expect((await meter.take('a', 'intel', 1)).ok).toBe(false);
+    });
+
     it('return the units of an event to the month in which it took them', async () => {
       await meter.settle('a', 'intel', 'job:1', 800);
       world.now = Date.UTC(2026, 11, 2);

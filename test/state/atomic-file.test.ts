@@ -1,5 +1,5 @@
 /** JSON files carry a checksum: what was changed on the disk is refused, and what an earlier version wrote is read. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readJson, writeJsonAtomically } from '../../src/state/atomic-file.ts';
@@ -16,6 +16,19 @@ describe('a JSON file', () => {
       writeJsonAtomically(path, each);
       expect(readJson(path)).toEqual(JSON.parse(JSON.stringify(each)));
     }
+  });
+
+  it('is written whole if it is large', () => {
+    const large = { text: 'x'.repeat(4 << 20) };
+    writeJsonAtomically(path, large);
+    expect(readJson(path)).toEqual(large);
+  });
+
+  it('leaves no temporary file if it cannot be put in its place', () => {
+    const taken = join(folder.path, 'taken');
+    mkdirSync(join(taken, 'inside'), { recursive: true });
+    expect(() => writeJsonAtomically(taken, value)).toThrow();
+    expect(readdirSync(folder.path).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
 
   it('is written again with the checksum of its new content', () => {

@@ -272,6 +272,16 @@ describe.skipIf(!hasRedis)('steps on an account in Redis', () => {
     expect(balance).toBe(10);
   });
 
+  it('holds nothing for a step that was released before it arrived', async () => {
+    const nonce = node.steps.nonce();
+    node.ledger.releaseUncertain('a', 3, nonce);
+    await expect.poll(() => node.redis.connection.hexists(node.redis.key('a', 'state'), 'voided')).toBe(1);
+    await node.steps.run('admit', 'a', [null, null, null, null, null, null, 3, nonce, 60_000, 10], {
+      mark: nonce,
+    });
+    expect(await node.ledger.balance('a')).toMatchObject({ held: 0 });
+  });
+
   it('reports a server without memory, and charges nothing', async () => {
     await node.ledger.commit(await node.ledger.reserve('a', 1), chargeOf(1));
     server.run('config', 'set', 'maxmemory', '1');

@@ -98,6 +98,8 @@ async function lookedAt(world: {
   readonly nowMs: number;
   readonly chainNow: number;
   readonly isUsed: boolean;
+  /** Nonces of other payments that are being sent. Default: none. */
+  readonly sent?: readonly number[];
 }) {
   let transfer = queued(1);
   const payment = (): CallPayment =>
@@ -105,6 +107,11 @@ async function lookedAt(world: {
       ...{ key: 'k', kind: 'call', asset: 'USDC', transfer },
       authorization: { from: '0xb', nonce: '0x1', validBefore: '1000' },
     }) as CallPayment;
+  // Left as they are: what the chain has of them cannot be read.
+  const others = (world.sent ?? []).map((accountNonce) => ({
+    ...{ key: `other ${accountNonce}`, asset: 'USDC', authorization: {} },
+    transfer: { ...queued(1), state: 'SENT', sending: { accountNonce, attempts: [{ hash: '0x1' }] } },
+  }));
   const relay = new Relay(
     'ETH',
     { privateKey: `0x${'1'.repeat(64)}`, confirmations: 1, feeMax: 1n, balanceMax: 1n },
@@ -112,7 +119,7 @@ async function lookedAt(world: {
       clock: { now: () => world.nowMs, monotonic: () => 0 },
       log: silentLogger,
       store: {
-        open: () => [payment()],
+        open: () => [payment(), ...others],
         async change(_: string, change: (stored: CallPayment) => CallPayment | null) {
           transfer = change(payment())?.transfer ?? transfer;
           return null;
@@ -126,11 +133,15 @@ async function lookedAt(world: {
             isUsed: async () => world.isUsed,
           },
           findUse: async () => ({ transaction: '0xt', height: 5, blockHash: '0xh' }),
+          simulate: async () => (world.isUsed ? 'invalid_exact_evm_nonce_already_used' : null),
+          receipt: async () => {
+            throw new AssayError('CHAIN_BAD_ANSWER', 'The receipt is no receipt.');
+          },
           node: { rpc: async () => 0 },
         }) as never,
     },
   );
-  await relay.step(null);
+  await relay.step(null).catch(() => {});
   return transfer;
 }
 
@@ -148,4 +159,18 @@ it('gives an unused payment up for good once the time of the chain is past its e
   expect(await lookedAt({ nowMs: 999_000, chainNow: 1_000, isUsed: false })).toMatchObject({
     ...{ state: 'FAILED', reason, isFinal: true },
   });
+});
+
+it('settles a queued payment that another sender has brought into a block', async () => {
+  expect(await lookedAt({ nowMs: 1_000, chainNow: 1, isUsed: true })).toMatchObject({
+    ...{ state: 'SETTLED', sending: null, arrival: { transaction: '0xt' } },
+  });
+});
+
+it('sends nothing while as many transactions of the account wait as a node keeps', async () => {
+  const sent = Array.from({ length: X402_LIMITS.inFlightMax }, (_, at) => at);
+  // One that is used would be settled, if it were looked at.
+  const world = { nowMs: 1_000, chainNow: 1, isUsed: true };
+  expect(await lookedAt({ ...world, sent })).toMatchObject({ state: 'QUEUED' });
+  expect(await lookedAt({ ...world, sent: sent.slice(1) })).toMatchObject({ state: 'SETTLED' });
 });

@@ -28,6 +28,8 @@ let nowMs: number;
 /** Whether the ledger still has the answers of requests. */
 let hasAnswers: boolean;
 let booked: (string | undefined)[];
+/** What happens while the ledger books. */
+let meanwhile: () => Promise<unknown>;
 let service: PayPerCall;
 beforeEach(async () => {
   folder = tempFolder();
@@ -36,6 +38,7 @@ beforeEach(async () => {
   nowMs = 1_000_000;
   hasAnswers = true;
   booked = [];
+  meanwhile = async () => {};
   const token = {
     ...{ asset: USDC.toLowerCase(), node: { chain: 'BASE' } },
     domain: async () => ({ name: 'USD Coin', version: '2' }),
@@ -55,7 +58,9 @@ beforeEach(async () => {
         ({
           async book({ once }: { once?: string }) {
             booked.push(once);
-            return { entry: { id: `entry_${booked.length}` } };
+            const id = `entry_${booked.length}`;
+            await meanwhile();
+            return { entry: { id } };
           },
           storedAnswer: async () => (hasAnswers ? {} : null),
         }) as never,
@@ -137,4 +142,60 @@ it('pays nothing further when the answer is not kept any more', async () => {
     code: 'PAYMENT_REQUIRED',
     required: null,
   });
+});
+
+it('pays no dearer request of the operation after its own was refused as invalid', async () => {
+  const taken = await paid();
+  await service.settle(taken, REQUEST);
+  await service.unserved(taken, true);
+  await expect(service.settle(taken, { ...OTHER, credits: 2 })).rejects.toMatchObject({
+    code: 'INVALID_REQUEST',
+  });
+});
+
+const purchaseOf = (key: string) => (store.get(key) as CallPayment).purchase;
+
+it('takes credits back that a reorg removed, and books them again, each step under a name of its own', async () => {
+  const { key } = await paid();
+  await service.sweep();
+  expect(purchaseOf(key)).toBe('entry_1');
+  await change(key, { ...FAILED, arrival: null });
+  await service.sweep();
+  expect(purchaseOf(key)).toBeNull();
+  await change(key, SETTLED);
+  await service.sweep();
+  expect(purchaseOf(key)).toBe('entry_3');
+  expect(booked).toEqual([`x402 ${key} 0`, `x402 ${key} 1`, `x402 ${key} 2`]);
+});
+
+it('takes nothing back of a payment that was answered', async () => {
+  const taken = await paid();
+  await service.settle(taken, REQUEST);
+  await service.served(taken, 'entry_2');
+  await change(taken.key, { ...FAILED, arrival: null });
+  await service.sweep();
+  expect([booked.length, purchaseOf(taken.key)]).toEqual([1, 'entry_1']);
+});
+
+it('does not store a booking that another node has taken back since', async () => {
+  const { key } = await paid();
+  meanwhile = () => store.change(key, (one) => ({ ...(one as CallPayment), purchase: null, bookings: 2 }));
+  await service.sweep();
+  expect(store.get(key)).toMatchObject({ purchase: null, bookings: 2 });
+});
+
+it('stays reserved while its request is answered, and is answered if nothing is known a day later', async () => {
+  const taken = await paid();
+  await service.settle(taken, REQUEST);
+  hasAnswers = false;
+  nowMs += X402_LIMITS.servingMs - 1;
+  await service.sweep();
+  expect(store.get(taken.key)).toMatchObject({ servingAtMs: expect.any(Number), served: null });
+  nowMs += 1;
+  await service.sweep();
+  expect(store.get(taken.key)).toMatchObject({ servingAtMs: null, served: null });
+  await service.settle(taken, REQUEST);
+  nowMs += X402_LIMITS.answerMs + 1;
+  await service.sweep();
+  expect(store.get(taken.key)).toMatchObject({ servingAtMs: null, served: { entryId: null } });
 });
