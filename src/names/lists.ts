@@ -102,6 +102,8 @@ export interface ListWriter {
 interface FinishOptions {
   /** Forget the former parties if their file is damaged. Default: false. */
   readonly force?: boolean | undefined;
+  /** Parties of the former file that the new one lacks stay in force, unless `force`. Default: false. */
+  readonly keepsFormer?: boolean;
   /**
    * Rows that could not be read, unless the source has no such rows. Their parties stay as they were, unless `force`. If one that shows no
    * party was not in the former file, so does any party that the new file lacks: it may be in this row.
@@ -238,7 +240,7 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
         else gone++;
         await put(party);
       },
-      async finish(fresh, { force = false, unreadable } = {}) {
+      async finish(fresh, { force = false, keepsFormer = false, unreadable } = {}) {
         const former = row(list);
         const isForgotten = former !== null && force && !(await isIntact(former));
         const misread = new Set(unreadable?.map(({ entityId }) => entityId));
@@ -251,7 +253,7 @@ export function openNameStore(options: { readonly folder: string }): NameStore {
           const { delisted, hidden } = await keepHistory(
             former,
             fresh.publishedAt,
-            ({ entityId }) => !force && (added.length > 0 || misread.has(entityId)),
+            ({ entityId }) => !force && (keepsFormer || added.length > 0 || misread.has(entityId)),
           );
           gone += delisted;
           isHiding = added.length > 0 && hidden > 0;

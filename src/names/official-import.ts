@@ -101,6 +101,17 @@ class OfficialNames {
     return row?.contentHash === this.#files.contentHash && row.reader === READER_VERSION;
   }
 
+  /**
+   * Whether a file is one of several of a publication, which count together: a party is in force if any of them has it. If it is known to be
+   * the newer one, it is a correction, and replaces the other (as in the history of the label store).
+   */
+  #isView(list: SanctionsList, publishedAt: string, checkedAt: string | null): boolean {
+    const row = this.#deps.names.row(list);
+    if (row === null || Date.parse(row.publishedAt) !== Date.parse(publishedAt)) return false;
+    if (row.contentHash === this.#files.contentHash || row.layout !== this.#layout) return false;
+    return checkedAt === null || Date.parse(checkedAt) < Date.parse(row.checkedAt);
+  }
+
   /** Reads the files: the label store has their content from an earlier import, but the name store lacks a list of them. */
   async #read(): Promise<void> {
     const { source, files } = this.#files;
@@ -111,6 +122,7 @@ class OfficialNames {
   async #putInForce(list: SanctionsList, publishedAt: string, checkedAt: string | null): Promise<void> {
     const { names, clock, log } = this.#deps;
     const { source, contentHash, force } = this.#files;
+    const isView = this.#isView(list, publishedAt, checkedAt);
     // The label store accepts a list without parties only if the import is forced.
     const writer = this.#writers.get(list) ?? (await names.write(list));
     this.#writers.set(list, writer);
@@ -120,14 +132,15 @@ class OfficialNames {
       source,
       layout: this.#layout,
       publishedAt,
-      checkedAt: checkedAt ?? publishedAt,
+      checkedAt: isView ? (names.row(list)?.checkedAt ?? publishedAt) : (checkedAt ?? publishedAt),
       importedAt: isoTime(clock.now()),
       contentHash,
       rejected: this.#rejected,
       verified: true,
       reader: READER_VERSION,
     } as const;
-    const row = await writer.finish(fresh, { force, unreadable: this.#unreadable.all() });
+    const unreadable = this.#unreadable.all();
+    const row = await writer.finish(fresh, { force, keepsFormer: isView, unreadable });
     log.debug({ list, parties: row.parties, delisted: row.delisted }, 'names imported');
   }
 

@@ -264,6 +264,55 @@ describe('own and published lists', () => {
     expect(await partiesOf('OFAC_SDN')).toMatchObject([{ entityId: '1', delistedAt: '2026-03-06' }]);
   });
 
+  it('do not change if an older file is imported', async () => {
+    const receive = async (day: string, uid: string): Promise<void> => {
+      const sdn = file(
+        `sdn-${day}.xml`,
+        `<?xml version="1.0"?><sdnList xmlns="https://sanctionslistservice.ofac.treas.gov/api/PublicationPreview/exports/XML"><publshInformation><Publish_Date>03/${day}/2026</Publish_Date><Record_Count>1</Record_Count></publshInformation><sdnEntry><uid>${uid}</uid><lastName>Quaternion Works</lastName><sdnType>Entity</sdnType><programList><program>CYBER2</program></programList></sdnEntry></sdnList>`,
+      );
+      const receiver = receiveOfficialNames({ source: 'ofac', files: [sdn], contentHash: day }, deps);
+      const lists = [{ list: 'OFAC_SDN', publishedAt: `2026-03-${day}` }] as const;
+      await receiver?.finish({ lists, checkedAt: null });
+      await receiver?.abort();
+    };
+    await receive('05', '2');
+    const row = names.row('OFAC_SDN');
+    await receive('04', '1');
+    expect(names.row('OFAC_SDN')).toEqual(row);
+    expect(await partiesOf('OFAC_SDN')).toMatchObject([{ entityId: '2', delistedAt: null }]);
+  });
+
+  it.each([
+    ['keep', 'imported without the time of its download', null, null],
+    ['keep', 'downloaded before the known one', '2026-03-05T08:00:00.000Z', null],
+    ['delist', 'downloaded after the known one', '2026-03-06T08:00:00.000Z', '2026-03-05'],
+  ] as const)(
+    '%s a party that another file of the same date lacks, if that was %s',
+    async (_, __, checkedAt, delistedAt) => {
+      const receive = async (name: string, uids: readonly string[], at: string | null): Promise<void> => {
+        const rows = uids.map(
+          (uid) =>
+            `<sdnEntry><uid>${uid}</uid><lastName>Works ${uid}</lastName><sdnType>Entity</sdnType><programList><program>CYBER2</program></programList></sdnEntry>`,
+        );
+        const sdn = file(
+          name,
+          `<?xml version="1.0"?><sdnList xmlns="https://sanctionslistservice.ofac.treas.gov/api/PublicationPreview/exports/XML"><publshInformation><Publish_Date>03/05/2026</Publish_Date><Record_Count>1</Record_Count></publshInformation>${rows.join('')}</sdnList>`,
+        );
+        const receiver = receiveOfficialNames({ source: 'ofac', files: [sdn], contentHash: name }, deps);
+        const lists = [{ list: 'OFAC_SDN', publishedAt: '2026-03-05' }] as const;
+        await receiver?.finish({ lists, checkedAt: at });
+        await receiver?.abort();
+      };
+      await receive('a.xml', ['1', '2'], '2026-03-05T18:00:00.000Z');
+      await receive('b.xml', ['1'], checkedAt);
+      const parties = (await partiesOf('OFAC_SDN')) as readonly NameEntity[];
+      expect(parties.find(({ entityId }) => entityId === '2')).toMatchObject({ delistedAt });
+      expect(names.row('OFAC_SDN')).toMatchObject({
+        checkedAt: delistedAt === null ? '2026-03-05T18:00:00.000Z' : checkedAt,
+      });
+    },
+  );
+
   it('keep parties in force that a newer file lacks, if a row of it shows no party', async () => {
     let day = 3;
     const receive = async (entries: readonly (readonly [uid: string, name: string])[], force = false) => {
