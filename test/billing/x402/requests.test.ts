@@ -199,3 +199,10 @@ it('stays reserved while its request is answered, and is answered if nothing is 
   await service.sweep();
   expect(store.get(taken.key)).toMatchObject({ servingAtMs: null, served: { entryId: null } });
 });
+
+it('is booked by the sweep also if it was answered before', async () => {
+  const { key } = await paid();
+  await store.change(key, (one) => ({ ...(one as CallPayment), served: { entryId: 'entry_9', atMs: 1 } }));
+  await service.sweep();
+  expect(purchaseOf(key)).toBe('entry_1');
+});

@@ -1,15 +1,21 @@
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { silentLogger } from '../../../src/base/log.ts';
 import { consistencyParts, isConsistent } from '../../../src/base/merkle.ts';
+import { systemRandom } from '../../../src/base/random.ts';
 import { verifyCheckpoint } from '../../../src/receipts/log/checkpoint.ts';
 import { tilesOf } from '../../../src/receipts/log/continuity.ts';
 import { LOG_LIMITS } from '../../../src/receipts/log/limits.ts';
-import type { ReceiptLog } from '../../../src/receipts/log/log.ts';
+import { openReceiptLog, type ReceiptLog } from '../../../src/receipts/log/log.ts';
 import { verifyProof } from '../../../src/receipts/log/proof.ts';
 import type { LogStore } from '../../../src/receipts/log/store.ts';
+import { openLogStore } from '../../../src/receipts/log/store-lmdb.ts';
 import { leavesOfBundle, TileTree, tilesBetween } from '../../../src/receipts/log/tiles.ts';
+import { openLiveStore } from '../../../src/state/live-store.ts';
 import { type TempFolder, tempFolder } from '../../accounts/temp-folder.ts';
-import { until } from '../../support/wait.ts';
-import { entriesOf, entryOf, type OpenedLog, openLog } from './world.ts';
+import { sleep, until } from '../../support/wait.ts';
+import { encryption, entriesOf, entryOf, type OpenedLog, ORIGIN, openLog } from './world.ts';
 
 describe('the transparency log', () => {
   let folder: TempFolder;
@@ -168,4 +174,34 @@ describe('the transparency log', () => {
     expect(head().size).toBe(8_000);
     for (const older of heads) await requireContinues(older);
   });
+});
+
+it('waits for entries of other nodes after Redis lost some, also if this node lost none', async () => {
+  const folder = tempFolder();
+  let copied: (hasLost: boolean) => void = () => {};
+  const store = openLogStore(
+    { path: join(folder.path, 'log.mdb') },
+    {
+      openStore(...of) {
+        const live = openLiveStore(...of);
+        const onCopied = (listener: typeof copied): void => {
+          copied = listener;
+        };
+        return { ...live, root: live.root, newerStates: () => [], onCopied };
+      },
+    },
+  );
+  const log = await openReceiptLog(
+    { origin: ORIGIN, fallbackOrigin: ORIGIN, isWitnessed: false, othersRestoreMs: 60_000 },
+    { store, encryption: () => encryption, clock: systemClock, random: systemRandom, log: silentLogger },
+  );
+  copied(false);
+  await until(async () => !log.isRestoring());
+  copied(true);
+  await sleep(100);
+  expect(log.isRestoring()).toBe(true);
+  await expect(log.append(entriesOf(0, 1))).rejects.toMatchObject({ code: 'NOT_READY' });
+  await log.close();
+  await store.close();
+  folder.remove();
 });
