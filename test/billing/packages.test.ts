@@ -18,5 +18,9 @@ test('a call has the price of the smallest package, rounded up to the smallest u
     { name: 'Large', credits: 30, priceUsd: 5 },
     { name: 'Small', credits: 3, priceUsd: 1 },
   ] as unknown as Parameters<typeof priceOfCredits>[0];
-  expect([1, 2, 3].map((credits) => priceOfCredits(packages, credits))).toEqual([333_334n, 666_667n, 1_000_000n]);
+  expect([1, 2, 3].map((credits) => priceOfCredits(packages, credits))).toEqual([
+    333_334n,
+    666_667n,
+    1_000_000n,
+  ]);
 });
