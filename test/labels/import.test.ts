@@ -346,6 +346,19 @@ describe('importing a sanctions list', () => {
     },
   );
 
+  it('is not checked by the download of an older file', async () => {
+    const load = (name: string, day: string, checkedAt: string) =>
+      world.import({ source: 'ofac', files: [world.file(name, SDN(day, WALLETS))], checkedAt });
+    const checkedAt = '2025-03-21T18:00:00.000Z';
+    await load('new.xml', '03/21/2025', checkedAt);
+    // A mirror that was not updated.
+    await load('old.xml', '03/04/2025', '2025-03-25T18:00:00.000Z');
+    expect(readListChecks(world.deps.store.folder).OFAC_SDN).toMatchObject({
+      publishedAt: '2025-03-21',
+      checkedAt,
+    });
+  });
+
   it('shows each period of a wallet that was delisted and listed again', async () => {
     const days = [
       ['03/04/2025', WALLETS],
