@@ -39,8 +39,8 @@ export interface ClearedStore {
    * INVALID_REQUEST if the account has too many.
    */
   clear(accountId: string, match: Omit<ClearedMatch, 'id' | 'clearedAt'>): Promise<ClearedMatch>;
-  /** Returns the matches of one name that an account has cleared. */
-  of(accountId: string, name: string): readonly ClearedMatch[];
+  /** Returns the matches that an account has cleared: a list for each of the names. */
+  of(accountId: string, names: readonly string[]): readonly (readonly ClearedMatch[])[];
   /** Lists matches in id order; with `name`, only those of that name. */
   list(
     accountId: string,
@@ -52,6 +52,8 @@ export interface ClearedStore {
   remove(accountId: string, id: string): Promise<ClearedMatch>;
   close(): Promise<void>;
 }
+
+const NONE: readonly ClearedMatch[] = [];
 
 export const FORMAT_VERSION = 1;
 const HASH_CHARS = 16;
@@ -102,6 +104,11 @@ export function openClearedStore(
     return true;
   }
 
+  function hasAny(prefix: string): boolean {
+    for (const _ of matches.getKeys({ start: prefix, end: `${prefix}~`, limit: 1 })) return true;
+    return false;
+  }
+
   /** Yields the entries with keys that begin with `prefix` and come after `after`, in order. Keys are ASCII. */
   function* under(prefix: string, after = ''): Generator<ClearedMatch> {
     const range = { start: prefix + after, end: `${prefix}~` };
@@ -126,7 +133,13 @@ export function openClearedStore(
         `This account has cleared ${NAME_LIMITS.clearedMatchesMax} matches, the maximum; delete those that are no longer needed.`,
       );
     },
-    of: (accountId, name) => [...under(prefixOf(accountId) + hashOf(foldName(name)))],
+    of(accountId, names) {
+      const prefix = prefixOf(accountId);
+      // Most accounts have cleared none. Each range leaves 4 KB, which V8 keeps for a while: those of 50 names stopped the thread for
+      // 10 ms at every 60th request.
+      if (!hasAny(prefix)) return names.map(() => NONE);
+      return names.map((name) => [...under(prefix + hashOf(foldName(name)))]);
+    },
     list(accountId, { limit, cursor = '', name }) {
       const page: ClearedMatch[] = [];
       // Ids begin with the hash of the name.

@@ -55,10 +55,12 @@ export function worldNames(): NameUseCases {
         cleared.set(`${accountId}/${id}`, record);
         return record;
       },
-      of: (accountId, name) =>
-        [...cleared]
-          .filter(([key, one]) => key.startsWith(`${accountId}/`) && one.name === name)
-          .map(([, one]) => one),
+      of: (accountId, names) =>
+        names.map((name) =>
+          [...cleared]
+            .filter(([key, one]) => key.startsWith(`${accountId}/`) && one.name === name)
+            .map(([, one]) => one),
+        ),
       list: (accountId, { limit, name }) => ({
         cleared: [...cleared]
           .filter(([key]) => key.startsWith(`${accountId}/`))

@@ -517,7 +517,7 @@ describe('cleared matches', () => {
       message: expect.stringContaining('the maximum'),
     });
     await clear('1');
-    expect(store.of('a', 'A')).toHaveLength(2);
+    expect(store.of('a', ['A'])[0]!).toHaveLength(2);
     await store.close();
   });
 
@@ -532,7 +532,7 @@ describe('cleared matches', () => {
     await clear('C', '3');
     expect(
       store
-        .of('a', ' a B ')
+        .of('a', [' a B '])[0]!
         .map(({ entityId }) => entityId)
         .sort(),
     ).toEqual(['1', '2']);

@@ -46,10 +46,16 @@ overLiveStates((makeState) => {
     await store.clear('a', match('José  García', '1'));
     await store.clear('a', match('Somebody Else', '1'));
     await store.clear('ab', match('José García', '2'));
-    expect(store.of('a', 'JOSÉ GARCÍA').map((one) => one.entityId)).toEqual(['1']);
-    expect(store.of('a', 'José García'.normalize('NFD'))).toHaveLength(1);
-    expect(store.of('b', 'José García')).toEqual([]);
-    expect(store.of('ab', 'José García').map((one) => one.entityId)).toEqual(['2']);
+    expect(store.of('a', ['JOSÉ GARCÍA'])[0]!.map((one) => one.entityId)).toEqual(['1']);
+    expect(store.of('a', ['José García'.normalize('NFD')])[0]!).toHaveLength(1);
+    expect(store.of('b', ['José García'])).toEqual([[]]);
+    const ofEach = store.of('a', ['Nobody', 'somebody else', 'José García']);
+    expect(ofEach.map((list) => list.map(({ name }) => name))).toEqual([
+      [],
+      ['Somebody Else'],
+      ['José  García'],
+    ]);
+    expect(store.of('ab', ['José García'])[0]!.map((one) => one.entityId)).toEqual(['2']);
   });
 
   it('replaces a pair that is cleared again, and survives a restart', async () => {
@@ -113,6 +119,6 @@ overLiveStates((makeState) => {
     await expect(store.remove('b', ids[0] as string)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await store.remove('a', ids[0] as string);
     await expect(store.remove('a', ids[0] as string)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    expect(store.of('a', 'N0')).toEqual([]);
+    expect(store.of('a', ['N0'])).toEqual([[]]);
   });
 });

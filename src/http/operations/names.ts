@@ -42,7 +42,11 @@ export const names = operation({
         },
       );
     const { accountId } = callerOf(call);
-    const cleared = useCases.names.cleared();
+    const queries = queriesOf(body.names);
+    const cleared = useCases.names.cleared().of(
+      accountId,
+      queries.map(({ name }) => name),
+    );
     const { threshold, limit, explain } = body;
     const options = {
       ...(threshold === undefined ? {} : { threshold }),
@@ -50,10 +54,10 @@ export const names = operation({
       ...(explain === undefined ? {} : { explain }),
     };
     const data = useCases.names.screen(
-      queriesOf(body.names).map((query) => ({
+      queries.map((query, at) => ({
         ...query,
         ...options,
-        cleared: cleared.of(accountId, query.name).map(entityOf),
+        cleared: (cleared[at] ?? []).map(entityOf),
       })),
     );
     if (wanted === null) return data;
