@@ -9,7 +9,7 @@ import type { Logger } from '../base/log.ts';
 import { CHAINS, type ChainId } from '../chains/registry.ts';
 import type { TransferStore } from '../graph/store.ts';
 import type { TransferCoverage } from '../graph/transfers.ts';
-import { leaseCurrent, publicationMark, removeUnheld } from '../labels/index/folder.ts';
+import { leaseCurrent, publicationMark, removeUnheldBeside } from '../labels/index/folder.ts';
 import {
   EXPOSURE,
   type ExposureReader,
@@ -99,7 +99,7 @@ const unreachable = new FinalizationRegistry<Closing>(({ close, lease, root, log
   close()
     .then(() => {
       lease.release();
-      removeUnheld(root, log);
+      return removeUnheldBeside(root, log);
     })
     .catch((error: unknown) =>
       log.warn({ reason: messageOf(error) }, 'closing previous exposure index failed'),

@@ -562,7 +562,7 @@ describe('the snapshot folder', () => {
     held.lease.release();
     mkdirSync(join(root, 'waste-snapshot-1'));
     mkdirSync(join(root, 'other'));
-    expect(removeUnheld(root, silentLogger)).toBe(1);
+    removeUnheld(root, silentLogger);
     expect(
       [first, second, join(root, 'waste-snapshot-1'), join(root, 'other')].map((path) => existsSync(path)),
     ).toEqual([false, true, false, true]);

@@ -15,6 +15,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { isoTime } from '../../base/clock.ts';
@@ -166,33 +167,47 @@ function makeLeases(path: string): boolean {
   }
 }
 
-/**
- * Removes every snapshot that is neither published nor leased.
- *
- * @returns The number of snapshots removed.
- */
-export function removeUnheld(root: string, log: Logger): number {
+/** Makes every snapshot waste that is neither published nor leased. Returns the folders of waste, also those of an interrupted removal. */
+function wasteIn(root: string, log: Logger): readonly string[] {
   const current = currentSnapshot(root);
-  let removed = 0;
+  const wastes: string[] = [];
   for (const name of readdirSync(root)) {
     const path = join(root, name);
-    if (name.startsWith(WASTE)) {
-      rmSync(path, { recursive: true, force: true });
-      continue;
-    }
+    if (name.startsWith(WASTE)) wastes.push(path);
     if (!name.startsWith(SNAPSHOT) || path === current || sweepLeases(join(path, LEASES))) continue;
     // The rename makes it unreachable in one step; deletion can then take its time. A half-removed snapshot is never opened.
     const waste = join(root, `${WASTE}${name}`);
     try {
       renameSync(path, waste);
-      rmSync(waste, { recursive: true, force: true });
-      removed++;
+      wastes.push(waste);
     } catch (error) {
-      // Another process removed it first; the next run removes the rest.
-      log.debug({ path, reason: messageOf(error) }, 'snapshot not removed');
+      noteNotRemoved(path, error, log);
     }
   }
-  return removed;
+  return wastes;
+}
+
+/** Another process removed it first; the next run removes the rest. */
+const noteNotRemoved = (path: string, error: unknown, log: Logger): void =>
+  log.debug({ path, reason: messageOf(error) }, 'snapshot not removed');
+
+/** Removes every snapshot that is neither published nor leased. */
+export function removeUnheld(root: string, log: Logger): void {
+  for (const waste of wasteIn(root, log)) {
+    try {
+      rmSync(waste, { recursive: true, force: true });
+    } catch (error) {
+      noteNotRemoved(waste, error, log);
+    }
+  }
+}
+
+/** Does the same beside the thread, for one that answers requests: freeing the blocks of 200 MB takes 15 ms. */
+export async function removeUnheldBeside(root: string, log: Logger): Promise<void> {
+  for (const waste of wasteIn(root, log))
+    await rm(waste, { recursive: true, force: true }).catch((error: unknown) =>
+      noteNotRemoved(waste, error, log),
+    );
 }
 
 /** A build in progress. */

@@ -5,7 +5,7 @@
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { FileLease } from '../../state/file-lease.ts';
-import { leaseCurrent, publicationMark, removeUnheld } from './folder.ts';
+import { leaseCurrent, publicationMark, removeUnheldBeside } from './folder.ts';
 import type { LabelReader, SnapshotSet } from './reader.ts';
 import { openSnapshotClosable } from './snapshot.ts';
 
@@ -65,7 +65,7 @@ function closeUnreachable(snapshot: OpenSnapshot): void {
     .close()
     .then(() => {
       snapshot.lease.release();
-      removeUnheld(snapshot.root, snapshot.log);
+      return removeUnheldBeside(snapshot.root, snapshot.log);
     })
     .catch((error: unknown) =>
       snapshot.log.warn({ reason: messageOf(error) }, 'old label snapshot not closed'),
