@@ -47,9 +47,10 @@ interface EventUnits {
   readonly units: number;
 }
 
-/** Events are settled within days; they are deleted after this many months, a few with each new event. */
+/** Events are settled within days; they are deleted after this many months. */
 const EVENT_MONTHS = 3;
-const EVENTS_PURGED = 8;
+/** Events whose age each settlement looks at, one after the other: their names are in no order of time. */
+const EVENTS_LOOKED_AT = 8;
 /**
  * Counters are deleted after this many months. Only those of the month decide; a year of them answers questions, and remains if the clock is
  * wrong by months for a while.
@@ -121,6 +122,8 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
   readonly #taken: Database<number, Counter['key']>;
   /** Name of an event → the units that it took. */
   readonly #events: Database<EventUnits, string>;
+  /** The last event whose age was looked at; empty before the first. */
+  #lookedTo = '';
   /** Leases in progress. */
   readonly #leases = new Set<Promise<unknown>>();
   readonly #owing = new Set<Counter>();
@@ -591,11 +594,18 @@ class LmdbQuotaMeter implements EmbeddedQuotaMeter {
     this.#taken.putSync(key, Math.max(0, stored));
   }
 
+  /** Must run inside a transaction. Deletes the old ones among the next few events. */
+  #deleteOldEvents(month: string): void {
+    const rows = [...this.#events.getRange({ start: this.#lookedTo, limit: EVENTS_LOOKED_AT })];
+    for (const { key, value } of rows)
+      if (monthsBetween(value.month, month) > EVENT_MONTHS) this.#events.removeSync(key);
+    this.#lookedTo = rows.length < EVENTS_LOOKED_AT ? '' : (rows.at(-1)?.key ?? '');
+  }
+
   /** Must run inside a transaction: see `settle` of `QuotaMeter`. Returns false if the quota is not sufficient. */
   #settleEvent(counter: Counter, once: string, units: number): boolean {
     const [name, ...rest] = counter.key;
-    for (const { key, value } of [...this.#events.getRange({ limit: EVENTS_PURGED })])
-      if (monthsBetween(value.month, name) > EVENT_MONTHS) this.#events.removeSync(key);
+    this.#deleteOldEvents(name);
     const before = this.#events.get(once) ?? { month: name, units: 0 };
     const missing = units - before.units;
     if (missing === 0) return true;

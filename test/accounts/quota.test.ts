@@ -184,3 +184,23 @@ describe('the counters of earlier months', () => {
     folder.remove();
   });
 });
+
+it('deletes all events that are months old, though their names are in no order of time', async () => {
+  const folder = tempFolder();
+  const path = join(folder.path, 'quotas.mdb');
+  const world = { now: Date.UTC(2026, 4, 1), limit: 1_000_000, generation: 0 };
+  const meter = openAt(path, world);
+  const settle = async (count: number, of: string): Promise<void> => {
+    for (let at = 0; at < count; at++) await meter.settle('a', 'intel', `${at % 9}-${of}${at}`, 1);
+  };
+  await settle(100, 'old');
+  world.now = Date.UTC(2026, 10, 1);
+  await settle(60, 'new');
+  await meter.close();
+  const { root } = openLiveStore(path, 1);
+  const names = [...root.openDB<unknown, string>({ name: 'events', encoding: 'json' }).getKeys()];
+  await root.close();
+  expect(names).toHaveLength(60);
+  expect(names.filter((name) => name.includes('old'))).toEqual([]);
+  folder.remove();
+});
