@@ -15,6 +15,11 @@ export const CHAIN_LIMITS = {
    */
   reorgBlocksMax: 512,
   /**
+   * Blocks before the first one of a follower whose hashes it reads: deeper reorgs are rare, and each is one request. Only a reorg of the first
+   * block itself needs them.
+   */
+  earlierBlocks: 16,
+  /**
    * Time by which a block may be ahead of this machine's clock: Bitcoin and its forks allow two hours, other chains seconds. The third hour is for
    * the clock. A block of next year would make stored data look fresh until then, and hide what is unusual today.
    */

@@ -29,6 +29,12 @@ export class LmdbBlockWriter implements BlockWriter {
     return findWallet(this.#tables, accountId, walletId);
   }
 
+  isBeforeWatch({ chain, watchFromHeight, watchFromRevert = 0 }: MonitoredWallet, height: number): boolean {
+    if (watchFromHeight === null || height > watchFromHeight) return false;
+    const later = this.#tables.reverts.get(chain)?.last.find(({ number }) => number > watchFromRevert);
+    return later === undefined || height <= later.height;
+  }
+
   transaction(walletId: string, hash: string, position: string): MonitoredTransaction | null {
     const number = this.#tables.transactionNumbers.get([walletId, hash, position]);
     return number === undefined ? null : (this.#tables.transactions.get([walletId, number]) ?? null);

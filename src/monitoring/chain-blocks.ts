@@ -5,6 +5,7 @@
 import { AssayError } from '../base/errors.ts';
 import { CHAIN_LIMITS } from '../chains/limits.ts';
 import type { LiveDatabase } from '../state/live-store.ts';
+import { MONITORING_LIMITS } from './limits.ts';
 import type { MonitoredTransaction, MonitoringChain } from './records.ts';
 import type { BlockRef } from './store.ts';
 import type { MonitoringTables } from './tables.ts';
@@ -53,12 +54,39 @@ export class ChainBlocks {
   /**
    * Begins a chain after `head`, before its first wallet is watched: earlier checkpoints are not valid for it. A chain that is watched
    * already continues.
+   *
+   * @param hash - of the block at `head`, to notice if the chain reverts it; null if it is not known
    */
-  begin(chain: MonitoringChain, head: number | null): void {
+  begin(chain: MonitoringChain, head: number | null, hash: string | null = null): void {
     if (this.isWatched(chain)) return;
     for (const { height } of this.processed(chain)) this.#tables.blocks.removeSync([chain, height]);
     if (head === null) this.#meta.removeSync(firstHeightKey(chain));
-    else this.#meta.putSync(firstHeightKey(chain), head + 1);
+    else {
+      this.#meta.putSync(firstHeightKey(chain), head + 1);
+      if (hash !== null) this.#tables.blocks.putSync([chain, head], hash);
+    }
+  }
+
+  /** Adds blocks before the first processed one, which tell where a reorg of that one began. */
+  addEarlier(chain: MonitoringChain, earlier: readonly BlockRef[]): void {
+    const first = this.processed(chain)[0];
+    for (const { height, hash } of earlier)
+      if (first !== undefined && height < first.height) this.#tables.blocks.putSync([chain, height], hash);
+  }
+
+  /** Returns the number of reverts of a chain since it was first watched. */
+  revertCount(chain: MonitoringChain): number {
+    return this.#tables.reverts.get(chain)?.count ?? 0;
+  }
+
+  #noteRevert(chain: MonitoringChain, height: number): void {
+    const { count, last } = this.#tables.reverts.get(chain) ?? { count: 0, last: [] };
+    const shallower = last.filter((earlier) => earlier.height < height);
+    const number = count + 1;
+    this.#tables.reverts.putSync(chain, {
+      count: number,
+      last: [...shallower, { number, height }].slice(-MONITORING_LIMITS.revertsKept),
+    });
   }
 
   /**
@@ -107,6 +135,7 @@ export class ChainBlocks {
     const reverted = [...blocks.getKeys(above)];
     for (const key of reverted) blocks.removeSync(key);
     const lowest = reverted[0]?.[1];
+    if (lowest !== undefined) this.#noteRevert(chain, Math.max(height, lowest - 1));
     if (lowest !== undefined && this.processed(chain).length === 0)
       this.#meta.putSync(firstHeightKey(chain), lowest);
     const start: BlockKey = [chain, height + 1, '', 0];

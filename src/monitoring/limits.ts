@@ -60,6 +60,8 @@ export const MONITORING_LIMITS = {
    * returns.
    */
   headBudgetMs: 3_000,
+  /** Reverts of a chain that are kept: one is needed until its blocks are read again, some seconds later. */
+  revertsKept: 64,
   /** Changes of an account that a stream can replay: one day of a busy account. */
   changesKept: 10_000,
   /** Changes read from the store at a time for a stream that missed some. */

@@ -8,7 +8,7 @@ import type { Clock } from '../base/clock.ts';
 import { AssayError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { sleep } from '../base/retry.ts';
-import type { ChainAdapter, ChainEvent } from '../chains/families/port.ts';
+import type { BlockRef, ChainAdapter, ChainEvent } from '../chains/families/port.ts';
 import type { ChainId } from '../chains/registry.ts';
 import type { Transfer } from '../chains/transfer.ts';
 import { WatchedAddresses } from '../chains/watched-addresses.ts';
@@ -222,6 +222,8 @@ class ChainListener implements Listener {
     const from = {
       fromHeight: last === null ? this.#deps.store.firstHeight(chain) : last.height + 1,
       known,
+      onEarlier: (earlier: readonly BlockRef[]) =>
+        this.#deps.store.addEarlierBlocks(chain, earlier, lease.fence),
       // The adapter retries by itself, so a fault ends no subscription.
       onFault: (fault: AssayError | null): void => {
         const state = fault === null ? 'FOLLOWING' : 'WAITING';

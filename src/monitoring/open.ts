@@ -24,6 +24,7 @@ import { loadMonitoringPolicy } from './policy.ts';
 import { createProcessor, type Processor, type ProcessorDeps } from './processor.ts';
 import { createRefresher } from './refresher.ts';
 import { createMonitoring, type MonitoringService, type MonitoringServiceDeps } from './service.ts';
+import type { BlockRef } from './store.ts';
 import { openMonitoringStore } from './store-lmdb.ts';
 import { createWalletPurchases, type WalletBilling } from './wallet-purchases.ts';
 
@@ -96,19 +97,19 @@ const storePath = (dataDir: string): string => join(dataDir, 'monitoring', 'moni
 /** Whether this installation has ever watched a wallet. */
 export const hasMonitoring = (dataDir: string): boolean => existsSync(storePath(dataDir));
 
-/** Returns the head of a chain; null if its node is slow or down, because that must not prevent adding a wallet. */
+/** Returns the newest block of a chain; null if its node is slow or down, because that must not prevent adding a wallet. */
 async function readHead(
   chain: ChainId,
   { adapter: adapterOf, log }: Pick<MonitoringDeps, 'adapter' | 'log'>,
-): Promise<number | null> {
+): Promise<BlockRef | null> {
   try {
     const adapter = await adapterOf(chain);
     if (adapter === null) return null;
-    const { height } = await adapter.head({
+    const { height, hash } = await adapter.head({
       signal: AbortSignal.timeout(MONITORING_LIMITS.headBudgetMs),
       budgetMs: MONITORING_LIMITS.headBudgetMs,
     });
-    return height;
+    return { height, hash };
   } catch (error) {
     log.warn({ chain, error: messageOf(error) }, 'reading newest block failed');
     return null;

@@ -96,7 +96,7 @@ class BlockProcessor implements Processor {
     const { watcher, transfer, direction, counterparty } = match;
     const wallet = writer.wallet(watcher.accountId, watcher.walletId);
     if (wallet?.status !== 'ACTIVE') return 0;
-    if (wallet.watchFromHeight !== null && block.height <= wallet.watchFromHeight) return 0;
+    if (writer.isBeforeWatch(wallet, block.height)) return 0;
     const { txHash, position, valueUsd, decimals } = transfer;
     const amountUsd = valueUsd === null ? null : twoDecimals(valueUsd);
     // Anyone can send dust and forge transfers, and dust that was sent is no dealing in the score either.

@@ -59,8 +59,18 @@ export interface MonitoredWallet {
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
   readonly deletedAtMs: number | null;
-  /** Transfers of blocks up to this height are ignored: the head when the wallet was added, resumed or restored. */
+  /**
+   * Transfers of blocks up to this height are ignored, unless the chain has reverted them since: the head when the wallet was added, resumed or
+   * restored.
+   */
   readonly watchFromHeight: number | null;
+  /** Hash of that block. Null if it is not known; absent in records of earlier versions. */
+  readonly watchFromHash?: string | null;
+  /**
+   * Number of reverts of the chain at that time. If a later one went below that height, blocks of the new branch count from there on. Absent in
+   * records of earlier versions: 0, because reverts were not counted.
+   */
+  readonly watchFromRevert?: number;
 }
 
 /** The charge of a new wallet. */

@@ -29,7 +29,7 @@ import {
   type WalletCharge,
   type WalletDraftRecord,
 } from './records.ts';
-import type { MonitoringStore } from './store.ts';
+import type { BlockRef, MonitoringStore } from './store.ts';
 import { createStreamHub, eventOf, type StreamHub } from './stream.ts';
 import type { PaidAnswer, WalletPurchases } from './wallet-purchases.ts';
 import { readScreening } from './wallet-screening.ts';
@@ -142,7 +142,7 @@ export interface MonitoringServiceDeps {
   readonly policy: OutboundPolicy;
   readonly clock: Clock;
   /** Returns the height of the newest block of a chain; null if no node responds in time. */
-  readonly head: (chain: MonitoringChain) => Promise<number | null>;
+  readonly head: (chain: MonitoringChain) => Promise<BlockRef | null>;
   readonly following: MonitoringService['following'];
   /** Returns the rule that an address itself falls under, null for none; undefined before the first labels. */
   readonly ownRuleOf: (chain: MonitoringChain, address: string) => RuleId | null | undefined;
@@ -173,17 +173,19 @@ export function parseMonitoringChain(text: string): MonitoringChain {
 const orderedRules = (rules: readonly RuleId[]): readonly RuleId[] =>
   RULE_IDS.filter((id) => rules.includes(id));
 
+type WatchStart = Required<Pick<MonitoredWallet, 'watchFromHeight' | 'watchFromHash' | 'watchFromRevert'>>;
+
 /**
  * Returns a wallet with a client's change.
  *
- * @param head - newest block, for a wallet that is watched again
+ * @param from - position after which a wallet is watched that is watched again
  * @param webhookUrl - checks a URL
  * @throws INVALID_REQUEST if the state of the wallet does not allow the change
  */
 function changed(
   wallet: MonitoredWallet,
   change: WalletChange,
-  head: number | null,
+  from: WatchStart | null,
   webhookUrl: (url: string | null) => string | null,
 ): MonitoredWallet {
   const { action, status, label, notes, customWebhookUrl, enabledRules } = change;
@@ -198,7 +200,7 @@ function changed(
     status: next,
     deletedAtMs: null,
     // Transfers that were missed while the wallet was not watched are not processed later.
-    watchFromHeight: resumes ? head : wallet.watchFromHeight,
+    ...(resumes ? (from ?? { watchFromHeight: null, watchFromHash: null }) : {}),
     label: label === undefined ? wallet.label : label,
     notes: notes === undefined ? wallet.notes : notes,
     alertThreshold: change.alertThreshold ?? wallet.alertThreshold,
@@ -233,14 +235,27 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
   const webhookUrl = (url: string | null): string | null =>
     url === null ? null : checkReceiverUrl(url, 'customWebhookUrl', policy);
 
-  /** Height up to which a chain was processed; null if it has no watched wallets. */
-  const readHeight = (chain: MonitoringChain): number | null =>
-    store.isWatched(chain) ? (store.blocks(chain).at(-1)?.height ?? null) : null;
+  /** The last processed block of a chain; null if it has no watched wallets. */
+  const lastProcessed = (chain: MonitoringChain): BlockRef | null =>
+    store.isWatched(chain) ? (store.blocks(chain).at(-1) ?? null) : null;
 
-  /** Height of the newest known block: the processed height may be behind the chain's node. */
-  async function newestHeight(chain: MonitoringChain): Promise<number | null> {
-    const heights = [await deps.head(chain), readHeight(chain)].filter((height) => height !== null);
-    return heights.length === 0 ? null : Math.max(...heights);
+  /** The newest known block: the processed one may be behind the chain's node. */
+  async function newestBlock(chain: MonitoringChain): Promise<BlockRef | null> {
+    const head = await deps.head(chain);
+    const processed = lastProcessed(chain);
+    if (head === null || processed === null) return head ?? processed;
+    return head.height > processed.height ? head : processed;
+  }
+
+  /** Returns the position after which a wallet is watched. */
+  async function startAt(
+    chain: MonitoringChain,
+    newest: () => Promise<BlockRef | null>,
+  ): Promise<WatchStart> {
+    // Counted first: a revert while the block is read must count as a later one.
+    const watchFromRevert = store.revertCount(chain);
+    const block = await newest();
+    return { watchFromHeight: block?.height ?? null, watchFromHash: block?.hash ?? null, watchFromRevert };
   }
 
   /**
@@ -282,7 +297,7 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
       alertFrequency: draft.alertFrequency ?? 'realtime',
       notes: draft.notes ?? null,
       // Earlier transfers are not processed: the screening covers the time before the wallet was watched.
-      watchFromHeight: readHeight(chain) ?? (await deps.head(chain)),
+      ...(await startAt(chain, async () => lastProcessed(chain) ?? deps.head(chain))),
     };
   }
 
@@ -318,12 +333,12 @@ export function createMonitoring(deps: MonitoringServiceDeps): MonitoringService
       const known = find(store, accountId, walletId);
       const mayResume =
         known.status !== 'ACTIVE' && (change.status === 'ACTIVE' || change.action === 'restore');
-      const head = mayResume ? await newestHeight(known.chain) : null;
+      const from = mayResume ? await startAt(known.chain, () => newestBlock(known.chain)) : null;
       const wallet = await store.changeWallet(
         accountId,
         walletId,
-        (before) => changed(before, change, head, webhookUrl),
-        { head, isUrlSet: change.customWebhookUrl !== undefined },
+        (before) => changed(before, change, from, webhookUrl),
+        { head: from?.watchFromHeight ?? null, isUrlSet: change.customWebhookUrl !== undefined },
       );
       onWallets();
       return wallet;

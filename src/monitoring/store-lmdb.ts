@@ -248,7 +248,7 @@ class LmdbMonitoringStore implements MonitoringStore {
 
   /** Stores and watches a new wallet. Call it inside a transaction. */
   #watch(wallet: MonitoredWallet, head: number | null): void {
-    this.#blocks.begin(wallet.chain, head);
+    this.#blocks.begin(wallet.chain, head, wallet.watchFromHash);
     this.#putWallet(wallet, 'wallet.created');
   }
 
@@ -297,7 +297,8 @@ class LmdbMonitoringStore implements MonitoringStore {
       if (before === null) throw notFound('wallet', walletId);
       const after: MonitoredWallet = { ...change(before), updatedAtMs: this.#clock.now() };
       if (before.status === 'ACTIVE' && after.status !== 'ACTIVE') this.outbox.cancelWallet(walletId);
-      if (before.status !== 'ACTIVE' && after.status === 'ACTIVE') this.#blocks.begin(after.chain, head);
+      if (before.status !== 'ACTIVE' && after.status === 'ACTIVE')
+        this.#blocks.begin(after.chain, head, after.watchFromHash);
       if (isUrlSet && after.customWebhookUrl !== null)
         this.outbox.enableUrl(accountId, after.customWebhookUrl);
       this.#putWallet(after, 'wallet.updated');
@@ -421,6 +422,19 @@ class LmdbMonitoringStore implements MonitoringStore {
   blocks(chain: MonitoringChain): readonly BlockRef[] {
     this.#root.resetReadTxn();
     return this.#blocks.processed(chain);
+  }
+
+  addEarlierBlocks(
+    chain: MonitoringChain,
+    earlier: readonly BlockRef[],
+    fence?: Fence | null,
+  ): Promise<void> {
+    return this.#commit(() => this.#blocks.addEarlier(chain, earlier), fence);
+  }
+
+  revertCount(chain: MonitoringChain): number {
+    this.#root.resetReadTxn();
+    return this.#blocks.revertCount(chain);
   }
 
   firstHeight(chain: MonitoringChain): number | null {

@@ -106,6 +106,11 @@ export type AlertDraft = Pick<
 export interface BlockWriter {
   /** Returns the wallet as of this transaction: it may have been paused since it was matched. */
   wallet(accountId: string, walletId: string): MonitoredWallet | null;
+  /**
+   * Whether a block is one from before the wallet was watched. A block of a new branch is not, also if it is not above the block that was the
+   * newest one at that time.
+   */
+  isBeforeWatch(wallet: MonitoredWallet, height: number): boolean;
   /** Returns the stored transaction if this transfer was seen before, in this block or in a reverted one. */
   transaction(walletId: string, hash: string, position: string): MonitoredTransaction | null;
   addTransaction(
@@ -240,6 +245,10 @@ export interface MonitoringStore {
 
   /** Returns the last processed blocks, oldest first, at most as many as a reorg may revert. Empty before the first. */
   blocks(chain: MonitoringChain): readonly BlockRef[];
+  /** Adds blocks before the first of them, without their transfers. */
+  addEarlierBlocks(chain: MonitoringChain, earlier: readonly BlockRef[], fence?: Fence | null): Promise<void>;
+  /** Returns the number of reverts of a chain. It never decreases. */
+  revertCount(chain: MonitoringChain): number;
   /** Returns the height at which processing starts while `blocks` is empty; null for the newest block. */
   firstHeight(chain: MonitoringChain): number | null;
   /**

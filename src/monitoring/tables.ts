@@ -20,6 +20,17 @@ import type { WalletBaseline } from './velocity.ts';
 
 export type MonitoringTables = ReturnType<typeof openTables>;
 
+/** The reverts of a chain. */
+export interface ChainReverts {
+  /** Number of all reverts. */
+  readonly count: number;
+  /**
+   * The last ones, oldest first, each with its number and the height above which it reverted. One that is followed by a deeper one is left out,
+   * so both fields increase.
+   */
+  readonly last: readonly { readonly number: number; readonly height: number }[];
+}
+
 /** Opens the databases, and creates those that do not exist yet. */
 export function openTables(root: LiveRoot) {
   const open = <V, K extends string | readonly (string | number)[]>(
@@ -51,6 +62,7 @@ export function openTables(root: LiveRoot) {
     /** Number of the last transaction of a wallet that was deleted after its retention. */
     transactionsDeleted: open<number, string>('transactionsDeleted', 'json'),
     blocks: open<string, [chain: string, height: number]>('blocks', 'string'),
+    reverts: open<ChainReverts, string>('reverts', 'json'),
     /** Whether a chain is followed, as the node that holds its lease reports it. */
     followReports: open<FollowReport, string>('followReports', 'json'),
     baselines: open<WalletBaseline, string>('pasts'),

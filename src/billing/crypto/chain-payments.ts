@@ -173,7 +173,8 @@ export class ChainPayments {
       this.#lastError = fault === null ? null : messageOf(fault);
       if (fault === null) handover?.succeeded();
     };
-    const from = { fromHeight: last === undefined ? null : last.height + 1, known, onFault };
+    const onEarlier = (earlier: readonly BlockRef[]) => store.advance(this.#chain, earlier, fence);
+    const from = { fromHeight: last === undefined ? null : last.height + 1, known, onFault, onEarlier };
     try {
       for await (const event of adapter.subscribe(from, this.#call(signal))) {
         await this.#inTurn(() => this.apply(event, fence));

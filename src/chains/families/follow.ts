@@ -84,6 +84,8 @@ class Follower {
   #isRead = false;
   readonly #onFault: (fault: AssayError | null) => void;
   readonly #onHead: (height: number) => void;
+  /** Null if the blocks before the first known one are not needed, or were read. */
+  #onEarlier: FollowFrom['onEarlier'] | null;
 
   constructor(source: FollowSource, options: FollowOptions, from: FollowFrom, call: Call, deps: FollowDeps) {
     this.#source = source;
@@ -95,6 +97,7 @@ class Follower {
     this.#call = { signal: this.#signal, budgetMs: call.budgetMs };
     this.#onFault = from.onFault ?? (() => {});
     this.#onHead = from.onHead ?? (() => {});
+    this.#onEarlier = from.known.length === 1 ? (from.onEarlier ?? null) : null;
     this.#delivered = from.known.slice(-CHAIN_LIMITS.reorgBlocksMax);
     this.#nextHeight = from.fromHeight;
     const newest = this.#delivered.at(-1);
@@ -143,6 +146,7 @@ class Follower {
       this.#onHead(this.#headHeight);
     }
     this.#announcedHeight = -1;
+    await this.#readEarlier();
     if (this.#nextHeight === null || this.#headHeight < this.#nextHeight) {
       const head = await this.#source.head(this.#call);
       this.#headHeight = head.height;
@@ -182,6 +186,26 @@ class Follower {
     if (this.#delivered.length > CHAIN_LIMITS.reorgBlocksMax) this.#delivered.shift();
     this.#nextHeight = block.height + 1;
     return { type: 'block', block, completeness };
+  }
+
+  /** Reads the hashes of the blocks before the only known one. Without effect if a node lags, or if the chain has reverted it already. */
+  async #readEarlier(): Promise<void> {
+    const [first] = this.#delivered;
+    const onEarlier = this.#onEarlier;
+    if (onEarlier === null || onEarlier === undefined || first === undefined) return;
+    const count = Math.min(CHAIN_LIMITS.earlierBlocks, first.height);
+    const heights = Array.from({ length: count }, (_, index) => first.height - count + index);
+    const earlier: BlockRef[] = [];
+    for (const height of heights) {
+      const hash = await this.#source.hashAt(height, this.#call);
+      if (hash !== null) earlier.push({ height, hash });
+    }
+    // Read last: if the block is still on the chain, those before it were, too.
+    const isOnChain = (await this.#source.hashAt(first.height, this.#call)) === first.hash;
+    this.#onEarlier = null;
+    if (!isOnChain || earlier.length < count) return;
+    await onEarlier(earlier);
+    this.#delivered.unshift(...earlier);
   }
 
   /**

@@ -172,6 +172,11 @@ export interface FollowFrom {
    */
   readonly known: readonly BlockRef[];
   /**
+   * Called at most once, if only one block is known, with some blocks before it, oldest first. The follower remembers them as well: otherwise a
+   * reorg that begins below the known block would hide the blocks of the new branch up to that height. Default: they are not read.
+   */
+  readonly onEarlier?: (blocks: readonly BlockRef[]) => Promise<void>;
+  /**
    * Called when the chain cannot be read any more, with the fault, and with null when it was read for the first time or again. Faults that
    * end following are thrown instead.
    */
