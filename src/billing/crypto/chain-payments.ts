@@ -9,7 +9,14 @@ import type { Clock } from '../../base/clock.ts';
 import { AssayError, messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { sleep } from '../../base/retry.ts';
-import type { BlockRef, Call, ChainAdapter, ChainEvent, Unconfirmed } from '../../chains/families/port.ts';
+import type {
+  BlockRef,
+  BlockTag,
+  Call,
+  ChainAdapter,
+  ChainEvent,
+  Unconfirmed,
+} from '../../chains/families/port.ts';
 import { CHAIN_LIMITS } from '../../chains/limits.ts';
 import type { ChainId } from '../../chains/registry.ts';
 import type { Handover } from '../../state/handover.ts';
@@ -76,6 +83,8 @@ export class ChainPayments {
   /** Time of the last question for tags, by the monotonic clock. */
   #taggedAtMs = Number.NEGATIVE_INFINITY;
   #tags: TagHeights = {};
+  /** Blocks that a node called safe or finalized, and that were not compared with the processed ones yet. */
+  readonly #claims = new Map<BlockTag, BlockRef>();
 
   constructor(book: PaymentBook, deps: ChainPaymentsDeps) {
     this.#chain = deps.adapter.chain;
@@ -186,6 +195,7 @@ export class ChainPayments {
       const lowest = Math.max(0, (this.#height ?? 0) - CHAIN_LIMITS.reorgBlocksMax);
       this.#deps.log.error({ chain: this.#chain, height: lowest }, 'deep reorg: payments are read again');
       await this.#inTurn(async () => {
+        this.#capTags(lowest);
         await this.#book.revert(lowest);
         await store.revert(this.#chain, lowest, fence);
         const hash = (await adapter.block(lowest, this.#call(signal))).block?.hash;
@@ -203,6 +213,7 @@ export class ChainPayments {
       await store.revert(this.#chain, height, fence);
       this.#unstored = this.#unstored.filter((block) => block.height <= height);
       this.#height = height;
+      this.#capTags(height);
       this.#deps.log.warn({ chain: this.#chain, blocks: event.dropped.length, height }, 'payments reverted');
       return;
     }
@@ -235,26 +246,78 @@ export class ChainPayments {
   async #check(signal: AbortSignal, fence: Fence | null): Promise<void> {
     while (!signal.aborted) {
       await sleep(CRYPTO_LIMITS.checkMs, signal);
-      await this.#readTags(signal);
-      const height = this.#height;
-      if (height !== null && this.#book.isWaiting)
-        await this.#inTurn(() => this.#advance(this.#height ?? height, fence));
+      await this.check(signal, fence);
     }
+  }
+
+  /** Looks once. */
+  async check(signal: AbortSignal, fence: Fence | null): Promise<void> {
+    await this.#readTags(signal);
+    const height = this.#height;
+    if (height !== null && this.#book.isWaiting)
+      await this.#inTurn(() => this.#advance(this.#height ?? height, fence));
   }
 
   async #readTags(signal: AbortSignal): Promise<void> {
     const { adapter, clock } = this.#deps;
-    const { taggedHeight } = adapter;
-    if (taggedHeight === undefined) return;
+    const { taggedBlock } = adapter;
+    if (taggedBlock === undefined) return;
     const wanted = (['safe', 'finalized'] as const).filter((tag) => this.#book.needsTag(tag));
     if (wanted.length === 0 || clock.monotonic() - this.#taggedAtMs < CRYPTO_LIMITS.checkMs) return;
     this.#taggedAtMs = clock.monotonic();
     for (const tag of wanted) {
-      const height = await taggedHeight(tag, this.#call(signal));
-      // A block that this node has not processed may be of another branch.
-      if (height !== null && this.#height !== null)
-        this.#tags = { ...this.#tags, [tag]: Math.min(height, this.#height) };
+      const block = await taggedBlock(tag, this.#call(signal));
+      const earlier = this.#claims.get(tag);
+      // The lowest one is processed first.
+      if (block !== null && (earlier === undefined || block.height < earlier.height))
+        this.#claims.set(tag, block);
+      await this.#checkClaim(tag, signal);
     }
+  }
+
+  /**
+   * Takes the processed blocks for final up to a block with a tag, if it is one of them. It may come from another node than the processed blocks,
+   * which may be stuck on a branch that the chain has left.
+   */
+  async #checkClaim(tag: BlockTag, signal: AbortSignal): Promise<void> {
+    const claim = this.#claims.get(tag);
+    if (claim === undefined || this.#height === null || claim.height > this.#height) return;
+    const { height, hash } = claim;
+    const processed = this.#hashAt(height);
+    const final = processed === null ? await this.#highestFinal(tag, height, signal) : height;
+    // The chain may have been reverted in between.
+    if (this.#claims.get(tag) !== claim) return;
+    this.#claims.delete(tag);
+    if (processed === null || processed === hash) this.#tags = { ...this.#tags, [tag]: final };
+    else
+      this.#deps.log.warn(
+        { chain: this.#chain, tag, height, hash, processed },
+        'a node is on another branch: payments are not confirmed',
+      );
+  }
+
+  /** Blocks above a height were reverted: what the nodes said about them is void. */
+  #capTags(height: number): void {
+    for (const [tag, final] of Object.entries(this.#tags))
+      this.#tags = { ...this.#tags, [tag]: Math.min(final, height) };
+    this.#claims.clear();
+  }
+
+  #hashAt(height: number): string | null {
+    const unstored = this.#unstored.find((block) => block.height === height);
+    return unstored?.hash ?? this.#deps.store.hashAt(this.#chain, height);
+  }
+
+  /** Compares the blocks of payments one by one, if the block with the tag is too old to be remembered, as on chains with fast blocks. */
+  async #highestFinal(tag: BlockTag, height: number, signal: AbortSignal): Promise<number> {
+    const { header } = this.#deps.adapter;
+    let final = height;
+    if (header === undefined) return final;
+    for (const block of this.#book.blocksWaiting(tag, height)) {
+      const own = await header(block.height, this.#call(signal));
+      if (own?.hash !== block.hash) final = Math.min(final, block.height - 1);
+    }
+    return final;
   }
 
   async #followPool(unconfirmed: Unconfirmed, signal: AbortSignal): Promise<void> {

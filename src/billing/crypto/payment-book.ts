@@ -68,7 +68,7 @@ interface Tracked {
   verdict: PayerVerdict['kind'] | null;
 }
 
-/** Heights of the blocks that nodes call safe and finalized; a missing one is unknown. */
+/** Heights up to which the processed blocks are safe and finalized; a missing one is unknown. */
 export type TagHeights = Partial<Record<BlockTag, number>>;
 
 const REPLACED = 'The transaction was replaced, or dropped by the nodes.';
@@ -121,6 +121,21 @@ export class PaymentBook {
     for (const { depth, state, block } of this.#waiting)
       if (state === 'PENDING' && block !== null && 'tag' in depth && depth.tag === tag) return true;
     return false;
+  }
+
+  /** Returns the blocks of the payments that wait for a block with a tag and are not above a height. */
+  blocksWaiting(tag: BlockTag, height: number): readonly BlockRef[] {
+    const blocks = new Map<string, BlockRef>();
+    for (const { depth, state, block } of this.#waiting)
+      if (
+        state === 'PENDING' &&
+        block !== null &&
+        'tag' in depth &&
+        depth.tag === tag &&
+        block.height <= height
+      )
+        blocks.set(block.hash, block);
+    return [...blocks.values()];
   }
 
   /** Loads the stored payments of an invoice on this chain, after a start. */

@@ -88,6 +88,12 @@ export class WatchStore {
     return this.#refs(chain, CHAIN_LIMITS.reorgBlocksMax).reverse();
   }
 
+  /** Returns the hash of the processed block at a height; null if it is not one of the last ones. */
+  hashAt(chain: ChainId, height: number): string | null {
+    this.#live.root.resetReadTxn();
+    return this.#blocks.get([chain, height]) ?? null;
+  }
+
   /** Stores that blocks are processed. */
   async advance(chain: ChainId, blocks: readonly BlockRef[], fence: Fence | null): Promise<void> {
     await this.#live.root.childTransaction(() => {

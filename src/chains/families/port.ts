@@ -300,11 +300,11 @@ export interface ChainAdapter {
    */
   readonly creations?: (height: number, call: Call) => Promise<BlockCreations | null>;
   /**
-   * Returns the height of the newest block that the node calls safe or finalized (EVM).
+   * Returns the newest block that the node calls safe or finalized (EVM). Another node may be on another branch: compare the hash.
    *
    * @returns null if the node knows no such block
    */
-  readonly taggedHeight?: (tag: BlockTag, call: Call) => Promise<number | null>;
+  readonly taggedBlock?: (tag: BlockTag, call: Call) => Promise<BlockRef | null>;
   /** Transactions that are in no block yet (UTXO chains); null if no endpoint lists them. */
   readonly unconfirmed?: Unconfirmed | null;
   /**

@@ -108,7 +108,7 @@ export function openAdapter(options: AdapterOptions, deps: AdapterDeps): ChainAd
     // ENS is on Ethereum; its names resolve to addresses that are valid on every EVM chain.
     resolveName: chain === 'ETH' ? names : null,
     header: (height, call) => node.header(height, call),
-    taggedHeight: (tag, call) => node.taggedHeight(tag, call),
+    taggedBlock: (tag, call) => node.taggedBlock(tag, call),
     callContract: (request, call) => node.callContract(request, call),
     logs: (query, call) => node.logs(query, call),
     code: (text, call, blockHash) => node.code(parseAddress(chain, text).canonical, call, blockHash),

@@ -12,6 +12,7 @@ import type {
   BlockAnswer,
   BlockCreations,
   BlockHeader,
+  BlockRef,
   BlockTag,
   Call,
   ContractCall,
@@ -80,7 +81,7 @@ export interface EvmNode {
   /** Returns the decimals of an ERC-20; null if the contract does not give them. */
   decimals(asset: string, call: Call): Promise<number | null>;
   /** Height of the newest block that the node calls safe or finalized; null if it knows none. */
-  taggedHeight(tag: BlockTag, call: Call): Promise<number | null>;
+  taggedBlock(tag: BlockTag, call: Call): Promise<BlockRef | null>;
   /** Reads the header of a block; null if the chain has no such block. */
   header(height: number, call: Call): Promise<BlockHeader | null>;
   /**
@@ -410,10 +411,11 @@ class EvmNodePool implements EvmNode {
     return { height, hash, parentHash, timestampMs, creations, unverified };
   }
 
-  async taggedHeight(tag: BlockTag, call: Call): Promise<number | null> {
+  async taggedBlock(tag: BlockTag, call: Call): Promise<BlockRef | null> {
     try {
       const read = (result: Json) => readBlock(result, 'header');
-      return (await this.#rpc('eth_getBlockByNumber', [tag, false], read, call)).value?.height ?? null;
+      const { value } = await this.#rpc('eth_getBlockByNumber', [tag, false], read, call);
+      return value === null ? null : { height: value.height, hash: value.hash };
     } catch (error) {
       // Nodes refuse a tag before the first such block, and if they do not know it.
       if (error instanceof RpcRefusal) return null;
