@@ -200,18 +200,34 @@ export function readLogEntries(value: Json): LogEntry[] {
     .sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
 }
 
-/** Parses the receipt of a transaction. */
+/**
+ * Parses the receipt of a transaction.
+ *
+ * @throws CHAIN_BAD_ANSWER also for a log that names another transaction or block, or that the node calls reverted
+ */
 export function readReceipt(value: Json): WireReceipt {
   const fields = asObject(value, 'receipt');
+  const transactionHash = asHash(fields.transactionHash, 'receipt.transactionHash');
+  const blockHash = asHash(fields.blockHash, 'receipt.blockHash');
   return {
-    transactionHash: asHash(fields.transactionHash, 'receipt.transactionHash'),
-    blockHash: asHash(fields.blockHash, 'receipt.blockHash'),
+    transactionHash,
+    blockHash,
     succeeded:
       fields.status === undefined || fields.status === null
         ? null
         : asHexAmount(fields.status, 'receipt.status') !== 0n,
     contractAddress: asAddressOrNull(fields.contractAddress, 'receipt.contractAddress'),
-    logs: asArray(fields.logs, 'receipt.logs', BLOCK_LOGS_MAX).map(readLog),
+    logs: asArray(fields.logs, 'receipt.logs', BLOCK_LOGS_MAX).map((row) => {
+      const log = asObject(row, 'log');
+      // A node that mixes branches or transactions: none of its receipts is trusted.
+      for (const [field, expected] of Object.entries({ transactionHash, blockHash })) {
+        const own = log[field];
+        if (own !== undefined && own !== null && asHash(own, `log.${field}`) !== expected)
+          throw badAnswer(`log.${field}`, 'that of its receipt');
+      }
+      if (log.removed === true) throw badAnswer('log.removed', 'false in a receipt');
+      return readLog(row);
+    }),
   };
 }
 
