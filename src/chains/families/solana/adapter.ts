@@ -56,7 +56,8 @@ const ROWS_AT_ONCE = 8;
 const NOT_LISTED =
   'Tokens received in token accounts of the address are missing if the transaction does not name the address: the node does not list it.';
 
-const NOT_PARSED = 'Some instructions of the token programs are missing: the node cannot parse them.';
+const NOT_PARSED =
+  'Some instructions of the token programs are missing because the node cannot parse them, or programs moved SOL between several accounts directly, and it is not known who paid whom.';
 
 const SLOTS: Subscription = { subscribe: 'slotSubscribe', unsubscribe: 'slotUnsubscribe', params: [] };
 

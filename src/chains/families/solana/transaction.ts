@@ -1,6 +1,6 @@
 /**
  * Transfers of parsed Solana transactions: lamports, and SPL tokens by the owners of their accounts. Fees, votes and failed transactions
- * are not transfers.
+ * are not transfers. Lamports that a program moves directly are in no instruction; the balances before and after show them.
  */
 import { PublicKey, StakeProgram, SystemProgram, VoteProgram } from '@solana/web3.js';
 import {
@@ -142,9 +142,12 @@ class TokenAccounts {
  */
 class Lamports {
   readonly #balances = new Map<string, bigint>();
+  /** Number of accounts whose balances are shown. */
+  readonly #counted: number;
 
   constructor(keys: readonly string[], meta: JsonObject) {
     const before = asArray(meta.preBalances ?? [], 'preBalances', ACCOUNTS_MAX);
+    this.#counted = before.length;
     for (const [index, value] of before.entries()) {
       const key = keys[index];
       if (key === undefined) throw badAnswer('preBalances', 'one for each account');
@@ -159,6 +162,24 @@ class Lamports {
   move(from: string, to: string, amount: bigint): void {
     this.#balances.set(from, this.of(from) - amount);
     this.#balances.set(to, this.of(to) + amount);
+  }
+
+  /**
+   * Returns what changed without an instruction that the node shows: a program can change the lamports of its own accounts directly, and
+   * add them to any other. Call it after all instructions.
+   *
+   * @returns the change of each account that has one; null if the balances are not shown, or if they do not add up
+   */
+  unexplained(keys: readonly string[], meta: JsonObject): readonly (readonly [string, bigint])[] | null {
+    const after = asArray(meta.postBalances ?? [], 'postBalances', ACCOUNTS_MAX);
+    if (after.length !== keys.length || this.#counted !== keys.length) return null;
+    const fee = asAmount(meta.fee ?? 0, 'fee');
+    const changes = keys.map((key, index): readonly [string, bigint] => {
+      const paid = index === 0 ? fee : 0n;
+      return [key, asAmount(after[index], 'postBalance') + paid - this.of(key)];
+    });
+    if (changes.reduce((sum, [, change]) => sum + change, 0n) !== 0n) return null;
+    return changes.filter(([, change]) => change !== 0n);
   }
 }
 
@@ -249,7 +270,10 @@ const LAMPORT_MOVES: Readonly<Record<string, readonly [from: string, to: string]
   [`${VOTE} withdraw`]: ['voteAccount', 'destination'],
 };
 
-/** Reads the transfers of a parsed transaction; `isWhole` is false if some effects of the token programs are missing. */
+/**
+ * Reads the transfers of a parsed transaction; `isWhole` is false if some effects of the token programs are missing, or if it is not known who
+ * paid whom.
+ */
 export function readTransaction(
   value: JsonObject,
   shared: { readonly blockNumber: number; readonly timestampMs: number },
@@ -376,5 +400,20 @@ export function readTransaction(
     else if (type === 'mintTo' || type === 'mintToChecked') move(null, account(info, 'account'));
     else if (type === 'burn' || type === 'burnChecked') move(account(info, 'account'), null);
   }
+  // Hidden instructions of the token programs may have moved lamports as well.
+  const direct = isWhole ? (lamports.unexplained(keys, meta) ?? []) : [];
+  const payers = direct.filter(([, change]) => change < 0n);
+  const payees = direct.filter(([, change]) => change > 0n);
+  const onlyPayer = payers.length === 1 ? holderOf(payers[0]?.[0] as string) : null;
+  const onlyPayee = payees.length === 1 ? holderOf(payees[0]?.[0] as string) : null;
+  // With several on both sides, it is not known who paid whom.
+  if (payers.length > 1 && payees.length > 1) isWhole = false;
+  const addDirect = (address: string, from: string | null, to: string | null, amount: bigint): void => {
+    if (from !== to) add({ position: `balance:${keys.indexOf(address)}`, from, to, amount });
+  };
+  if (onlyPayer === null)
+    for (const [address, change] of payers) addDirect(address, holderOf(address), onlyPayee, -change);
+  if (onlyPayer !== null || onlyPayee === null)
+    for (const [address, change] of payees) addDirect(address, onlyPayer, holderOf(address), change);
   return { height, transfers: list, isWhole };
 }

@@ -301,6 +301,52 @@ describe('transfers on Solana', () => {
       }
     });
 
+    describe('and with lamports that a program moves directly', () => {
+      const [start, rent] = [10_000_000_000, 2_039_280];
+      /** Accounts: alice, bob, alice's and bob's token accounts. */
+      const changed = (changes: readonly number[], instructions: readonly Loose[] = [], fee = 5_000) => {
+        const before = [start, start, rent, rent];
+        const postBalances = before.map((balance, at) => balance + (changes[at] ?? 0) - (at === 0 ? fee : 0));
+        return { instructions, meta: { preBalances: before, postBalances, fee } };
+      };
+
+      it('include those of one payer, or to one payee, beside those of instructions', async () => {
+        expect(await movesOf(changed([0, 0]))).toEqual([]);
+        expect(await movesOf(changed([-7, 7], [pay(alice, bob, 7)]))).toEqual([[alice, bob, 7n, 'SOL']]);
+        expect(await movesOf(changed([20, -30, 10]))).toEqual([
+          [bob, alice, 20n, 'SOL'],
+          [bob, aliceTokens, 10n, 'SOL'],
+        ]);
+        expect(await movesOf(changed([-20 - 4, 30 + 4, -10], [pay(alice, bob, 4)]))).toEqual([
+          [alice, bob, 4n, 'SOL'],
+          [alice, bob, 20n, 'SOL'],
+          [aliceTokens, bob, 10n, 'SOL'],
+        ]);
+      });
+
+      it('name no other side if several paid several, and report it', async () => {
+        const world = await makeWorld([[changed([-20, -10, 25, 5])]]);
+        const adapter = openFor(family, 'SOL', { rpc: [world.rpc] });
+        const answer = await adapter.block(300_000_000, within(5_000));
+        expect(answer).toMatchObject({ completeness: 'PARTIAL', note: expect.stringContaining('who paid') });
+        expect(answer.block?.transfers.map(({ from, to, amount }) => [from, to, amount])).toEqual([
+          [alice, null, 20n],
+          [bob, null, 10n],
+          [null, aliceTokens, 25n],
+          [null, bobTokens, 5n],
+        ]);
+        await adapter.close();
+        await world.dispose();
+      });
+
+      it('exclude what balances that do not add up seem to show', async () => {
+        expect(await movesOf(changed([0, 50]))).toEqual([]);
+        const { meta, instructions } = changed([-50, 50]);
+        const postBalances = meta.postBalances.slice(1);
+        expect(await movesOf({ instructions, meta: { ...meta, postBalances } })).toEqual([]);
+      });
+    });
+
     it('include wrapped SOL that arrived in the same transaction', async () => {
       const instructions = [
         parsed(TOKEN, 'transfer', {

@@ -60,6 +60,8 @@ describe('the real runtime of Solana', () => {
     const transfers: Transfer[] = [];
     for (let slot = first; slot < first + outcomes.length; slot++)
       transfers.push(...((await adapter.block(slot, within(5_000))).block?.transfers ?? []));
+    // The balances before and after show nothing that is not in the instructions.
+    expect(transfers.filter(({ position }) => !position.startsWith('ix:'))).toEqual([]);
     const net = (party: string, asset: string): bigint =>
       transfers.reduce(
         (sum, row) =>

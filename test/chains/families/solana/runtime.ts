@@ -176,6 +176,7 @@ export async function startRuntime() {
     tx.sign(payer, ...signers);
     const keys = tx.compileMessage().accountKeys.map((key) => key.toBase58());
     const preTokenBalances = tokenBalances(keys);
+    const preBalances = keys.map((key) => svm.getBalance(key as Loose) ?? 0n);
     const signatures = Object.fromEntries(
       tx.signatures.map(({ publicKey, signature }) => [publicKey.toBase58(), new Uint8Array(signature!)]),
     );
@@ -198,6 +199,9 @@ export async function startRuntime() {
         meta: {
           err: failed ? 'failed' : null,
           innerInstructions: [],
+          fee: 5_000 * tx.signatures.length,
+          preBalances,
+          postBalances: keys.map((key) => svm.getBalance(key as Loose) ?? 0n),
           preTokenBalances,
           postTokenBalances: tokenBalances(keys),
         },
