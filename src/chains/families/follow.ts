@@ -188,24 +188,38 @@ class Follower {
     return { type: 'block', block, completeness };
   }
 
-  /** Reads the hashes of the blocks before the only known one. Without effect if a node lags, or if the chain has reverted it already. */
+  /**
+   * Reads the hashes of the blocks before the only known one. Without effect if a node lags or does not have them, or if the chain has reverted
+   * that one already.
+   */
   async #readEarlier(): Promise<void> {
     const [first] = this.#delivered;
     const onEarlier = this.#onEarlier;
     if (onEarlier === null || onEarlier === undefined || first === undefined) return;
+    const earlier = await this.#earlierThan(first);
+    this.#onEarlier = null;
+    if (earlier === null) return;
+    await onEarlier(earlier);
+    this.#delivered.unshift(...earlier);
+  }
+
+  async #earlierThan(first: BlockRef): Promise<readonly BlockRef[] | null> {
     const count = Math.min(CHAIN_LIMITS.earlierBlocks, first.height);
     const heights = Array.from({ length: count }, (_, index) => first.height - count + index);
     const earlier: BlockRef[] = [];
-    for (const height of heights) {
-      const hash = await this.#source.hashAt(height, this.#call);
-      if (hash !== null) earlier.push({ height, hash });
+    try {
+      for (const height of heights) {
+        const hash = await this.#source.hashAt(height, this.#call);
+        if (hash === null) return null;
+        earlier.push({ height, hash });
+      }
+      // Read last: if the block is still on the chain, those before it were, too.
+      return (await this.#source.hashAt(first.height, this.#call)) === first.hash ? earlier : null;
+    } catch (error) {
+      // A node that began at a snapshot may not have them. Other faults are those of the chain itself, and it is tried again.
+      if (error instanceof AssayError && error.code === 'CHAIN_REFUSED') return null;
+      throw error;
     }
-    // Read last: if the block is still on the chain, those before it were, too.
-    const isOnChain = (await this.#source.hashAt(first.height, this.#call)) === first.hash;
-    this.#onEarlier = null;
-    if (!isOnChain || earlier.length < count) return;
-    await onEarlier(earlier);
-    this.#delivered.unshift(...earlier);
   }
 
   /**

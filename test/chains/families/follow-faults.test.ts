@@ -89,6 +89,56 @@ describe('a reorg behind a load balancer', () => {
   });
 });
 
+describe('a chain whose newest block is the only known one', () => {
+  const refOf = (height: number) => ({ height, hash: `${height}` });
+  /** Follows to block 31, and returns the blocks before 30 that were reported. */
+  async function earlierOf(hashAt: (height: number) => Promise<string | null>): Promise<number[] | null> {
+    const end = new AbortController();
+    let reported: number[] | null = null;
+    const block = { chain: 'ETH' as const, ...refOf(31), parentHash: '30', timestampMs: 0, transfers: [] };
+    const answer = { block, source: null, height: 31, completeness: 'COMPLETE' as const, note: null };
+    const events = follow(
+      { head: async () => refOf(31), block: async () => answer, hashAt },
+      { chain: 'ETH', pollMs: 1, retryMs: 1, closed: new AbortController().signal },
+      {
+        fromHeight: 31,
+        known: [refOf(30)],
+        onEarlier: async (blocks) => {
+          reported = blocks.map(({ height }) => height);
+        },
+      },
+      { signal: end.signal, budgetMs: 1_000 },
+      { clock: systemClock, log: silentLogger, jitter: () => 0 },
+    );
+    for await (const event of events) {
+      expect(event).toMatchObject({ type: 'block', block: { height: 31 } });
+      end.abort();
+    }
+    return reported;
+  }
+
+  it('has blocks before it, which are read once, also after an outage', async () => {
+    const sixteen = Array.from({ length: 16 }, (_, at) => 14 + at);
+    expect(await earlierOf(async (height) => `${height}`)).toEqual(sixteen);
+    let isDown = true;
+    const down = async (height: number) => {
+      if (height === 20 && isDown) {
+        isDown = false;
+        throw new AssayError('CHAIN_UNREACHABLE', 'down');
+      }
+      return `${height}`;
+    };
+    expect(await earlierOf(down)).toEqual(sixteen);
+  });
+
+  it('is followed without them if the node does not have them, or if it was reverted', async () => {
+    const refused = () => Promise.reject(new AssayError('CHAIN_REFUSED', 'pruned'));
+    expect(await earlierOf(refused)).toBeNull();
+    expect(await earlierOf(async () => null)).toBeNull();
+    expect(await earlierOf(async (height) => (height === 30 ? 'other' : `${height}`))).toBeNull();
+  });
+});
+
 describe('a block of the future', () => {
   it('is not delivered before the clock is within three hours of it', async () => {
     const end = new AbortController();
