@@ -73,8 +73,8 @@ DEFAULT_TIMEOUT = 60.0
 TIMEOUT_SECONDS_MAX = 2_147_483.0
 #: Tries after the first one.
 DEFAULT_MAX_RETRIES = 2
-#: The longest Retry-After that is waited for: rate limits count one minute.
-RETRY_AFTER_SECONDS_MAX = 60.0
+#: The longest Retry-After that is waited for: rate limits count the current second and the 60 before it.
+RETRY_AFTER_SECONDS_MAX = 61.0
 BACKOFF_SECONDS_MIN = 0.5
 BACKOFF_SECONDS_MAX = 8.0
 #: Tries of a bulk job and of a stream that make no progress: a server that restarts is back within about a minute.
@@ -719,8 +719,9 @@ class _Body:
         self._start: Optional[int] = None
         self.can_repeat = isinstance(value, (bytes, bytearray, memoryview, list, tuple))
         if hasattr(value, "seek") and hasattr(value, "tell"):
+            source: Any = value
             try:
-                self._start = value.tell()
+                self._start = source.tell()
                 self.can_repeat = True
             except (OSError, io.UnsupportedOperation):
                 self._start = None

@@ -48,8 +48,8 @@ const RETRY_MS_MAX = 10_000;
 /** Consecutive attempts without progress: a server that restarts is available again within about a minute. */
 const ATTEMPTS_MAX = 12;
 
-/** A rate limit counts one minute. If the server asks for a longer wait, the user has to decide. */
-const RETRY_AFTER_MS_MAX = 60_000;
+/** A rate limit counts the current second and the 60 before it. If the server asks for a longer wait, the user has to decide. */
+const RETRY_AFTER_MS_MAX = 61_000;
 const ONCE_BYTES = 16;
 
 /** An error after which the request can be retried: the connection failed, or the server cannot respond at the moment. */

@@ -2,8 +2,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { request } from 'undici';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
+  AbortError,
   Assay,
   AssayError,
   type ClientOptions,
@@ -169,6 +170,15 @@ describe('a response', () => {
     expect(Date.now() - start).toBeGreaterThan(900);
   });
 
+  it('waits for as long as a rate limit asks at most, which is 61 seconds', async () => {
+    const { assay, requests } = await serverWith(
+      (_, response) => void response.writeHead(429, { 'retry-after': '61' }).end('{"error":"Too many."}'),
+    );
+    const signal = AbortSignal.timeout(500);
+    expect(await thrownBy(assay.oracle.check(QUESTION, { signal }))).toBeInstanceOf(AbortError);
+    expect(requests).toHaveLength(1);
+  });
+
   it.each(['-5', 'soon', ''])('with the Retry-After %j does not say when', async (text) => {
     const { assay } = await serverWith(
       (_, response) => void response.writeHead(503, { 'retry-after': text }).end(),
@@ -211,6 +221,26 @@ describe('the result of a job', () => {
     const { assay, requests } = await busy({ 'retry-after': '0' });
     expect(await thrownBy(assay.bulk.results('j', { maxRetries: 3 }).next())).toBeInstanceOf(ServerError);
     expect(requests.filter(({ url }) => url?.endsWith('/result'))).toHaveLength(4);
+  });
+});
+
+describe('the environment', () => {
+  it('need not be readable if the options have all that is needed, as in Deno without a permission', () => {
+    const env = new Proxy(
+      {},
+      {
+        get() {
+          throw new Error('Requires env access');
+        },
+      },
+    );
+    vi.stubGlobal('process', { env });
+    try {
+      expect(new Assay({ baseUrl: 'http://127.0.0.1:1', session: 'text' }).session).toBe('text');
+      expect(() => new Assay({ session: 'text' })).toThrow(AssayError);
+    } finally {
+      vi.unstubAllGlobals();
+    }
   });
 });
 

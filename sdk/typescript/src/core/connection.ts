@@ -86,8 +86,8 @@ export interface Call {
 const API_BASE = '/api/v1';
 const TIMEOUT_MS = 60_000;
 const MAX_RETRIES = 2;
-/** A longer wait is left to the caller. A rate limit counts one minute. */
-const RETRY_AFTER_S_MAX = 60;
+/** A longer wait is left to the caller. A rate limit counts the current second and the 60 before it. */
+const RETRY_AFTER_S_MAX = 61;
 const BACK_OFF_MS_MIN = 500;
 const BACK_OFF_MS_MAX = 8_000;
 /** Timers cannot wait longer (24.8 days): they would end at once. */
@@ -99,8 +99,14 @@ const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 /** A part of a path that is empty, or that a URL resolves to another path. */
 const UNUSABLE_PART = /\/(?:\.|%2e){0,2}(?:\/|$)/i;
 
-const environment = (name: string): string | undefined =>
-  (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.[name];
+/** Returns a variable of the environment; undefined in a browser, and in Deno without the permission to read it. */
+function environment(name: string): string | undefined {
+  try {
+    return (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.[name];
+  } catch {
+    return undefined;
+  }
+}
 
 const hasVersion = (body: unknown): boolean =>
   (body as { readonly version?: unknown } | undefined)?.version !== undefined;
