@@ -88,5 +88,5 @@ export default defineConfig({
       },
     },
   },
-  server: { proxy: { '/api': process.env.ASSAY_URL ?? 'http://127.0.0.1:8080' } },
+  server: { proxy: { '/api': process.env.ASSAY_BASE_URL ?? 'http://127.0.0.1:8080' } },
 });

@@ -47,7 +47,7 @@ async function main() {
   const signer = new Wallet(required('PRIVATE_KEY'), provider);
   const check = createPreTransactionCheck({
     client: createAssayClient({
-      url: required('ASSAY_URL'),
+      url: required('ASSAY_BASE_URL'),
       apiKey: required('ASSAY_API_KEY'),
       timeoutMs: wholeNumber('TIMEOUT_MS', 2_000, 1, 60_000),
     }),

@@ -10,7 +10,7 @@ export const reviews = [];
 
 export const guard = createWithdrawalGuard({
   client: createAssayClient({
-    url: required('ASSAY_URL'),
+    url: required('ASSAY_BASE_URL'),
     apiKey: required('ASSAY_API_KEY'),
     timeoutMs: wholeNumber('TIMEOUT_MS', 2_000, 1, 60_000),
   }),

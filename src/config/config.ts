@@ -398,6 +398,9 @@ function readGraphStores(
   return stores;
 }
 
+/** The secret of webhooks, which the Python client and the consumer of the examples read. It may be set where commands of Assay run. */
+const CLIENT_SECRET = 'ASSAY_WEBHOOK_SECRET';
+
 /**
  * Reads and validates every setting.
  *
@@ -406,7 +409,8 @@ function readGraphStores(
 export function loadConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
   const known = new Set<string>(Object.values(SETTINGS).map((row) => row.variable));
   for (const variable of Object.keys(environment)) {
-    if (!variable.startsWith('ASSAY_') || variable.startsWith('ASSAY_TEST_') || known.has(variable)) continue;
+    if (!variable.startsWith('ASSAY_') || variable.startsWith('ASSAY_TEST_')) continue;
+    if (known.has(variable) || variable === CLIENT_SECRET) continue;
     if (Object.values(CHAIN_PREFIXES).some((prefix) => variable.startsWith(prefix))) continue;
     throw new AssayError(
       'INVALID_CONFIG',

@@ -23,6 +23,6 @@ export const monitoringSettings = {
     'ASSAY_WEBHOOK_TRUSTED_HOSTS',
     '',
     hostNames,
-    'Your own hosts that may receive alerts although their addresses are private, comma-separated. Plain http is allowed for them. Nodes with the role `api` (which accept the URL) and `delivery` (which send) need the same value.',
+    'Your own hosts that may receive alerts although their addresses are private, without ports, comma-separated. Plain http is allowed for them. Nodes with the role `api` (which accept the URL) and `delivery` (which send) need the same value.',
   ),
 } as const;

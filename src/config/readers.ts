@@ -1,6 +1,6 @@
 /** Parsers of settings. Each throws INVALID_CONFIG, which names the variable and says what is allowed. */
 
-import { isIP } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 import { isAbsolute, resolve } from 'node:path';
 import { AssayError } from '../base/errors.ts';
 import { parseIban } from '../base/iban.ts';
@@ -52,12 +52,20 @@ export const hostName = (text: string, variable: string): string => {
 export const optionalHost = (text: string, variable: string): string | null =>
   text === '' ? null : hostName(text, variable);
 
+/** Reads a host without a port, and returns it as `URL.hostname` has it. Any other spelling would never match, and have no effect. */
+function bareHost(text: string, variable: string): string {
+  const host = isIPv6(text) ? `[${text}]` : text;
+  if (!/^(?:[0-9A-Za-z.-]+|\[[0-9A-Fa-f:.]+\])$/.test(host) || !isUrl(`http://${host}`))
+    throw wrong(variable, text, 'a host name or an IP address without a port');
+  return new URL(`http://${host}`).hostname;
+}
+
 export const hostNames = (text: string, variable: string): readonly string[] =>
   text
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '')
-    .map((part) => hostName(part, variable));
+    .map((part) => bareHost(part, variable));
 
 export const optionalUrl = (text: string, variable: string): string | null => {
   if (text === '') return null;

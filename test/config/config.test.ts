@@ -126,6 +126,22 @@ describe('config', () => {
     );
   });
 
+  it('trusted hosts of webhooks have no port, and are compared in the spelling of URLs', () => {
+    const read = (text: string) => loadConfig({ ASSAY_WEBHOOK_TRUSTED_HOSTS: text }).webhookTrustedHosts;
+    expect(read('Hooks.Internal, 10.0.0.7,::1,[FD00::1]')).toEqual([
+      'hooks.internal',
+      '10.0.0.7',
+      '[::1]',
+      '[fd00::1]',
+    ]);
+    for (const wrong of ['hooks.internal:8443', '10.0.0.7:80', '[::1]:80', 'https://hooks.internal'])
+      expect(() => read(wrong)).toThrow('a host name or an IP address without a port');
+  });
+
+  it('a variable of a client of Assay is none of its settings, and no error', () => {
+    expect(() => loadConfig({ ASSAY_WEBHOOK_SECRET: 'whsec_dGVzdA==' })).not.toThrow();
+  });
+
   it('a misspelt setting is an error and not ignored', () => {
     expect(() => loadConfig({ ASSAY_PROT: '80' })).toThrow(/ASSAY_PROT: not a setting/);
   });

@@ -166,7 +166,7 @@ describe.runIf(hasAnvil)('the sending script', () => {
     settings = {
       RPC_URL: anvil.url,
       PRIVATE_KEY: HDNodeWallet.fromPhrase(mnemonic).privateKey,
-      ASSAY_URL: proxy.url,
+      ASSAY_BASE_URL: proxy.url,
       ASSAY_API_KEY: apiKey,
     };
   });

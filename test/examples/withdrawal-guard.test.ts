@@ -92,7 +92,7 @@ describe.skipIf(packages === null).each(['express', 'fastify'])('the withdrawal 
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     example = copyExample('withdrawal-guard', packages);
     settings = {
-      ASSAY_URL: proxy.url,
+      ASSAY_BASE_URL: proxy.url,
       ASSAY_API_KEY: await world.key({ permissions: ['oracle'] }),
       CHAINS: 'ETH,BTC',
     };
@@ -195,7 +195,12 @@ describe.skipIf(packages === null).each(['express', 'fastify'])('the withdrawal 
       expect((await withdraw(open, to(EXCHANGE))).status, fault).toBe(503);
     }
     proxy.fault = 'none';
-    const wrong = { ...settings, ASSAY_URL: world.url, FAIL_OPEN: 'on', ASSAY_API_KEY: 'assay_live_wrong' };
+    const wrong = {
+      ...settings,
+      ASSAY_BASE_URL: world.url,
+      FAIL_OPEN: 'on',
+      ASSAY_API_KEY: 'assay_live_wrong',
+    };
     const refused = await example.serve(`${framework}-server.js`, wrong);
     expect((await withdraw(refused, to(EXCHANGE))).status).toBe(503);
     expect(refused.log()).toMatchObject([{ level: 'error', code: 'UNAUTHENTICATED' }]);
@@ -207,7 +212,7 @@ describe.skipIf(packages === null).each(['express', 'fastify'])('the withdrawal 
     const { port } = silent.address() as AddressInfo;
     const hasty = await example.serve(`${framework}-server.js`, {
       ...settings,
-      ASSAY_URL: `http://127.0.0.1:${port}`,
+      ASSAY_BASE_URL: `http://127.0.0.1:${port}`,
       TIMEOUT_MS: '50',
     });
     expect(await withdraw(hasty, to(EXCHANGE))).toMatchObject({ status: 503 });
@@ -215,9 +220,12 @@ describe.skipIf(packages === null).each(['express', 'fastify'])('the withdrawal 
   });
 
   it.runIf(framework === 'express')('names a setting that is missing or invalid', async () => {
-    const { ASSAY_URL: _url, ...rest } = settings;
+    const { ASSAY_BASE_URL: _url, ...rest } = settings;
     const file = `${framework}-server.js`;
-    expect(await example.run(file, [], rest)).toMatchObject({ code: 2, err: 'ASSAY_URL: must be set.\n' });
+    expect(await example.run(file, [], rest)).toMatchObject({
+      code: 2,
+      err: 'ASSAY_BASE_URL: must be set.\n',
+    });
     expect(await example.run(file, [], { ...settings, FAIL_OPEN: 'yes' })).toMatchObject({
       code: 2,
       err: 'FAIL_OPEN: must be on or off (got "yes").\n',
