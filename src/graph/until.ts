@@ -231,21 +231,120 @@ function visibleSums(graph: TransferGraph, node: NodeId, direction: Direction): 
   return sum.flow().byAsset;
 }
 
+/** What moved later along the edges of a node, of one asset and in one direction. */
+interface LaterSums {
+  transfers: number;
+  unpriced: number;
+  cents: number;
+  amount: bigint;
+}
+
+const centsOf = (valueUsd: number | null): number => Math.round((valueUsd ?? 0) * 100);
+
+/** Adds up what moved later along the edges of a node. Null if nothing did. */
+function laterSums(
+  graph: TransferGraph,
+  node: NodeId,
+  direction: Direction,
+  untilMs: number,
+): ReadonlyMap<string, LaterSums> | null {
+  const columns = createNeighbourColumns(graph.degree(node, direction));
+  const count = graph.neighbours(node, direction, columns.ids.length, columns);
+  const sums = new Map<string, LaterSums>();
+  for (let at = 0; at < count; at++) {
+    if ((columns.lastSeenMs[at] as number) <= untilMs) continue;
+    for (const whole of edgeBetween(graph, node, direction, columns.ids[at] as NodeId)) {
+      const seen = detailUntil(whole, untilMs);
+      if (seen === whole) continue;
+      const sum = sums.get(whole.asset) ?? { transfers: 0, unpriced: 0, cents: 0, amount: 0n };
+      sum.transfers += whole.transfers - (seen?.transfers ?? 0);
+      sum.unpriced += whole.unpricedTransfers - (seen?.unpricedTransfers ?? 0);
+      sum.cents += centsOf(whole.valueUsd) - centsOf(seen?.valueUsd ?? null);
+      sum.amount += whole.amount - (seen?.amount ?? 0n);
+      sums.set(whole.asset, sum);
+    }
+  }
+  return sums.size === 0 ? null : sums;
+}
+
+/** Below this part of a sum, the difference of two doubles has lost its digits. */
+const EXACT_PART_MIN = 1e-6;
+
+/**
+ * Returns the sums of a node in one direction without what moved later along its edges. Transfers without a counterparty have no times and
+ * remain.
+ */
+function sumsUntil(
+  graph: TransferGraph,
+  node: NodeId,
+  direction: Direction,
+  untilMs: number,
+): readonly AssetSums[] {
+  const whole = graph.sums(node)[direction];
+  const later = laterSums(graph, node, direction, untilMs);
+  if (later === null) return whole;
+  let all: Map<string, AssetFlow> | null = null;
+  return whole.flatMap((sums): AssetSums[] => {
+    const name = graph.assetName(sums.asset);
+    const hidden = later.get(name);
+    if (hidden === undefined) return [sums];
+    const transfers = sums.transfers - hidden.transfers;
+    if (transfers <= 0) return [];
+    const unpriced = Math.max(0, sums.unpriced - hidden.unpriced);
+    const cents = Math.max(0, sums.cents - hidden.cents);
+    let amount = sums.amount - Number(hidden.amount);
+    if (amount < EXACT_PART_MIN * sums.amount) {
+      all ??= new Map(visibleSums(graph, node, direction).map((flow) => [flow.asset, flow]));
+      const moved = all.get(name);
+      // What moved without a counterparty is known only as a difference, too.
+      const without =
+        moved === undefined || moved.transfers === sums.transfers ? 0 : sums.amount - Number(moved.amount);
+      amount = Number((moved?.amount ?? 0n) - hidden.amount) + Math.max(0, without);
+    }
+    amount = Math.max(0, amount);
+    return [
+      {
+        asset: sums.asset,
+        transfers,
+        unpriced,
+        cents,
+        amount,
+        pricedAmount: pricedPart(sums, unpriced, cents, amount),
+      },
+    ];
+  });
+}
+
+/** Edges do not have the priced part of their amount: the rate of all transfers of the address is used. */
+const pricedPart = (
+  { cents: wholeCents, pricedAmount }: AssetSums,
+  unpriced: number,
+  cents: number,
+  amount: number,
+): number =>
+  unpriced === 0 || wholeCents === 0 ? amount : Math.min(amount, (cents * pricedAmount) / wholeCents);
+
 /**
  * Returns a graph without transfers after the end of a day. `degree` is still that of the whole graph: an upper bound. `neighbours` reads
  * the first `limit` rows of the whole graph, so it may return fewer than exist.
  *
+ * The sums of an address exclude what moved later, because they decide how its value is weighed and which asset it passes on. An address
+ * with more than `GRAPH_LIMITS.counterpartiesMax` counterparties, other than the start, has its whole sums, and its rows report the weight
+ * that is hidden.
+ *
  * @param untilMs end of a day (UTC), milliseconds since the epoch; transfers at this time or before are visible
- * @param start the subject: its sums are those of its visible edges. The sums of other addresses are those of the whole graph, and rows
- * report the weight that is hidden
+ * @param start the subject, if it was active later: its sums are those of its visible edges alone
  */
 export function graphUntil(
   graph: TransferGraph,
   untilMs: number,
   start: NodeId | null = null,
 ): TransferGraph {
-  let startSums: ReturnType<TransferGraph['sums']> | null = null;
+  const sumsOf = new Map<NodeId, ReturnType<TransferGraph['sums']>>();
   const rows = new SeenRows(graph, untilMs);
+  const isWhole = (node: NodeId): boolean =>
+    node !== start &&
+    Math.max(graph.degree(node, 'in'), graph.degree(node, 'out')) > GRAPH_LIMITS.counterpartiesMax;
   const view: TransferGraph = {
     chain: graph.chain,
     nodeCount: graph.nodeCount,
@@ -259,14 +358,24 @@ export function graphUntil(
     neighbours: (node, direction, limit, into) => rows.neighbours(node, direction, limit, into),
     edge: (from, to) => rows.edge(from, to),
     sums(node) {
-      if (node !== start) return graph.sums(node);
-      startSums ??= sumsOfStart();
-      return startSums;
+      if (isWhole(node)) return graph.sums(node);
+      let sums = sumsOf.get(node);
+      if (sums === undefined) {
+        sums =
+          node === start
+            ? sumsOfStart()
+            : {
+                in: sumsUntil(graph, node, 'in', untilMs),
+                out: sumsUntil(graph, node, 'out', untilMs),
+              };
+        sumsOf.set(node, sums);
+      }
+      return sums;
     },
     row(node, direction, query, into) {
       const scan = rows.row(node, direction, query, into);
-      // The sums of the start include nothing hidden.
-      return node === start ? { ...scan, hiddenWeight: 0 } : scan;
+      // The sums include nothing hidden.
+      return isWhole(node) ? scan : { ...scan, hiddenWeight: 0 };
     },
     ...(graph.prefetch && { prefetch: (next) => graph.prefetch?.(next) }),
   };
@@ -284,21 +393,10 @@ export function graphUntil(
         if (flow !== undefined && flow.transfers === all.get(name)?.transfers) return [sums];
         if (flow === undefined) return [];
         const amount = Number(flow.amount);
-        const cents = Math.round((flow.valueUsd ?? 0) * 100);
-        return [
-          {
-            asset: sums.asset,
-            transfers: flow.transfers,
-            unpriced: flow.unpricedTransfers,
-            cents,
-            amount,
-            // Edges do not have the priced part of their amount: the rate of all transfers of the address is used.
-            pricedAmount:
-              flow.unpricedTransfers === 0 || sums.cents === 0
-                ? amount
-                : Math.min(amount, (cents * sums.pricedAmount) / sums.cents),
-          },
-        ];
+        const cents = centsOf(flow.valueUsd);
+        const unpriced = flow.unpricedTransfers;
+        const pricedAmount = pricedPart(sums, unpriced, cents, amount);
+        return [{ asset: sums.asset, transfers: flow.transfers, unpriced, cents, amount, pricedAmount }];
       });
     };
     return { in: visible('in'), out: visible('out') };

@@ -745,14 +745,15 @@ describe('a graph as of an earlier time', () => {
     expect([then.edge(1, 4), then.edge(1, 3)].map(({ length }) => length)).toEqual([0, 1]);
   });
 
-  it('limits the sums of the start to that time, and has full sums of other addresses', () => {
+  it('limits the sums of all addresses to that time', () => {
     const sums = graphUntil(graph, day(1), 1).sums(1);
     expect(sums.out).toEqual([
       { asset: 1, transfers: 1, unpriced: 0, cents: 1_000, amount: 1_000, pricedAmount: 1_000 },
     ]);
     expect(sums.in).toEqual([]);
     expect(graphUntil(graph, day(3), 1).sums(1)).toEqual(graph.sums(1));
-    expect(graphUntil(graph, day(1), 2).sums(1)).toEqual(graph.sums(1));
+    expect(graphUntil(graph, day(1), 2).sums(1)).toEqual(sums);
+    expect(graphUntil(graph, day(3), 2).sums(1)).toEqual(graph.sums(1));
   });
 
   it('has totals, days and transfers up to that time', () => {

@@ -114,6 +114,7 @@ describe('a graph as of a time', () => {
             expect(sorted(graphUntil(graph, untilMs, node).sums(node)[direction])).toEqual(
               sorted(expected.sums(node)[direction]),
             );
+            expect(sorted(view.sums(node)[direction])).toEqual(sorted(expected.sums(node)[direction]));
             for (const least of [0, 400_000])
               expect(weighed(view, node, direction, least)).toEqual(
                 weighed(expected, node, direction, least),
@@ -123,6 +124,42 @@ describe('a graph as of a time', () => {
       } finally {
         await Promise.all([whole.close(), then.close()]);
       }
+    }
+  });
+
+  it('keeps the digits of a sum that is little beside what moved later, and transfers without a counterparty', async () => {
+    const sent = (number: number, from: number | null, to: number, amount: bigint): Transfer => ({
+      chain: 'ETH',
+      txHash: `0x${number.toString(16).padStart(64, '0')}`,
+      position: 'value',
+      blockNumber: number,
+      timestampMs: day(number),
+      from: from === null ? null : addressOf(from),
+      to: addressOf(to),
+      asset: TOKEN,
+      amount,
+      decimals: 18,
+      valueUsd: null,
+    });
+    const early = [sent(0, 1, 2, 7n)];
+    const stores = await Promise.all([
+      storeOf([...early, sent(5, 3, 2, 10n ** 30n)]),
+      storeOf([...early, sent(1, null, 2, 5n), sent(5, 3, 2, 1_000n)]),
+    ]);
+    try {
+      const sums = stores.map((store) => {
+        const graph = store.graph('ETH') as TransferGraph;
+        const node = (number: number) =>
+          [1, 2, 3].find((id) => graph.addressOf(id).toLowerCase() === addressOf(number)) as number;
+        const view = graphUntil(graph, day(2));
+        return [view.sums(node(2)).in, view.sums(node(3)).out];
+      });
+      expect(sums).toMatchObject([
+        [[{ transfers: 1, unpriced: 1, cents: 0, amount: 7 }], []],
+        [[{ transfers: 2, unpriced: 2, cents: 0, amount: 12 }], []],
+      ]);
+    } finally {
+      await Promise.all(stores.map((store) => store.close()));
     }
   });
 

@@ -106,6 +106,32 @@ describe('a screening of random transfers', () => {
     }
   });
 
+  it('is, as of an earlier day, that of the transfers stored by then', async () => {
+    // Without what has no time in the store (no counterparty), and of each pair one transfer of an asset: its USD are not stored by day.
+    const pairs = new Set<string>();
+    const all = SEEDS.map(randomWorld);
+    const transfers = all
+      .flatMap((world) => world.transfers)
+      .filter(({ from, to, asset }) => {
+        const pair = `${from} ${to} ${asset}`;
+        if (from === null || to === null || pairs.has(pair)) return false;
+        pairs.add(pair);
+        return true;
+      });
+    const whole = await screenerOf(transfers);
+    for (const daysAgo of [50, 35, 20]) {
+      const untilMs = Date.parse(TODAY) - (daysAgo - 1) * 86_400_000 - 1;
+      const day = new Date(untilMs).toISOString().slice(0, 10);
+      const then = await screenerOf(transfers.filter(({ timestampMs }) => timestampMs <= untilMs));
+      for (const address of all.flatMap(({ addresses }) => addresses)) {
+        const { riskScore, scoreBreakdown, exposureReceiving, exposureSending } = then(address, day);
+        expect(whole(address, day), `${address} as of ${day}`).toMatchObject({
+          ...{ riskScore, scoreBreakdown, exposureReceiving, exposureSending },
+        });
+      }
+    }
+  });
+
   it('depends neither on the order of the transfers nor on unrelated ones', async () => {
     const worldsAlone = SEEDS.slice(0, 4).map(randomWorld);
     const all = SEEDS.map(randomWorld).flatMap(({ transfers }) => transfers);
