@@ -55,6 +55,15 @@ export interface RiskEvidence {
  */
 export const confidenceClass = (confidence: number): number => Math.round(confidence * 10) / 10;
 
+/** Measures of evidence are parts of sums: 500 of 517.73 USD comes out as 500.0000000000001. Limits must not depend on the last digits. */
+const FLOAT_SLACK = 1e-9;
+
+/** Returns true if a measure of evidence is at least a limit. */
+export const reaches = (measure: number, limit: number): boolean => measure >= limit * (1 - FLOAT_SLACK);
+
+/** Returns true if a measure of evidence is more than a limit. */
+export const exceeds = (measure: number, limit: number): boolean => measure > limit * (1 + FLOAT_SLACK);
+
 /** Returns true if a label is sure enough to end walks: it is of class list or published, and not weak. */
 export const isFirmLabel = (
   { class: evidenceClass, confidence }: Pick<ExposureEvidence, 'class' | 'confidence'>,
@@ -87,5 +96,5 @@ export function isUnsolicited(
   const { direction, hops, asset, valueUsd, sentBack, isSpent } = dealings;
   if (direction !== 'in' || sentBack) return false;
   if (asset !== null) return !isSpent;
-  return hops === 1 && (valueUsd ?? 0) <= policy.unsolicitedMaxUsd;
+  return hops === 1 && !exceeds(valueUsd ?? 0, policy.unsolicitedMaxUsd);
 }

@@ -3,7 +3,7 @@
 import { twoDecimals } from '../base/figures.ts';
 import { type EvidenceClass, isDerived } from '../labels/evidence-class.ts';
 import type { Category } from '../labels/taxonomy.ts';
-import { type ExposureEvidence, isRisky, type RiskEvidence } from './evidence.ts';
+import { type ExposureEvidence, exceeds, isRisky, type RiskEvidence, reaches } from './evidence.ts';
 import { ownershipFactor } from './ownership.ts';
 import { type RiskLevel, type RiskPolicy, riskLevelOf } from './policy.ts';
 import { isGrave, isUnasked, Severities } from './severities.ts';
@@ -153,7 +153,7 @@ const isDiscounted = ({ evidence }: WeighedExposure): boolean => evidence.hops =
 function discountedSeverity({ asset, risky }: Trade, policy: RiskPolicy): (item: WeighedExposure) => number {
   const direct = sumOf(risky.filter(({ evidence }) => evidence.hops === 1).map(({ size }) => size));
   const most = asset === null ? policy.unsolicitedTotalMaxUsd : policy.unsolicitedTotalMaxShare;
-  if (direct > most) return (item) => item.severity;
+  if (exceeds(direct, most)) return (item) => item.severity;
   return (item) => item.severity * (isDiscounted(item) ? policy.unsolicitedFactor : 1);
 }
 
@@ -204,7 +204,7 @@ function unpricedPoints(trade: Trade, isBesidePriced: boolean, policy: RiskPolic
 
 /** Returns true if a direction has enough neutral value with a price for the lower limit of assets without one. */
 const isBeside = ({ neutral }: Trade, policy: RiskPolicy): boolean =>
-  neutral > 0 && neutral >= policy.unpricedBesideUsd;
+  neutral > 0 && reaches(neutral, policy.unpricedBesideUsd);
 
 const unpricedSeverities = (
   trade: Trade,

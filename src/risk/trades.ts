@@ -1,7 +1,14 @@
 /** The value that moved in one direction, in USD or in one asset: what of it is risky, and how many points that brings. */
 
 import type { Category } from '../labels/taxonomy.ts';
-import { confidenceClass, decayAt, type ExposureEvidence, isRisky, type RiskEvidence } from './evidence.ts';
+import {
+  confidenceClass,
+  decayAt,
+  type ExposureEvidence,
+  isRisky,
+  type RiskEvidence,
+  reaches,
+} from './evidence.ts';
 import type { RiskPolicy } from './policy.ts';
 
 /** Sums of floats in another order differ in the last digits. Points must not depend on them. */
@@ -98,7 +105,7 @@ function tradeOf({ direction, asset, items, isService }: Moved, policy: RiskPoli
  * value: only its share counts.
  */
 function magnitude(value: number, size: number, { asset, neutral }: Trade, policy: RiskPolicy): number {
-  if (value <= 0 || size < (asset === null ? policy.dustUsd : policy.dustShare)) return 0;
+  if (value <= 0 || !reaches(size, asset === null ? policy.dustUsd : policy.dustShare)) return 0;
   const share = (value / (value + neutral)) ** policy.shareExponent;
   if (asset !== null) return share;
   const scale = Math.log10(1 + policy.valueFullUsd / policy.valueUnitUsd);

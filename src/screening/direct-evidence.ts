@@ -2,7 +2,7 @@
 
 import type { NodeId, TransferGraph } from '../graph/graph.ts';
 import type { Weighing } from '../graph/kernels/weighing.ts';
-import { type ExposureEvidence, isRisky, isUnsolicited } from '../risk/evidence.ts';
+import { type ExposureEvidence, isRisky, isUnsolicited, reaches } from '../risk/evidence.ts';
 import type { RiskPolicy } from '../risk/policy.ts';
 import { type Attribution, absorbs, type DerivedReading, UNATTRIBUTED } from './attribution.ts';
 import { assetsApart, type Party, type Side, type UnpricedDealing } from './counterparties.ts';
@@ -49,9 +49,9 @@ function paidParties(sides: readonly Side[], { dustShare }: RiskPolicy): Set<str
     const sums = new Map<string, number>();
     for (const { attribution, value } of attributed)
       sums.set(attribution.key, (sums.get(attribution.key) ?? 0) + value);
-    for (const [key, value] of sums) if (value > 0 && value >= basis.dust) paid.add(key);
+    for (const [key, value] of sums) if (value > 0 && reaches(value, basis.dust)) paid.add(key);
     for (const { party, asset, share } of unpriced)
-      if (share * asset.flowPart >= dustShare) paid.add(party.attribution.key);
+      if (reaches(share * asset.flowPart, dustShare)) paid.add(party.attribution.key);
   }
   return paid;
 }
@@ -75,10 +75,10 @@ export function createSentTo(
       const moved = Number(amount);
       weight += (rates.get(asset) ?? 0) * moved;
       const unpriced = apart.get(asset);
-      if (unpriced !== undefined && (moved / unpriced.amount) * unpriced.flowPart >= weighing.dustShare)
-        return true;
+      if (unpriced === undefined) continue;
+      if (reaches((moved / unpriced.amount) * unpriced.flowPart, weighing.dustShare)) return true;
     }
-    return weight > 0 && weight >= basis.dust;
+    return weight > 0 && reaches(weight, basis.dust);
   };
 }
 

@@ -396,6 +396,57 @@ describe('score', () => {
     expect(scoreOf({ ...nothing, exposures: share(policy.dustShare * 0.999) })).toBe(0);
   });
 
+  it('compares value with a limit as cents do, whatever else moved in the direction', () => {
+    /** A value as evidence has it: a share of all that moved. */
+    const partOf = (valueUsd: number, all: number): number => all * (valueUsd / all);
+    const dealings = { direction: 'in', hops: 1, asset: null, sentBack: false, isSpent: false } as const;
+    const { unsolicitedMaxUsd, unsolicitedTotalMaxUsd, dustUsd } = policy;
+    const [least, most, total] = [
+      partOf(dustUsd, 1.27),
+      partOf(unsolicitedMaxUsd, 517.73),
+      partOf(unsolicitedTotalMaxUsd, 8_202.09),
+    ];
+    // The sums are not exact: otherwise this test shows nothing.
+    expect([least < dustUsd, most > unsolicitedMaxUsd, total > unsolicitedTotalMaxUsd]).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect(isUnsolicited({ ...dealings, valueUsd: most }, policy)).toBe(true);
+    expect(isUnsolicited({ ...dealings, valueUsd: unsolicitedMaxUsd + 0.01 }, policy)).toBe(false);
+    const discountOf = (valueUsd: number) =>
+      score(
+        { ...nothing, exposures: [exposure({ category: 'MIXER', valueUsd, unsolicited: true })] },
+        policy,
+      ).scoreBreakdown.some(({ factor }) => factor === 'UNSOLICITED_INBOUND');
+    expect([total, unsolicitedTotalMaxUsd + 0.01].map(discountOf)).toEqual([true, false]);
+    const pointsOf = (valueUsd: number) =>
+      score({ ...nothing, exposures: [exposure({ category: 'MIXER', valueUsd })] }, policy).riskScore;
+    expect([pointsOf(least), pointsOf(dustUsd - 0.01)]).toEqual([pointsOf(dustUsd), 0]);
+    const besideOf = (neutral: number) =>
+      score(
+        {
+          ...nothing,
+          exposures: [
+            exposure({ category: 'EXCHANGE', valueUsd: neutral }),
+            exposure({
+              category: 'MIXER',
+              asset: 'ODD',
+              valueUsd: null,
+              share: 1,
+              flowPart: 1,
+              unsolicited: true,
+            }),
+          ],
+        },
+        policy,
+      ).riskScore;
+    const beside = policy.unpricedBesideUsd * (1 - 1e-15);
+    expect(beside).toBeLessThan(policy.unpricedBesideUsd);
+    expect(besideOf(beside)).toBe(besideOf(policy.unpricedBesideUsd));
+    expect(besideOf(policy.unpricedBesideUsd - 0.01)).toBeGreaterThan(besideOf(beside));
+  });
+
   it('limits unsolicited value without a price by priced neutral value from a documented sum on', () => {
     const beside = (valueUsd: number): number =>
       scoreOf({

@@ -196,3 +196,30 @@ describe('a screening as of a day', () => {
     expect(screen(minted, TODAY).exposureReceiving).toEqual({ MIXER: 1, UNKNOWN: 99 });
   });
 });
+
+describe('value at a limit of the policy', () => {
+  it('counts the same whatever else the address moved', async () => {
+    const rests = Array.from({ length: 40 }, (_, number) => 17 + (73 * number) / 100);
+    const holder = (group: number, at: number): string => addressOf(91 + group, at);
+    const other = addressOf(95, 1);
+    let index = 100;
+    const usdc = (from: string, to: string, valueUsd: number): Transfer =>
+      sent(index++, from, to, {
+        ...{ asset: USDC, decimals: 6, amount: BigInt(Math.round(valueUsd * 1e6)), valueUsd },
+        timestampMs: NOW - 86_400_000,
+      });
+    const screen = await screenerOf(
+      rests.flatMap((rest, at) => [
+        // As much as unsolicited money may be.
+        ...[usdc(WALLETS.mixer, holder(0, at), 500), usdc(other, holder(0, at), rest)],
+        // Asked for: the mixer got as much as is no dust.
+        ...[usdc(WALLETS.mixer, holder(1, at), 400), usdc(holder(1, at), WALLETS.mixer, 1)],
+        usdc(holder(1, at), other, rest),
+      ]),
+    );
+    const isDiscounted = (address: string): boolean | undefined =>
+      screen(address).scoreBreakdown?.some(({ factor }) => factor === 'UNSOLICITED_INBOUND');
+    expect(rests.map((_, at) => isDiscounted(holder(0, at)))).toEqual(rests.map(() => true));
+    expect(rests.map((_, at) => isDiscounted(holder(1, at)))).toEqual(rests.map(() => false));
+  });
+});
