@@ -239,6 +239,29 @@ describe('a bulk load', () => {
     expectEqual(everything(fast), everything(slow));
   });
 
+  it('knows the decimals of listed tokens, and of others from the first row that has them', async () => {
+    const listed = '0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599';
+    const [one] = randomTransfers(1, 4) as [Transfer];
+    const rows = [listed, token(1000)].map((asset, index) => ({
+      ...{ ...one, txHash: hash(index + 1), from: address(5), to: address(6) },
+      ...{ asset, amount: 7n, decimals: null, valueUsd: 1, initiation: null },
+    }));
+    const withDecimals = csvOf([{ ...(rows[1] as Transfer), txHash: hash(3) }])
+      .trimEnd()
+      .split('\n');
+    const text = csvOf(rows).trimEnd().split('\n');
+    const lines = [`${text[0]},decimals`, `${text[1]},`, `${text[2]},`, `${withDecimals[1]},4`];
+    const store = storeAt('decimals');
+    await load(store, fileOf('decimals.csv', `${lines.join('\n')}\n`));
+    const assets = store.totals('ETH', parseAddress('ETH', address(5)).key)?.out.byAsset ?? [];
+    expect(new Map(assets.map(({ asset, decimals }) => [asset, decimals]))).toEqual(
+      new Map([
+        [listed, 8],
+        [token(1000), 4],
+      ]),
+    );
+  });
+
   it('reports invalid rows like the reader of small files', async () => {
     const [one] = randomTransfers(1, 3) as [Transfer];
     const good = csvOf([{ ...one, initiation: null }]).split('\n')[1] as string;

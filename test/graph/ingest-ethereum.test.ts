@@ -280,8 +280,8 @@ describe('tokens', () => {
     [{ token_standard: 'erc721' }, 1n, 0],
     [{ is_erc721: 'True' }, 1n, 0],
     [{ token_type: 'ERC-1155' }, 4711n, 0],
-    [{ token_type: 'ERC-20' }, 4711n, null],
-    [{}, 4711n, null],
+    [{ token_type: 'ERC-20' }, 4711n, 18],
+    [{}, 4711n, 18],
   ])('%j moves %s', async (more, amount, decimals) => {
     const { transfers } = await read(lines('moved.json', [moved(more)]));
     expect(transfers[0]).toMatchObject({ amount, decimals, position: 'log:4', asset: C });

@@ -238,6 +238,23 @@ describe('ingesting NDJSON', () => {
     expect(sent?.valueUsd).toBeGreaterThan(2_000);
   });
 
+  it('knows the decimals of listed tokens, and of others from the first row that has them', async () => {
+    const listed = '0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599';
+    const other = '0x1000000000000000000000000000000000000001';
+    const rows = [
+      row({ asset: listed, txHash: hash('a'), amount: '7', valueUsd: 1 }),
+      row({ asset: other, txHash: hash('b'), amount: '7', valueUsd: 1 }),
+      row({ asset: other, txHash: hash('c'), amount: '7', valueUsd: 1, decimals: 4 }),
+    ];
+    const path = file('rows', rows.join('\n'));
+    await ingestFiles({ format: 'ndjson', files: [path], chain: 'ETH' }, { store });
+    const assets = store.totals('ETH', keyOf(sender))?.out.byAsset ?? [];
+    expect(assets.map(({ asset, decimals }) => [asset, decimals]).sort()).toEqual([
+      [other, 4],
+      [listed, 8],
+    ]);
+  });
+
   it('reads other chains by their own addresses', async () => {
     const bitcoin = row({
       txHash: 'ab'.repeat(32),

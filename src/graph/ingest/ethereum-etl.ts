@@ -14,6 +14,7 @@ import {
 } from '../../chains/initiation.ts';
 import { CHAIN_LIMITS } from '../../chains/limits.ts';
 import { type ChainId, chainOf, isEvm } from '../../chains/registry.ts';
+import { loadTokenList } from '../../chains/tokens.ts';
 import type { Initiation, Transfer } from '../../chains/transfer.ts';
 import { INGEST_LIMITS } from './limits.ts';
 import { type RowFields, readRows } from './rows.ts';
@@ -224,6 +225,7 @@ export async function ethereumEtlReader(options: {
       },
     );
   const { symbol, decimals } = chainOf(chain);
+  const tokens = loadTokenList();
   const addresses = new AddressTexts(chain);
   const context = await readContext(files, signal);
   await readCalls(files, addresses, context.calls, signal);
@@ -277,7 +279,10 @@ export async function ethereumEtlReader(options: {
       asset,
       // The `value` of an ERC-721 transfer is the token id: one piece moved, whatever its id.
       amount: standard === 721 ? 1n : integerOf(fields, 'value'),
-      decimals: standard === null ? (context.decimals.get(asset.toLowerCase()) ?? null) : 0,
+      decimals:
+        standard === null
+          ? (context.decimals.get(asset.toLowerCase()) ?? tokens.decimalsOf(chain, asset))
+          : 0,
     };
     const call = context.calls.get(txHash);
     return {

@@ -28,9 +28,13 @@ function usdOf(fields: RowFields): number | null {
   throw new RowFault(`valueUsd is not a number from 0 to ${VALUE_USD_MAX}.`);
 }
 
-/** @param expected decimals that the asset is known to have, or null; other decimals would change every amount by powers of ten */
+/**
+ * Returns the decimals of a row, or those of its asset.
+ *
+ * @param expected decimals that the asset is known to have, or null; other decimals would change every amount by powers of ten
+ */
 function decimalsOf(fields: RowFields, expected: number | null): number | null {
-  if (fieldOf(fields, 'decimals') === undefined) return null;
+  if (fieldOf(fields, 'decimals') === undefined) return expected;
   const decimals = smallIntegerOf(fields, 'decimals');
   if (decimals > DECIMALS_MAX) throw new RowFault(`decimals is ${decimals}; the maximum is ${DECIMALS_MAX}.`);
   if (expected !== null && decimals !== expected)
@@ -107,7 +111,7 @@ export function ndjsonReader(options: {
       to,
       asset,
       amount,
-      decimals: decimalsOf(fields, own ?? tokens.decimalsOf(chain, asset)) ?? own,
+      decimals: decimalsOf(fields, own ?? tokens.decimalsOf(chain, asset)),
       valueUsd: usd === 0 && amount > 0n ? worthOfZero({ asset, amount, timestampMs }) : usd,
       initiation: initiationOf(fields, asset),
     };

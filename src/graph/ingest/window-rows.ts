@@ -8,7 +8,7 @@ import { AssayError, messageOf } from '../../base/errors.ts';
 import { maxKeyBytes, writeAddressKey, writeAddressKeyFromText } from '../../chains/address/parse.ts';
 import { CHAIN_LIMITS } from '../../chains/limits.ts';
 import { type ChainId, chainOf, isEvm } from '../../chains/registry.ts';
-import { assetInFile } from '../../chains/tokens.ts';
+import { assetInFile, loadTokenList } from '../../chains/tokens.ts';
 import type { Transfer } from '../../chains/transfer.ts';
 import { checkTransfer } from '../check-transfer.ts';
 import { GRAPH_LIMITS } from '../limits.ts';
@@ -92,6 +92,7 @@ export class WindowRows {
   readonly #assets: AddressTexts;
   readonly #chain: { readonly symbol: string; readonly decimals: number };
   readonly #isEvm: boolean;
+  readonly #tokens = loadTokenList();
   #timeText = '';
   #time = 0;
   // The asset of the last limit lookup.
@@ -226,7 +227,7 @@ export class WindowRows {
     if (number === undefined) {
       if (this.#learned.size === LEARNED_ASSETS_MAX) return;
       const asset = this.#readAsset(this.window, start, end) as string;
-      const decimals = asset === this.#chain.symbol ? this.#chain.decimals : null;
+      const decimals = this.#decimalsOf(asset);
       number = this.#learnedAssets.push({ asset, decimals, number: 0 }) - 1;
       this.#learned.set(text, number);
     }
@@ -486,8 +487,14 @@ export class WindowRows {
         // The slow reader finds the same fault, and reports it.
         return null;
       }
-    this.#transfer.asset = run.assetNumber(asset, null);
+    this.#transfer.asset = run.assetNumber(asset, this.#decimalsOf(asset));
     return asset;
+  }
+
+  /** Returns the decimals of the chain's own asset or of a listed token; null for others. */
+  #decimalsOf(asset: string): number | null {
+    const { symbol, decimals } = this.#chain;
+    return asset === symbol ? decimals : this.#tokens.decimalsOf(this.#options.chain, asset);
   }
 
   /** Returns false if the row is rejected. */

@@ -106,6 +106,8 @@ export class Batch {
   readonly #ids: AddressIds;
   readonly #log: LogWriter;
   readonly #assetIds = new Map<string, number>();
+  /** Ids of assets that have decimals in the store or by a row of this batch. */
+  readonly #assetsWithDecimals = new Set<number>();
   readonly #fresh: FreshTransactions;
   /** New entries for the deltas of addresses. */
   readonly #halves = new Halves();
@@ -261,10 +263,12 @@ export class Batch {
 
   #assetId({ asset, decimals }: Transfer): number {
     const known = this.#assetIds.get(asset);
-    if (known !== undefined) return known;
+    // A later row may have decimals that the first one of the asset did not have.
+    if (known !== undefined && (decimals === null || this.#assetsWithDecimals.has(known))) return known;
     const found = assetId(this.#store, asset, decimals, this.#state.nextAsset);
     if (found === this.#state.nextAsset) this.#state.nextAsset++;
     this.#assetIds.set(asset, found);
+    if (decimals !== null) this.#assetsWithDecimals.add(found);
     return found;
   }
 }

@@ -203,7 +203,11 @@ export class RunFiller {
   /** Returns the number of an asset. */
   assetNumber(asset: string, decimals: number | null): number {
     const known = this.#assets.get(asset);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      if (decimals !== null && this.#assetNames[known - 1]?.decimals === null)
+        this.#assetNames[known - 1] = { asset, decimals };
+      return known;
+    }
     const number = this.#assetNames.push({ asset, decimals });
     this.#assets.set(asset, number);
     return number;
