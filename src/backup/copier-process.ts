@@ -15,6 +15,7 @@ import { sha256OfFile } from '../replication/blobs.ts';
 import { syncFolder } from '../state/atomic-file.ts';
 import { PRIVATE_FILE } from '../state/data-folder.ts';
 import { openEnvironment } from '../state/lmdb.ts';
+import { eraseUnused } from '../state/lmdb-erase.ts';
 import { asStorageFull, isStorageFull } from '../state/storage.ts';
 import type { CopierFailure, CopierReply, CopierResult, CopierTask } from './copier.ts';
 import { type DatabaseDigest, digestDatabases } from './digests.ts';
@@ -53,11 +54,20 @@ const describe = async (file: string, databases: readonly DatabaseDigest[]): Pro
   databases,
 });
 
-/** Copies an environment with LMDB's hot copy, in one read transaction, while others may write. */
+/**
+ * Copies an environment with LMDB's hot copy, in one read transaction, while others may write. The copy has the referenced pages only: a
+ * file also has pages of deleted records, until they are used again.
+ */
 async function copyEnvironment(from: string, to: string): Promise<void> {
   const environment = openEnvironment(from, { readOnly: true, noSubdir: true });
   try {
-    await environment.backup(to, false);
+    await environment.backup(to, true).catch(async (cause: unknown) => {
+      // The library refuses to compact a file if the pages in use and the free ones are not all of its pages.
+      if (!messageOf(cause).includes('MDB_INCOMPATIBLE')) throw cause;
+      rmSync(to, { force: true });
+      await environment.backup(to, false);
+      eraseUnused(to);
+    });
   } catch (cause) {
     if (isStorageFull(cause)) throw asStorageFull(cause, to);
     throw new AssayError('STORE_CORRUPT', `${from} could not be copied: ${messageOf(cause)}.`, { cause });

@@ -226,9 +226,15 @@ export const checksumOfPage = (page: Uint8Array): number => crc32(page) || 1;
 export interface PageWalkOptions {
   /** Skips pages of this transaction or an earlier one, with their subtrees. */
   readonly newerThan?: number;
-  /** Called for every visited page, with the transaction that wrote it. */
-  readonly onPage: (page: number, transaction: number, bytes: Buffer) => void;
+  /** Called for every visited page, with the transaction that wrote it, and whether it is a page of records and not of one long value. */
+  readonly onPage: (page: number, transaction: number, bytes: Buffer, isNode: boolean) => void;
 }
+
+/** Returns the bounds of the unused part of a page of records that a walk has checked. */
+export const unusedPart = (bytes: Buffer): readonly [from: number, to: number] => [
+  HEADER + bytes.readUInt16LE(20),
+  HEADER + bytes.readUInt16LE(22),
+];
 
 /**
  * Reads every page that the newest state references. Checks that each has the right type and matches its header, and that no two trees
@@ -288,7 +294,7 @@ export function walkPages(file: PageFile, { newerThan = -1, onPage }: PageWalkOp
     const shown = file.read(page, 1);
     const bytes = file.bytes <= READ_WHOLE_MAX ? shown : Buffer.from(shown);
     if (!head(bytes, page, depth === 1 ? LEAF : BRANCH)) return null;
-    onPage(page, Number(bytes.readBigUInt64LE(8)), bytes);
+    onPage(page, Number(bytes.readBigUInt64LE(8)), bytes, true);
     const lower = bytes.readUInt16LE(20);
     const upper = bytes.readUInt16LE(22);
     const count = lower >>> 1;
@@ -345,7 +351,7 @@ export function walkPages(file: PageFile, { newerThan = -1, onPage }: PageWalkOp
       const count = Math.min(READ_PAGES, pages - done);
       const bytes = file.read(page + done, count);
       for (let at = 0; at < count; at++)
-        onPage(page + done + at, transaction, bytes.subarray(at * pageBytes, (at + 1) * pageBytes));
+        onPage(page + done + at, transaction, bytes.subarray(at * pageBytes, (at + 1) * pageBytes), false);
     }
   }
 
