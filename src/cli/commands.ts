@@ -14,7 +14,12 @@ import { addKytCommand, addTraceCommand } from './graph-questions.ts';
 import { addImportCommand } from './import.ts';
 import { addIndexCommand } from './index-command.ts';
 import { addIngestCommand } from './ingest.ts';
-import { addInstallationCommand, addVerifyCommand, type InstallationPlace } from './installation.ts';
+import {
+  addInstallationCommand,
+  addVerifyCommand,
+  type InstallationPlace,
+  requireStoresOfRecords,
+} from './installation.ts';
 import { addKeysCommand } from './keys.ts';
 import { addLabelsCommand } from './labels.ts';
 import { addLedgerCommand } from './ledger.ts';
@@ -57,6 +62,7 @@ export const commandModules = ({
   mcp,
   examine,
 }: CommandSettings): readonly CommandModule[] => [
+  (program) => requireStoresOfRecords(program, place),
   addServeCommand,
   addSyncCommand,
   addImportCommand,

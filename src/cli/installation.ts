@@ -1,7 +1,13 @@
 /** `assay installation` and `assay verify`: the stores of this installation, and whether all of them are intact. */
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
-import { acceptLoss, hasStores, missingStores, readInstallation } from '../state/installation-record.ts';
+import {
+  acceptLoss,
+  hasStores,
+  keyFault,
+  missingStores,
+  readInstallation,
+} from '../state/installation-record.ts';
 import { verifyFolder } from '../state/verify-folder.ts';
 import { answer, type Terminal } from './context.ts';
 import { createProgress, megabytes } from './progress.ts';
@@ -24,6 +30,56 @@ const nothingVerified = (dataDir: string): AssayError =>
  */
 export function requireStores({ dataDir, isShared }: Pick<InstallationPlace, 'dataDir' | 'isShared'>): void {
   if (!isShared && !hasStores(dataDir)) throw nothingVerified(dataDir);
+}
+
+/**
+ * Commands that read or change records which exist, and nothing else.  With a wrong
+ * ASSAY_DATA_DIR they would create empty stores, and answer that there are no keys, no people or no alerts.
+ */
+const OF_STORED_RECORDS: ReadonlySet<string> = new Set([
+  'keys list',
+  'keys revoke',
+  'accounts list',
+  'accounts disable',
+  'accounts enable',
+  'accounts disable-totp',
+  'accounts notify',
+  'audit show',
+  'credits show',
+  'monitor list',
+  'monitor alerts',
+  'monitor tail',
+  'labels disputes',
+  'labels reports',
+  'labels decide',
+  'receipt show',
+  'receipt erase',
+  'receipt keys list',
+  'billing invoices',
+  'billing statement',
+  'billing release',
+  'billing refuse',
+  'billing cancel',
+]);
+
+/** Requires that the data folder has stores, before a command of stored records opens any. */
+export function requireStoresOfRecords(program: Command, place: () => InstallationPlace): void {
+  program.hook('preAction', (_, action) => {
+    if (!OF_STORED_RECORDS.has(commandPath(action))) return;
+    const { dataDir, isShared } = place();
+    if (isShared || hasStores(dataDir)) return;
+    throw new AssayError(
+      'NOT_FOUND',
+      `${dataDir} has no store. Set ASSAY_DATA_DIR to the folder of the server.`,
+    );
+  });
+}
+
+/** Returns the names of a command and of those above it, without that of the program. */
+export function commandPath(action: Command): string {
+  const names: string[] = [];
+  for (let command = action; command.parent; command = command.parent) names.unshift(command.name());
+  return names.join(' ');
 }
 
 /** Adds `assay installation`. */
@@ -83,7 +139,9 @@ export function addVerifyCommand(program: Command, terminal: Terminal, place: ()
       const missing = missingStores(dataDir, isShared).map(
         ({ path, kind }) => `${path} (${kind}) is missing.`,
       );
-      const report = { stores, faults: [...faults, ...damagedFiles, ...missing] };
+      const wrongKey = isShared ? null : keyFault(dataDir);
+      const ofKey = wrongKey === null ? [] : [wrongKey];
+      const report = { stores, faults: [...faults, ...ofKey, ...damagedFiles, ...missing] };
       if (stores.length === 0 && report.faults.length === 0) throw nothingVerified(dataDir);
       answer(terminal, options.json ?? false, report, () => [
         `${stores.length} stores, ${megabytes(stores.reduce((sum, { bytes }) => sum + bytes, 0))}: ${report.faults.length === 0 ? 'all are intact.' : 'NOT intact.'}`,

@@ -4,6 +4,7 @@ import { asStorageFull, isLibraryError, isStorageFull } from '../state/storage.t
 import { asUnusable } from '../state/usable-files.ts';
 import { errorLine, printable, type Terminal } from './context.ts';
 import { EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts';
+import { commandPath } from './installation.ts';
 import type { OpenServices, Services, SharedState } from './services.ts';
 
 /** Adds one command (or a group) to the program. `services` opens the services of the command when it runs. */
@@ -40,8 +41,7 @@ const OVER_SHARED_STATE: Readonly<Record<string, SharedState>> = {
 
 /** Returns the state that an action reads and nodes may share; undefined for none. */
 function sharedStateOf(action: Command): SharedState | undefined {
-  const names: string[] = [];
-  for (let command = action; command.parent; command = command.parent) names.unshift(command.name());
+  const names = commandPath(action).split(' ');
   const paths = names.map((_, at) => names.slice(0, at + 1).join(' '));
   return paths.map((path) => OVER_SHARED_STATE[path]).find((shared) => shared !== undefined);
 }

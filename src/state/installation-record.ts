@@ -3,7 +3,8 @@
  * listed store is missing, it was lost: a start that silently created a new one would forget all balances, and a build without the
  * catalogue of labels would publish an index of the shipped labels alone.
  */
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { createHmac } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type Clock, isoTime } from '../base/clock.ts';
 import { AssayError } from '../base/errors.ts';
@@ -82,6 +83,8 @@ export interface InstallationRecord {
   readonly id: string;
   readonly createdAt: string;
   readonly stores: readonly RecordedStore[];
+  /** Tells whether `installation.key` is the one of this installation. Absent in records of earlier releases, and until there is a key. */
+  readonly keyCheck?: string;
 }
 
 const recordPath = (dataDir: string): string => join(dataDir, RECORD_FILE);
@@ -175,10 +178,35 @@ function addStores(
   const added = paths
     .filter((path) => !record.stores.some((store) => store.path === path))
     .map((path) => ({ path, kind: kindOf(path)?.kind ?? '', since: now }));
-  if (known !== null && added.length === 0) return known;
+  const keyCheck = record.keyCheck ?? keyCheckOf(dataDir);
+  if (known !== null && added.length === 0 && keyCheck === known.keyCheck) return known;
   const stores = [...record.stores, ...added].sort((a, b) => (a.path < b.path ? -1 : 1));
-  writeJsonAtomically(recordPath(dataDir), { ...record, stores });
-  return { ...record, stores };
+  const written = { ...record, stores, ...(keyCheck === undefined ? {} : { keyCheck }) };
+  writeJsonAtomically(recordPath(dataDir), written);
+  return written;
+}
+
+/** Returns the check value of the key in the folder, from which the key cannot be computed; undefined if there is no key that can be read. */
+function keyCheckOf(dataDir: string): string | undefined {
+  let key: Buffer;
+  try {
+    key = readFileSync(installationKeyPath(dataDir));
+  } catch {
+    return undefined;
+  }
+  return createHmac('sha256', key).update('assay installation key check').digest('hex').slice(0, 16);
+}
+
+/** Describes a key that is not the one with which the secrets of the installation were encrypted; null if it is, or nothing is recorded of it. */
+export function keyFault(dataDir: string): string | null {
+  const recorded = readInstallation(dataDir)?.keyCheck;
+  const present = keyCheckOf(dataDir);
+  if (recorded === undefined || present === undefined || recorded === present) return null;
+  const path = installationKeyPath(dataDir);
+  return (
+    `${path} is not the key of this installation: stored secrets (webhooks, chats, second factors, signing keys) cannot be decrypted. ` +
+    `Restore it from a backup; if it is lost, move the file away and run 'assay installation accept-loss installation.key'.`
+  );
 }
 
 /** Adds the stores of the folder to the record. On a full disk an existing record stays as it is, so that reading works; a later start adds them. */
@@ -286,9 +314,12 @@ export function acceptLoss(dataDir: string, path: string): RecordedStore {
       'INVALID_REQUEST',
       `${join(dataDir, path)} exists. Move it away first to accept its loss.`,
     );
+  const { keyCheck, ...rest } = record;
+  const isKey = join(dataDir, path) === installationKeyPath(dataDir);
   writeJsonAtomically(recordPath(dataDir), {
-    ...record,
+    ...rest,
     stores: record.stores.filter((each) => each !== store),
+    ...(keyCheck === undefined || isKey ? {} : { keyCheck }),
   });
   return store;
 }

@@ -38,7 +38,11 @@ describe('exit codes', () => {
 const UK_LIST = join(folder, 'uk.csv');
 
 describe('a wrong command line', () => {
-  beforeAll(() => writeFileSync(UK_LIST, ''));
+  beforeAll(async () => {
+    writeFileSync(UK_LIST, '');
+    // Commands of stored records require that there are some.
+    await runCommand(dataDir, ['keys', 'create', '--name', 'first']);
+  });
 
   it.each([
     [['nonsense'], "unknown command 'nonsense'"],

@@ -41,7 +41,7 @@ it.each([
 ])('assay %s %s waits for the state of nodes', async (...args) => {
   const modules = commandModules({
     apiKey: () => null,
-    place: never,
+    place: () => ({ dataDir: folder, jobsDir: null, isShared: true }),
     mcp: { baseUrl: never, operations: never, version: '' },
     examine: never,
   });

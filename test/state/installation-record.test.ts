@@ -9,6 +9,7 @@ import { installationKeyPath, openEncryption } from '../../src/state/encryption.
 import {
   acceptLoss,
   isEnvironment,
+  keyFault,
   missingStores,
   type OpenInstallation,
   openInstallation,
@@ -128,6 +129,39 @@ describe('the record of an installation', () => {
     expect(acceptLoss(dataDir, 'installation.key')).toMatchObject({ kind: 'encryption key' });
     open(dataDir).close();
     expect(() => newKey().decrypt(encrypted, 'context')).toThrow(/cannot be decrypted/);
+  });
+
+  it('tells a key that is not the one of the installation, until its loss is accepted', () => {
+    const dataDir = newFolder();
+    const path = installationKeyPath(dataDir);
+    const installation = open(dataDir);
+    openEncryption({ path }, deps);
+    installation.close();
+    expect(keyFault(dataDir)).toBeNull();
+    const key = readFileSync(path);
+    writeFileSync(path, Buffer.alloc(32, 7));
+    expect(keyFault(dataDir)).toMatch(
+      /installation\.key is not the key of this installation: .* accept-loss installation\.key/,
+    );
+    // Another start does not record the wrong key.
+    open(dataDir).close();
+    expect(keyFault(dataDir)).not.toBeNull();
+    writeFileSync(path, key);
+    expect(keyFault(dataDir)).toBeNull();
+    rmSync(path);
+    acceptLoss(dataDir, 'installation.key');
+    writeFileSync(path, Buffer.alloc(32, 7));
+    open(dataDir).close();
+    expect(keyFault(dataDir)).toBeNull();
+  });
+
+  it('records the check value of a key that is older than check values', () => {
+    const dataDir = newFolder();
+    const path = installationKeyPath(dataDir);
+    openEncryption({ path }, deps);
+    open(dataDir).close();
+    writeFileSync(path, Buffer.alloc(32, 7));
+    expect(keyFault(dataDir)).not.toBeNull();
   });
 
   it('knows every store that nodes with a Redis share', () => {

@@ -27,7 +27,7 @@ import { heldBackIn } from '../../labels/sanctions.ts';
 import { openLabelStore } from '../../labels/store.ts';
 import { presentVerdictKey, verdictKeyPath } from '../../receipts/verdict-key.ts';
 import { type LockHolder, serverIn } from '../../state/folder-lock.ts';
-import { isEnvironment, missingStores, readInstallation } from '../../state/installation-record.ts';
+import { isEnvironment, keyFault, missingStores, readInstallation } from '../../state/installation-record.ts';
 import { lmdbFault } from '../../state/lmdb-binary.ts';
 import { AFTER_RESTORE, restoredFrom, undoneBy } from '../../state/restored.ts';
 import { requireSound } from '../../state/sound-file.ts';
@@ -177,6 +177,11 @@ function storeFindings({ dataDir, redis, snapshots }: Config): readonly Finding[
     text: `${path} is missing.`,
     advice: `Restore it from a backup (docs/OPERATIONS.md), or accept its loss: \`assay installation accept-loss ${path}\`.`,
   }));
+  const wrongKey = redis === null ? keyFault(dataDir) : null;
+  if (wrongKey !== null) {
+    const [text, advice] = faultAndRemedy(wrongKey);
+    findings.push({ check, state: 'problem', text, advice });
+  }
   for (const { path } of record.stores) {
     const file = join(dataDir, path);
     const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
