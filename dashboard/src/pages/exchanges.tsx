@@ -71,7 +71,7 @@ function ExchangeForm(first: { readonly name: string; readonly jurisdiction: str
   const [jurisdiction, setJurisdiction] = useState(first.jurisdiction);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    change({ name: name.trim(), jurisdiction: jurisdiction.trim().toUpperCase() });
+    change({ name: name.trim(), jurisdiction: jurisdiction.trim().toUpperCase() }, { isStep: true });
   };
   return (
     <form className="section exchange-form only-screen" onSubmit={submit}>

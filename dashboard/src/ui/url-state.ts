@@ -14,16 +14,21 @@ export function stringifySearch(search: Readonly<Record<string, unknown>>): stri
   return text === '' ? '' : `?${text}`;
 }
 
-/** Returns the query, and a function that changes some of its values without a new entry in the history. */
-export function useUrlState(): readonly [Search, (changes: Search) => void] {
+export interface ChangeOptions {
+  /** Whether the change is a step of its own, to which the browser's "back" leads: another tab or answer, not a filter. */
+  readonly isStep?: boolean;
+}
+
+/** Returns the query, and a function that changes some of its values. A change that is no step replaces the entry in the history. */
+export function useUrlState(): readonly [Search, (changes: Search, options?: ChangeOptions) => void] {
   const search = useSearch({ strict: false }) as Search;
   const navigate = useNavigate();
   const change = useCallback(
-    (changes: Search) => {
+    (changes: Search, { isStep = false }: ChangeOptions = {}) => {
       void navigate({
         to: '.',
         search: ((before: Search) => ({ ...before, ...changes })) as never,
-        replace: true,
+        replace: !isStep,
         resetScroll: false,
       });
     },

@@ -7,6 +7,7 @@ import type { ReactNode } from 'react';
 import { call } from '../../api/client.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import type { MessageKey } from '../../i18n/messages.ts';
+import type { OPERATOR_TABS } from '../../shell/link-check.ts';
 import { Button } from '../../ui/Button.tsx';
 import { Page } from '../../ui/Page.tsx';
 import { Failure, Loading } from '../../ui/states.tsx';
@@ -20,7 +21,7 @@ import { type OperatorStatus, POLL_MS } from './parts.tsx';
 import { QueuesTab } from './Queues.tsx';
 
 interface TabOf {
-  readonly id: string;
+  readonly id: (typeof OPERATOR_TABS)[number];
   readonly label: MessageKey;
   readonly content: (props: { readonly status: OperatorStatus }) => ReactNode;
 }
@@ -66,7 +67,7 @@ function Parts({ status }: { readonly status: OperatorStatus }): ReactNode {
   return (
     <Tabs.Root
       value={chosen}
-      onValueChange={(value) => change({ tab: value === FIRST ? '' : String(value) })}
+      onValueChange={(value) => change({ tab: value === FIRST ? '' : String(value) }, { isStep: true })}
       className="tabs"
     >
       <Tabs.List className="tab-list" aria-label={t('operator.parts')}>

@@ -3,7 +3,7 @@
 import { CHAINS } from 'assay:chains';
 import { JURISDICTIONS } from 'assay:facts';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, type ReactNode, useMemo, useState } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useMemo, useState } from 'react';
 import { useI18n } from '../../i18n/index.tsx';
 import { PATHS } from '../../paths.ts';
 import { chainOf } from '../../ui/Address.tsx';
@@ -32,6 +32,13 @@ export function OptionsForm({ chain, address }: OptionsFormProps): ReactNode {
   const [taint, setTaint] = useState(search.taint ?? STANDARD_TAINT);
   const [hops, setHops] = useState(search.hops ?? STANDARD_HOPS);
   const [on, setOn] = useState(chain);
+  // The way back leads to the answer of other options.
+  useEffect(() => {
+    setAsOf(search.asOf ?? '');
+    setJurisdiction(search.jurisdiction ?? STANDARD_JURISDICTION);
+    setTaint(search.taint ?? STANDARD_TAINT);
+    setHops(search.hops ?? STANDARD_HOPS);
+  }, [search.asOf, search.jurisdiction, search.taint, search.hops]);
   const family = chainOf(chain)?.family;
   const countries = useMemo(() => {
     const names = new Intl.DisplayNames(language, { type: 'region' });
@@ -52,7 +59,7 @@ export function OptionsForm({ chain, address }: OptionsFormProps): ReactNode {
       taint: taint === STANDARD_TAINT ? '' : taint,
       hops: hops === STANDARD_HOPS ? '' : hops,
     };
-    if (on === chain) change(options);
+    if (on === chain) change(options, { isStep: true });
     else void navigate({ to: PATHS.screening, params: { chain: on, address }, search: options as never });
   };
   return (

@@ -3,6 +3,7 @@ import { Tabs } from '@base-ui/react/tabs';
 import type { ReactNode } from 'react';
 import { useI18n } from '../../i18n/index.tsx';
 import type { MessageKey } from '../../i18n/messages.ts';
+import type { SCREENING_TABS } from '../../shell/link-check.ts';
 import { useUrlState } from '../../ui/url-state.ts';
 import { Arithmetic } from './Arithmetic.tsx';
 import type { Screening } from './ask.ts';
@@ -18,7 +19,7 @@ import '../../styles/tabs.css';
 import './screening.css';
 
 interface TabRow {
-  readonly id: string;
+  readonly id: (typeof SCREENING_TABS)[number];
   readonly label: MessageKey;
   readonly content: (props: { readonly data: Screening }) => ReactNode;
 }
@@ -61,7 +62,9 @@ export function Report({ data }: { readonly data: Screening }): ReactNode {
       <Evidence data={data} />
       <Tabs.Root
         value={chosen}
-        onValueChange={(value) => change({ tab: value === 'exposure' ? '' : String(value) })}
+        onValueChange={(value) =>
+          change({ tab: value === 'exposure' ? '' : String(value) }, { isStep: true })
+        }
         className="tabs"
       >
         <Tabs.List className="tab-list" aria-label={t('tab.label')}>

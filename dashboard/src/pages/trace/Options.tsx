@@ -1,5 +1,5 @@
 /** The options of a trace and the filter of its picture, all in the URL. A change of the options is a new, charged trace. */
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
 import { useI18n } from '../../i18n/index.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { Choice, Field } from '../../ui/Field.tsx';
@@ -7,6 +7,8 @@ import { useTypedText, useUrlState } from '../../ui/url-state.ts';
 import { CREDITS, DEPTHS, DIRECTIONS, HOPS, optionsIn, wantTrace } from './answer.ts';
 
 const STANDARD_DEPTH = '3';
+/** Without a last day, browsers take years of six digits, which no link can have. */
+const LAST_DAY = '9999-12-31';
 
 interface OptionsFormProps {
   readonly chain: string;
@@ -23,6 +25,15 @@ export function OptionsForm({ chain, address }: OptionsFormProps): ReactNode {
   const [depth, setDepth] = useState(search.depth ?? STANDARD_DEPTH);
   const [inTime, setInTime] = useState(search.inTime === '1');
   const [bridges, setBridges] = useState(search.bridges === '1');
+  // The way back leads to the answer of other options.
+  useEffect(() => {
+    setDirection(search.direction ?? 'both');
+    setHops(search.hops ?? '1');
+    setTarget(search.target ?? '');
+    setDepth(search.depth ?? STANDARD_DEPTH);
+    setInTime(search.inTime === '1');
+    setBridges(search.bridges === '1');
+  }, [search.direction, search.hops, search.target, search.depth, search.inTime, search.bridges]);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     const isPath = target.trim() !== '';
@@ -35,7 +46,7 @@ export function OptionsForm({ chain, address }: OptionsFormProps): ReactNode {
       bridges: bridges ? '1' : '',
     };
     wantTrace(chain, address, optionsIn(next));
-    change(next);
+    change(next, { isStep: true });
   };
   const options = (values: readonly string[]) => values.map((value) => ({ value, label: value }));
   return (
@@ -107,12 +118,14 @@ export function FilterForm(): ReactNode {
       <Field
         label={t('trace.since')}
         type="date"
+        max={LAST_DAY}
         value={search.since ?? ''}
         onChange={(event) => change({ since: event.target.value })}
       />
       <Field
         label={t('trace.until')}
         type="date"
+        max={LAST_DAY}
         value={search.until ?? ''}
         onChange={(event) => change({ until: event.target.value })}
       />
