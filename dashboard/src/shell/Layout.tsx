@@ -1,7 +1,7 @@
 /** The frame of all pages for people who are logged in: bar, navigation, content. */
 import { Dialog } from '@base-ui/react/dialog';
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
+import { Link, useNavigate, useRouterState } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { sessionQuery } from '../api/session.ts';
 import { useI18n } from '../i18n/index.tsx';
@@ -11,6 +11,7 @@ import { IconButton } from '../ui/Button.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { AccountMenu } from './AccountMenu.tsx';
 import { Help } from './Help.tsx';
+import { CheckedOutlet } from './LinkCheck.tsx';
 import { DOCUMENTS, NAVIGATION, type NavigationEntry } from './navigation.ts';
 import { Preferences } from './Preferences.tsx';
 import { useShortcut } from './shortcuts.ts';
@@ -134,7 +135,7 @@ export function Layout(): ReactNode {
         <Navigation />
       </div>
       <main id="content" ref={main} tabIndex={-1}>
-        <Outlet />
+        <CheckedOutlet />
       </main>
       <Help isOpen={isHelpOpen} onChange={setHelpOpen} />
     </div>

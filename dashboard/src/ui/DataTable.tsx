@@ -21,6 +21,7 @@ import { Button } from './Button.tsx';
 import { type CsvValue, csvText } from './csv.ts';
 import { Choice } from './Field.tsx';
 import { Icon } from './icons.tsx';
+import { plainText } from './plain-text.ts';
 import { csvName, saveFile } from './save-file.ts';
 import { type TableState, useTableState } from './table-state.ts';
 import { useTypedText } from './url-state.ts';
@@ -169,6 +170,8 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
   }[];
   const shown = columns.filter((column) => !state.hidden.includes(column.id));
   const isPrinting = useIsPrinting();
+  const asked = [...(state.sort === null ? [] : [state.sort.id]), ...Object.keys(state.only)];
+  const unknown = asked.filter((id) => columns.every((column) => column.id !== id));
   const isVirtual = selected.length > VIRTUAL_FROM && !isPrinting;
   const virtualizer = useVirtualizer({
     count: isVirtual ? selected.length : 0,
@@ -193,6 +196,11 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactNode {
       {hasControls ? (
         <Controls {...props} state={state} selected={selected.map(({ original }) => original.row)} />
       ) : null}
+      {unknown.length === 0 ? null : (
+        <p className="warning-line" role="alert">
+          {t('table.badLink', { columns: unknown.map(plainText).join(', ') })}
+        </p>
+      )}
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms */}
       <div
         ref={frame}
