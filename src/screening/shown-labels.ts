@@ -40,8 +40,8 @@ export function createShownLabels({ policy }: { readonly policy: RiskPolicy }): 
     const labels = reader.lookup(graph.keyOf(node), graph.chain);
     const label = countedLabelOf(labels, attribution, { policy, asOf });
     if (label === null) return null;
-    const { source, sourceUrl, lastSeen, confidence } = label;
-    return { address: shownNode(graph, node), source, sourceUrl, date: lastSeen, confidence };
+    const { source, sourceUrl, firstSeen, lastSeen, confidence } = label;
+    return { address: shownNode(graph, node), source, sourceUrl, date: lastSeen ?? firstSeen, confidence };
   }
 
   return (read, node, attribution) => {

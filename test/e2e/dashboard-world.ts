@@ -47,8 +47,8 @@ const csv = (cells: readonly string[]): string =>
   cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',');
 
 const LABELS = [
-  ['address', 'chain', 'entity', 'name', 'category', 'confidence', 'last_seen', 'source_url'],
-  [MIXER, 'ETH', 'mixer', 'Example Mixer', 'MIXER', '0.9', '2026-10-01', 'https://mixers.example/list'],
+  ['address', 'chain', 'entity', 'name', 'category', 'confidence', 'last_seen', 'source_url', 'first_seen'],
+  [MIXER, 'ETH', 'mixer', 'Example Mixer', 'MIXER', '0.9', '2026-10-01', 'https://mixers.example/list', ''],
   [
     EXCHANGE,
     'ETH',
@@ -58,9 +58,11 @@ const LABELS = [
     '1',
     '2026-11-01',
     'https://exchange.example',
+    '',
   ],
-  [CASINO, 'ETH', 'casino', 'Example Casino', 'GAMBLING', '0.8', '2026-09-15', ''],
-  [MARKET, 'ETH', 'market', 'Example Market', 'DARKNET_MARKET', '0.9', '2026-08-01', ''],
+  // Its source has only the first day.
+  [CASINO, 'ETH', 'casino', 'Example Casino', 'GAMBLING', '0.8', '', '', '2026-09-15'],
+  [MARKET, 'ETH', 'market', 'Example Market', 'DARKNET_MARKET', '0.9', '2026-08-01', '', ''],
   ...HOSTILE_NAMES.map((name, index) => [
     index === 0 ? HOSTILE : index === 1 ? HOSTILE_PAYER : `0xbad${String(index).padStart(37, '0')}`,
     'ETH',
@@ -69,6 +71,7 @@ const LABELS = [
     'SCAM',
     '0.9',
     '2026-10-01',
+    '',
     '',
   ]),
 ];

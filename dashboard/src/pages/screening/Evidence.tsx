@@ -122,8 +122,9 @@ function Labels({ labels, chain, address }: LabelsProps): ReactNode {
       {
         id: 'date',
         header: t('label.date'),
-        value: ({ lastSeen }) => lastSeen,
-        cell: ({ lastSeen }) => <Time iso={lastSeen} />,
+        // A source that gives only the first day has confirmed the label on that day.
+        value: ({ firstSeen, lastSeen }) => lastSeen ?? firstSeen,
+        cell: ({ firstSeen, lastSeen }) => <Time iso={lastSeen ?? firstSeen} />,
       },
       { id: 'class', header: t('label.class'), value: (row) => word('class', row.class) },
       {

@@ -31,8 +31,8 @@ function ofList(text: string, data: Screening): Basis {
 function ofLabel(text: string, data: Screening): Basis {
   const label = data.entityLabels?.find(({ source, name }) => text === `${source}: ${name}`);
   if (label === undefined) return bare(text);
-  const { source, sourceUrl, lastSeen, confidence } = label;
-  return { text, source, sourceUrl, date: lastSeen, confidence };
+  const { source, sourceUrl, firstSeen, lastSeen, confidence } = label;
+  return { text, source, sourceUrl, date: lastSeen ?? firstSeen, confidence };
 }
 
 /** The label of a counterparty, or of an address behind one. */
