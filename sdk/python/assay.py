@@ -2835,7 +2835,9 @@ class Exposure(Model):
     #: The label on which the row rests: that of the address with the greatest part of the value. Null for UNKNOWN, and
     #: for a contract of a known bridge without a label.
     label: Optional[ExposureLabel]
-    #: USD; null if nothing has a price.
+    #: USD at the average rate of the direction: the share of the USD of all its transfers. `topCounterparties` and
+    #: `flaggedTransactions` have the USD of their own transfers, each at its price of the day; null if nothing has a
+    #: price.
     value_usd: Optional[float]
     hops: int
     tx_count: int
@@ -2867,7 +2869,8 @@ class ExposureLabel(Model):
     #: Source id.
     source: str
     source_url: Optional[str]
-    #: ISO date on which the source last confirmed the label.
+    #: ISO date on which the source last confirmed the label; the first date if it is the only one, null without a
+    #: date.
     date: Optional[str]
     #: 0 to 1.
     confidence: float
@@ -2931,7 +2934,7 @@ class FlaggedTransaction(Model):
     amount: str
     #: Decimals of the asset; null if they are not known.
     decimals: Optional[int]
-    #: USD; null if nothing has a price.
+    #: USD at the price of the day of the transfer; null without a price.
     value_usd: Optional[float]
     #: EXACT: a price of that day, or given with the transfer; PEG: by contract; LAST_KNOWN: an earlier price; NONE: no
     #: price.
@@ -5948,7 +5951,7 @@ class ScoreFactor(Model):
     #: published labels make a verdict CRITICAL.
     class_: EvidenceClass
     percentage: float
-    #: USD; null if nothing has a price.
+    #: USD as in `exposures`; null if nothing has a price.
     value_usd: Optional[float]
     hops: int
     points: int
@@ -6186,6 +6189,7 @@ class ScreeningResult(Model):
     exposure_sending: Optional[Dict[str, float]] = None
     #: Category → percentage of the value; adds up to 100 if value moved.
     exposure_receiving: Optional[Dict[str, float]] = None
+    #: The 200 greatest rows of each direction. The score, and `exposureSending` and `exposureReceiving`, count all.
     exposures: Optional[List[Exposure]] = None
     taint: Optional[Taint] = None
     #: Addresses at which funds could not be followed further.
@@ -6751,8 +6755,9 @@ class TopCounterparty(Model):
     sanctioned: bool
     direction: Literal["in", "out"]
     tx_count: int
-    #: USD; null if nothing has a price.
+    #: USD of its transfers, each at its price of the day; null if nothing has a price.
     value_usd: Optional[float]
+    #: As in `exposures`: within one asset, by amount.
     percentage: float
     first_seen: str
     last_seen: str

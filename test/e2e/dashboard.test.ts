@@ -164,6 +164,8 @@ describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
       .filter({ hasText: 'Example Mixer' });
     for (const text of ['Published', 'own', '2026-10-01', '90%'])
       await mixer.getByText(text).first().waitFor();
+    const casino = page.getByRole('row').filter({ hasText: 'Example Casino' });
+    await casino.first().getByText('2026-09-15').waitFor();
     const policies = page.getByRole('table', { name: 'Taint policies side by side' });
     for (const policy of ['Poison', 'Haircut'])
       await policies.getByRole('columnheader', { name: policy }).waitFor();
@@ -175,6 +177,35 @@ describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
       expect([tab, await axe()]).toEqual([tab, []]);
     }
     expect(new URL(page.url()).searchParams.get('tab')).toBe('coverage');
+    // The way back leads through the tabs.
+    await page.goBack();
+    await page.getByRole('tab', { name: 'Law', selected: true }).waitFor();
+    expect(new URL(page.url()).searchParams.get('tab')).toBe('legal');
+  });
+
+  it('says what is wrong with a link, and asks for nothing', async () => {
+    const sent = requests.length;
+    await visit(`/screening/ETH/${SUBJECT}?asOf=2026-13-01&hops=2`, 'This link is not valid');
+    await page.getByText('asOf: must be a day such as 2026-03-01 (got “2026-13-01”).').waitFor();
+    expect(requests.slice(sent).filter((one) => one.includes('/api/v1/screening'))).toEqual([]);
+    await page.getByRole('button', { name: 'Open without them' }).click();
+    await page.locator('.verdict').waitFor();
+    expect(new URL(page.url()).search).toBe('?hops=2');
+    await page.goto(`${url}/screening/ETH/${SUBJECT}?exposure.sort=percent`);
+    await page.getByText('by a column that this table does not have: percent.').waitFor();
+  });
+
+  it('says which part of the exposure an answer does not list', async () => {
+    await page.route('**/api/v1/screening', async (route) => {
+      const response = await route.fetch();
+      const body = (await response.json()) as { data: { exposures: { direction: string }[] } };
+      const row = body.data.exposures.find(({ direction }) => direction === 'in');
+      body.data.exposures = Array.from({ length: 200 }, () => ({ direction: 'in', ...row, percentage: 0.3 }));
+      await route.fulfill({ response, json: body });
+    });
+    await page.goto(`${url}/screening/ETH/${SUBJECT}`);
+    await page.getByText('lists the 200 greatest rows, which have 60% of the value').waitFor();
+    await page.unroute('**/api/v1/screening');
   });
 
   it('charges a screening once, also if the page is loaded again', async () => {

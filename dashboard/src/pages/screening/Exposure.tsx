@@ -154,6 +154,7 @@ export function Exposure({ data }: { readonly data: Screening }): ReactNode {
           <Suspense fallback={<Loading lines={5} />}>
             <Sankey data={data} />
           </Suspense>
+          <CutDirections exposures={exposures} />
           <DataTable
             id="exposure"
             caption={t('exposure.title')}
@@ -166,6 +167,29 @@ export function Exposure({ data }: { readonly data: Screening }): ReactNode {
       <Stops stops={data.stoppedAt ?? []} chain={data.chain} />
     </Section>
   );
+}
+
+/** Rows of a direction that an answer lists at most (the OpenAPI document). */
+const LISTED_MAX = 200;
+
+/** Says of which directions the answer lists only the greatest rows. */
+function CutDirections({ exposures }: { readonly exposures: readonly Row[] }): ReactNode {
+  const { t, word, number, percent } = useI18n();
+  const cut = (['in', 'out'] as const).flatMap((direction) => {
+    const rows = exposures.filter((row) => row.direction === direction);
+    return rows.length < LISTED_MAX ? [] : [{ direction, rows }];
+  });
+  return cut.map(({ direction, rows }) => (
+    <p key={direction} className="warning-line">
+      {t('exposure.cut', {
+        direction: word('direction', direction),
+        rows: number(rows.length),
+        share: percent(
+          rows.reduce((sum, { asset, percentage }) => sum + (asset === null ? percentage : 0), 0),
+        ),
+      })}
+    </p>
+  ));
 }
 
 /** Addresses at which the walk ended, so that a reader knows what was not followed. */
