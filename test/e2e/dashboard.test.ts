@@ -272,6 +272,9 @@ describe.runIf(chromiumProgram !== null)('the dashboard in a browser', () => {
     await check('compare', 'What changed');
     await page.getByText(/^The findings/).waitFor();
     expect(await page.locator('dd .tag').allTextContents()).toEqual(['As of 2026-10-06']);
+    await page.getByText('The requests differ: asOf from (not set) to 2026-10-06.').waitFor();
+    const points = page.getByRole('table', { name: 'Points before and after' });
+    expect(await points.getByText('+0', { exact: true }).count()).toBe(0);
     await page.goto(`${url}/saved`);
     await rows.first().focus();
     await page.keyboard.press('j');

@@ -191,6 +191,9 @@ describe('a comparison of two screenings', () => {
       }),
     );
     expect(causesOf(moved)).toEqual(['TRANSFERS', 'EXPOSURE', 'COVERAGE']);
+    expect(moved.causes[0]?.message).toBe(
+      'Known transfers changed: totalTransactions from 10 to 11, inflow.txCount from 6 to 7, inflow.valueUsd from 100 to 120.',
+    );
     expect(moved.causes[1]?.message).toBe('Exposures: 2 changed.');
     expect(moved.transfers).toEqual([
       { field: 'totalTransactions', before: 10, after: 11 },
@@ -238,6 +241,9 @@ describe('a comparison of two screenings', () => {
       { field: 'sections', before: null, after: ['exposures'] },
       { field: 'limit', before: null, after: 2 },
     ]);
+    expect(compared.causes.find(({ cause }) => cause === 'REQUEST')?.message).toBe(
+      'The requests differ: sections from (not set) to ["exposures"], limit from (not set) to 2.',
+    );
     expect(linesOf(compared)).toEqual([['SCORE', 40, 70, 30, 'REQUEST']]);
     expectSums(compared);
   });

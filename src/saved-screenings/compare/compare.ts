@@ -163,6 +163,19 @@ const flatChanges = (before: JsonObject | null, after: JsonObject | null): reado
 const versionMessage = (what: string, before: string, after: string): string =>
   `${what} changed from ${before} to ${after}.`;
 
+/**
+ * Lists fields with both of their values, such as `asOf from (not set) to 2026-03-01`.
+ *
+ * @param missing - what the value of a side means that does not have it
+ */
+const withValues = (changes: readonly Change[], missing: string): string => {
+  const text = (value: unknown): string =>
+    value === null ? `(${missing})` : typeof value === 'string' ? value : JSON.stringify(value);
+  return changes
+    .map(({ field, before, after }) => `${field} from ${text(before)} to ${text(after)}`)
+    .join(', ');
+};
+
 /** Parts of a comparison from which its causes follow. */
 type Parts = Pick<
   Comparison,
@@ -190,7 +203,7 @@ function messagesOf(parts: Parts): ReadonlyMap<Cause, string> {
   const rows = (cause: Cause, changes: RowChanges | null, what: string): void =>
     note(cause, hasChanges(changes), () => `${what}: ${inWords(changes as RowChanges)}.`);
   const names = (changes: readonly Change[]): string => changes.map(({ field }) => field).join(', ');
-  note('REQUEST', request.length > 0, () => `The requests differ in ${names(request)}.`);
+  note('REQUEST', request.length > 0, () => `The requests differ: ${withValues(request, 'not set')}.`);
   note('POLICY', before.policyVersion !== after.policyVersion, () =>
     versionMessage('The risk policy', before.policyVersion, after.policyVersion),
   );
@@ -199,7 +212,7 @@ function messagesOf(parts: Parts): ReadonlyMap<Cause, string> {
   note(
     'TRANSFERS',
     transfers !== null && transfers.length > 0,
-    () => `Known transfers changed: ${names(transfers ?? [])}.`,
+    () => `Known transfers changed: ${withValues(transfers ?? [], 'not known')}.`,
   );
   note('EXPOSURE', hasChanges(exposures), () => {
     const words = `Exposures: ${inWords(exposures as RowChanges)}.`;

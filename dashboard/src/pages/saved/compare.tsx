@@ -15,7 +15,7 @@ import { asOfDay } from './list.tsx';
 type Comparison = Schemas['ScreeningComparison'];
 type Line = Schemas['ScoreLine'];
 
-const signed = (points: number): string => (points < 0 ? `−${-points}` : `+${points}`);
+const signed = (points: number): string => (points === 0 ? '0' : points < 0 ? `−${-points}` : `+${points}`);
 const lineKey = (_: Line, index: number): string => String(index);
 
 /** The page. */
@@ -108,13 +108,18 @@ function Lines({ data }: { readonly data: Comparison }): ReactNode {
     [t, word],
   );
   const { score } = data;
+  const changed = useMemo(() => score.lines.filter(({ difference }) => difference !== 0), [score]);
+  const same = score.lines.length - changed.length;
   return (
-    <Section title={t('saved.points')}>
+    <Section
+      title={t('saved.points')}
+      note={same === 0 || changed.length === 0 ? undefined : t('saved.sameLines', { count: same })}
+    >
       <DataTable
         id="lines"
         caption={t('saved.points')}
         columns={columns}
-        rows={score.lines}
+        rows={changed}
         rowKey={lineKey}
         hasControls={false}
         empty={<Empty title={t('saved.samePoints')} />}
