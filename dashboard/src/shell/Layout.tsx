@@ -2,7 +2,8 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useRouterState } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { pageWaits } from '../api/patience.ts';
 import { sessionQuery } from '../api/session.ts';
 import { useI18n } from '../i18n/index.tsx';
 import { PATHS } from '../paths.ts';
@@ -105,6 +106,18 @@ function PageShortcut({ keys, to, label }: NavigationEntry): ReactNode {
   return null;
 }
 
+/** Says that requests of the page wait for the rate limit: a page that only loads, for up to a minute, looks broken. */
+function Waiting(): ReactNode {
+  const { t } = useI18n();
+  const until = useSyncExternalStore(pageWaits.subscribe, pageWaits.until);
+  if (until === null) return null;
+  return (
+    <p role="status" className="note page-note">
+      {t('alerts.waiting', { seconds: Math.max(1, Math.ceil((until - Date.now()) / 1_000)) })}
+    </p>
+  );
+}
+
 /** The layout. */
 export function Layout(): ReactNode {
   const { t } = useI18n();
@@ -135,6 +148,7 @@ export function Layout(): ReactNode {
         <Navigation />
       </div>
       <main id="content" ref={main} tabIndex={-1}>
+        <Waiting />
         <CheckedOutlet />
       </main>
       <Help isOpen={isHelpOpen} onChange={setHelpOpen} />
