@@ -159,7 +159,12 @@ export function AlertsPage(): ReactNode {
       {openCase.error === null ? null : <Failure error={openCase.error} />}
       {error === null ? null : <Failure error={error} onRetry={() => inbox.reload()} />}
       {count === null && error === null ? <Loading lines={8} /> : null}
-      {count === 0 ? <NoAlerts isFiltered={Object.keys(filters).length > 0} /> : null}
+      {count === 0 ? (
+        <NoAlerts
+          isFiltered={Object.keys(filters).length > 0}
+          isOfAddress={filters.walletAddress !== undefined}
+        />
+      ) : null}
       {count === null || count === 0 ? null : (
         <div className={opened === undefined ? 'inbox' : 'inbox has-details'}>
           <AlertTable
@@ -187,9 +192,19 @@ export function AlertsPage(): ReactNode {
   );
 }
 
-function NoAlerts({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
+interface NoAlertsProps {
+  readonly isFiltered: boolean;
+  readonly isOfAddress: boolean;
+}
+
+function NoAlerts({ isFiltered, isOfAddress }: NoAlertsProps): ReactNode {
   const { t } = useI18n();
-  if (isFiltered) return <Empty title={t('alerts.noMatch')}>{t('alerts.noMatchHelp')}</Empty>;
+  if (isFiltered)
+    return (
+      <Empty title={t('alerts.noMatch')}>
+        {t('alerts.noMatchHelp')} {isOfAddress ? t('alerts.addressHint') : null}
+      </Empty>
+    );
   return (
     <Empty title={t('alerts.none')}>
       {t('alerts.noneHelp')} <Link to={PATHS.wallets}>{t('wallets.title')}</Link>
