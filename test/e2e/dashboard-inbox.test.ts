@@ -457,6 +457,14 @@ describe.runIf(chromiumProgram !== null)('alerts, cases and wallets in a browser
       await scrollTo('0');
       await shows(newest + 1);
       await browser.check('alerts', 'Alerts');
+      // Keys that are pressed without a pause select each alert, also beyond the rows that were read first.
+      await page.reload();
+      await shows(newest + 1);
+      for (let row = 0; row < 130; row++) {
+        await page.keyboard.press('j');
+        await page.keyboard.press('x');
+      }
+      await page.getByText('130 alerts selected').waitFor();
     },
     SCROLL_MS,
   );

@@ -22,6 +22,9 @@ import './alerts.css';
 
 const PRIORITY = { LOW: 'LOW', MEDIUM: 'MEDIUM', HIGH: 'HIGH', CRITICAL: 'URGENT' } as const;
 
+/** Rows that are read before the keyboard reaches them: a second of a key that is held down. */
+const READ_AHEAD_ROWS = 50;
+
 /** Returns a case about alerts; null if there are none. */
 function caseOf(alerts: readonly Alert[]): NewCase | null {
   const [first] = alerts;
@@ -68,6 +71,9 @@ export function AlertsPage(): ReactNode {
   const goTo = (row: number): void => {
     if (count === null || row < 0 || row >= count) return;
     setActive(row);
+    // Rows are read once scrolling settles, which does not happen while a key is pressed again and again: an alert that is not read yet cannot be
+    // selected, and would be passed over.
+    inbox.show(row, row + READ_AHEAD_ROWS);
     // The keys work from anywhere. If nothing else has the focus, it follows the row, so that screen readers read it.
     const { activeElement } = document;
     if (activeElement === document.body || activeElement?.id === 'content')
