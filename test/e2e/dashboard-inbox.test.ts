@@ -310,6 +310,20 @@ describe.runIf(chromiumProgram !== null)('alerts, cases and wallets in a browser
     await isInert();
   });
 
+  it('prints a case with the names of people, when, and where it is', async () => {
+    await page.emulateMedia({ media: 'print' });
+    await page.evaluate('dispatchEvent(new Event("beforeprint"))');
+    const paper = await page.locator('main').textContent();
+    expect(paper).toContain('· ann@example.org');
+    expect(paper).not.toContain('· you');
+    expect(paper).toMatch(
+      /Printed from Assay at \d{4}-\d{2}-\d{2} \d{2}:\d{2} UTC\. Address of this page: http/,
+    );
+    await page.evaluate('dispatchEvent(new Event("afterprint"))');
+    await page.emulateMedia({ media: 'screen' });
+    expect(await page.getByRole('button', { name: 'Copy 0x', exact: false }).count()).toBeGreaterThan(0);
+  });
+
   it('keeps what a person has entered if somebody else changes the case first', async () => {
     const second = await page.context().newPage();
     await second.goto(page.url());

@@ -14,14 +14,14 @@ import {
   useTable,
 } from '@tanstack/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
-import { flushSync } from 'react-dom';
+import { type KeyboardEvent, type ReactNode, useMemo, useRef } from 'react';
 import { useI18n } from '../i18n/index.tsx';
 import { Button } from './Button.tsx';
 import { type CsvValue, csvText } from './csv.ts';
 import { Choice } from './Field.tsx';
 import { Icon } from './icons.tsx';
 import { plainText } from './plain-text.ts';
+import { useIsPrinting } from './printing.ts';
 import { csvName, saveFile } from './save-file.ts';
 import { type TableState, useTableState } from './table-state.ts';
 import { useTypedText } from './url-state.ts';
@@ -134,23 +134,6 @@ function useSelectedRows<Row>(
       columnVisibility: Object.fromEntries(state.hidden.map((id) => [id, false])),
     },
   });
-}
-
-/** Whether the page is being printed: paper has no scroll bar, so a table shows its rows at once. */
-function useIsPrinting(): boolean {
-  const [isPrinting, setPrinting] = useState(false);
-  useEffect(() => {
-    // The browser takes the picture right after the event.
-    const begin = (): void => flushSync(() => setPrinting(true));
-    const end = (): void => setPrinting(false);
-    addEventListener('beforeprint', begin);
-    addEventListener('afterprint', end);
-    return () => {
-      removeEventListener('beforeprint', begin);
-      removeEventListener('afterprint', end);
-    };
-  }, []);
-  return isPrinting;
 }
 
 /** Shows a table. */

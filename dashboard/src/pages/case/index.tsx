@@ -6,6 +6,7 @@ import { useI18n } from '../../i18n/index.tsx';
 import { PATHS } from '../../paths.ts';
 import { Icon } from '../../ui/icons.tsx';
 import { Page } from '../../ui/Page.tsx';
+import { useIsPrinting } from '../../ui/printing.ts';
 import { Failure, Loading } from '../../ui/states.tsx';
 import { Name } from '../../ui/values.tsx';
 import '../cases/cases.css';
@@ -18,7 +19,8 @@ import { type Case, caseQuery } from './use-case.ts';
 
 /** The page. */
 export function CasePage(): ReactNode {
-  const { t } = useI18n();
+  const { t, time } = useI18n();
+  const isPrinting = useIsPrinting();
   const { id } = useParams({ from: `/inside${PATHS.case}` });
   const answer = useQuery(caseQuery(id));
   const one = answer.data;
@@ -42,6 +44,11 @@ export function CasePage(): ReactNode {
     >
       {answer.isPending ? <Loading lines={8} /> : null}
       {answer.error === null ? null : <Failure error={answer.error} onRetry={() => void answer.refetch()} />}
+      {isPrinting ? (
+        <p className="only-print muted">
+          {t('cases.printed', { time: time(new Date().toISOString()), url: location.href })}
+        </p>
+      ) : null}
       {one === undefined ? null : (
         <div className="case-columns">
           <div>
