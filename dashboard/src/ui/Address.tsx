@@ -40,8 +40,14 @@ async function copyText(text: string): Promise<void> {
   if (before instanceof HTMLElement) before.focus({ preventScroll: true });
 }
 
+interface CopyButtonProps {
+  readonly text: string;
+  /** Whether the name of the button has the text: a screen reader lists the buttons of a page, and all would be alike. Not for secrets. */
+  readonly isNamed?: boolean;
+}
+
 /** Copies a text to the clipboard, and says so to screen readers as well. */
-export function CopyButton({ text }: { readonly text: string }): ReactNode {
+export function CopyButton({ text, isNamed = false }: CopyButtonProps): ReactNode {
   const { t } = useI18n();
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
@@ -54,7 +60,7 @@ export function CopyButton({ text }: { readonly text: string }): ReactNode {
       <IconButton
         className="copy"
         icon={isCopied ? 'check' : 'copy'}
-        name={t('ui.copy')}
+        name={isNamed ? t('ui.copyOf', { text: shorten(text) }) : t('ui.copy')}
         onClick={() => void copyText(text).then(() => setCopied(true))}
       />
       <span className="visually-hidden" aria-live="polite">
@@ -104,7 +110,7 @@ export function Address({ address, chain, isFull = false, isLink = true }: Addre
           {shown}
         </span>
       )}
-      <CopyButton text={address} />
+      <CopyButton text={address} isNamed />
     </span>
   );
 }
@@ -127,7 +133,7 @@ export function TransactionHash({ hash }: { readonly hash: string }): ReactNode 
       <span className="address-text" title={hash}>
         <Shortened text={hash} />
       </span>
-      <CopyButton text={hash} />
+      <CopyButton text={hash} isNamed />
     </span>
   );
 }
