@@ -125,7 +125,8 @@ describe('the label that an exposure shows', () => {
       address: WALLETS.exchange,
       source: 'graphsense',
       sourceUrl: null,
-      date: null,
+      // The publisher gives only the first day.
+      date: '2021-05-01',
       confidence: 0.9,
     });
     expect(shown({ graph, reader, asOf: null }, node, UNATTRIBUTED)).toBe(first);
