@@ -568,6 +568,16 @@ describe('the snapshot folder', () => {
     ).toEqual([false, true, false, true]);
   });
 
+  it('are built without the lock that a killed build had moved aside', () => {
+    const root = join(folder.path, 'index');
+    mkdirSync(root);
+    writeFileSync(join(root, 'build.lock.7-0'), '999999999 -');
+    const building = beginBuild(root, deps);
+    building.publish(version);
+    building.end();
+    expect(readdirSync(root).filter((name) => name.startsWith('build'))).toEqual([]);
+  });
+
   it('are opened in a copy that has no folder of leases, as a restored backup', () => {
     const root = join(folder.path, 'index');
     mkdirSync(root);

@@ -229,7 +229,10 @@ export function beginBuild(root: string, deps: BuildDeps): Building {
   mkdirSync(root, PRIVATE_FOLDER);
   const lock = claimBuild(root);
   for (const name of readdirSync(root)) {
-    if (name.startsWith(BUILDING)) rmSync(join(root, name), { recursive: true, force: true });
+    const path = join(root, name);
+    // A lock that was moved aside by a build that was killed then.
+    const isDeadLock = name.startsWith(`${BUILD_LOCK}.`) && !isLeaseLive(path);
+    if (name.startsWith(BUILDING) || isDeadLock) rmSync(path, { recursive: true, force: true });
   }
   const folder = join(root, `${BUILDING}${process.pid}`);
   mkdirSync(join(folder, LEASES), PRIVATE_FOLDER);
