@@ -26,8 +26,10 @@ const ATTEMPTS_MAX = 20;
  */
 export function openMappedFile<T>(file: string, name: string, read: (environment: RootDatabase) => T): T {
   return withOpeningLock(dirname(file), () => {
-    const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-    const mapBytes = Math.max(1, Math.ceil(bytes / MAP_UNIT_BYTES)) * MAP_UNIT_BYTES;
+    const bytes = statSync(file, { throwIfNoEntry: false })?.size;
+    // Opening an empty file for reading ends the whole process inside the library.
+    if (bytes === 0) throw new AssayError('STORE_CORRUPT', `${name} ${file} cannot be opened: it is empty.`);
+    const mapBytes = Math.ceil((bytes ?? 1) / MAP_UNIT_BYTES) * MAP_UNIT_BYTES;
     for (let attempt = 0; ; attempt++) {
       const environment = openMapping(file, name, mapBytes + attempt * ATTEMPT_BYTES);
       try {
@@ -42,9 +44,6 @@ export function openMappedFile<T>(file: string, name: string, read: (environment
 }
 
 function openMapping(file: string, name: string, mapSize: number): RootDatabase {
-  // Opening an empty file for reading ends the whole process inside the library.
-  if (statSync(file, { throwIfNoEntry: false })?.size === 0)
-    throw new AssayError('STORE_CORRUPT', `${name} ${file} cannot be opened: it is empty.`);
   try {
     return openEnvironment(file, {
       encoding: 'binary',
