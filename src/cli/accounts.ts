@@ -5,7 +5,6 @@ import { PLAN_NAMES, type PlanName } from '../accounts/plans.ts';
 import { ROLES, type Role } from '../accounts/roles.ts';
 import { AssayError } from '../base/errors.ts';
 import { answer, type Terminal, table, wholeNumber } from './context.ts';
-import { type InstallationPlace, requireStores } from './installation.ts';
 import type { Services } from './services.ts';
 
 interface JsonOption {
@@ -203,12 +202,7 @@ const SHOWN_DEFAULT = '20';
 const SHOWN_MAX = 99_999;
 
 /** Adds `assay audit`. */
-export function addAuditCommand(
-  program: Command,
-  terminal: Terminal,
-  services: () => Services,
-  place: () => InstallationPlace,
-): void {
+export function addAuditCommand(program: Command, terminal: Terminal, services: () => Services): void {
   const audit = program.command('audit').description('show and verify the audit log');
 
   audit
@@ -216,7 +210,6 @@ export function addAuditCommand(
     .description('verify that no entry was changed, removed or inserted')
     .option('--json', 'answer as JSON')
     .action(async (options: JsonOption) => {
-      requireStores(place());
       const report = await services().audit().verify();
       answer(terminal, options.json ?? false, report, () => [
         `${report.entries} entries, ${report.faults.length} faults; the chain ends with ${report.head}.`,

@@ -12,7 +12,6 @@ import { INVOICE_STATES, type InvoiceState } from '../billing/records.ts';
 import { verifyAuthorized } from '../billing/x402/verify.ts';
 import { addPaymentCommands } from './billing-payments.ts';
 import { answer, type Terminal } from './context.ts';
-import { type InstallationPlace, requireStores } from './installation.ts';
 import type { Services } from './services.ts';
 
 interface JsonOption {
@@ -92,12 +91,7 @@ function keyLines({ key, form, next, descriptor, range, firstPath }: KeyUse): re
 }
 
 /** Adds `assay billing`. */
-export function addBillingCommand(
-  program: Command,
-  terminal: Terminal,
-  services: () => Services,
-  place: () => InstallationPlace,
-): void {
+export function addBillingCommand(program: Command, terminal: Terminal, services: () => Services): void {
   const billing = program
     .command('billing')
     .description('packages of credits, invoices, and their verification');
@@ -186,7 +180,6 @@ export function addBillingCommand(
     .option('--chains', 'also compare payments in cryptocurrency with their chains')
     .option('--json', 'answer as JSON')
     .action(async ({ json = false, chains = false }: JsonOption & { chains?: boolean }) => {
-      requireStores(place());
       const ofLedger = await services().billing().verify();
       const crypto = chains ? services().cryptoPayments() : null;
       if (chains && crypto === null) throw notConfigured();

@@ -22,19 +22,12 @@ const nothingVerified = (dataDir: string): AssayError =>
     `${dataDir} has no store, so nothing was verified. Set ASSAY_DATA_DIR to the folder of the server.`,
   );
 
-/**
- * Requires that the data folder has stores: in another folder, a command that verifies would create empty ones and find no fault in them.
- * With a Redis, the stores are there.
- *
- * @throws NOT_FOUND
- */
-export function requireStores({ dataDir, isShared }: Pick<InstallationPlace, 'dataDir' | 'isShared'>): void {
-  if (!isShared && !hasStores(dataDir)) throw nothingVerified(dataDir);
-}
+/** Commands that verify stores. With a wrong ASSAY_DATA_DIR they would create empty ones, and find no fault in them. */
+const VERIFYING: ReadonlySet<string> = new Set(['audit verify', 'ledger verify', 'billing verify']);
 
 /**
- * Commands that read or change records which exist, and nothing else.  With a wrong
- * ASSAY_DATA_DIR they would create empty stores, and answer that there are no keys, no people or no alerts.
+ * Commands that only read or change existing records. With a wrong ASSAY_DATA_DIR they would create empty stores, and answer that there are no
+ * keys, no people or no alerts.
  */
 const OF_STORED_RECORDS: ReadonlySet<string> = new Set([
   'keys list',
@@ -62,12 +55,14 @@ const OF_STORED_RECORDS: ReadonlySet<string> = new Set([
   'billing cancel',
 ]);
 
-/** Requires that the data folder has stores, before a command of stored records opens any. */
+/** Requires that the data folder has stores, before a command of stored records opens any. With a Redis, the stores are there. */
 export function requireStoresOfRecords(program: Command, place: () => InstallationPlace): void {
   program.hook('preAction', (_, action) => {
-    if (!OF_STORED_RECORDS.has(commandPath(action))) return;
+    const path = commandPath(action);
+    if (!VERIFYING.has(path) && !OF_STORED_RECORDS.has(path)) return;
     const { dataDir, isShared } = place();
     if (isShared || hasStores(dataDir)) return;
+    if (VERIFYING.has(path)) throw nothingVerified(dataDir);
     throw new AssayError(
       'NOT_FOUND',
       `${dataDir} has no store. Set ASSAY_DATA_DIR to the folder of the server.`,

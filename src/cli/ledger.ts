@@ -2,7 +2,6 @@
 import type { Command } from 'commander';
 import { AssayError } from '../base/errors.ts';
 import { answer, type Terminal } from './context.ts';
-import { type InstallationPlace, requireStores } from './installation.ts';
 import { createProgress } from './progress.ts';
 import type { Services } from './services.ts';
 
@@ -12,12 +11,7 @@ const verdictOf = ({ entries, faults }: { entries: number; faults: readonly stri
 };
 
 /** Adds `assay ledger`. */
-export function addLedgerCommand(
-  program: Command,
-  terminal: Terminal,
-  services: () => Services,
-  place: () => InstallationPlace,
-): void {
+export function addLedgerCommand(program: Command, terminal: Terminal, services: () => Services): void {
   program
     .command('ledger')
     .description('verify the ledger of credits')
@@ -25,7 +19,6 @@ export function addLedgerCommand(
     .description('read every entry, and verify links, sums and balances')
     .option('--json', 'answer as JSON')
     .action(async (options: { json?: boolean }) => {
-      requireStores(place());
       const progress = createProgress(terminal);
       const report = await services()
         .ledger()
