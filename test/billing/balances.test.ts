@@ -22,6 +22,15 @@ const NONE: BillingPreferences = {
   email: null,
   lowBalance: { api: null, dashboard: null },
 };
+/** A rule that orders one small package. */
+const RULE = {
+  pool: 'api',
+  below: 20,
+  package: 'Starter',
+  quantity: 1,
+  method: 'WIRE',
+  currency: null,
+} as const;
 
 overLiveStates((makeState, name) => {
   let now: number;
@@ -88,14 +97,7 @@ overLiveStates((makeState, name) => {
   });
 
   it('orders by a rule once, and again a day later only if the invoice is not paid', async () => {
-    const rule = {
-      pool: 'api',
-      below: 20,
-      package: 'Starter',
-      quantity: 2,
-      method: 'WIRE',
-      currency: null,
-    } as const;
+    const rule = { ...RULE, quantity: 2 };
     await expect(
       billing.setPreferences('acc_1', { ...NONE, topUp: [{ ...rule, package: 'Gold' }] }),
     ).rejects.toMatchObject({ field: 'package' });
@@ -118,15 +120,7 @@ overLiveStates((makeState, name) => {
   });
 
   it('orders once if two nodes see the low balance at the same time', async () => {
-    const rule = {
-      pool: 'api',
-      below: 20,
-      package: 'Starter',
-      quantity: 1,
-      method: 'WIRE',
-      currency: null,
-    } as const;
-    await billing.setPreferences('acc_1', { ...NONE, topUp: [rule] });
+    await billing.setPreferences('acc_1', { ...NONE, topUp: [RULE] });
     const other = openedBilling(join(folder.path, name === 'LMDB' ? '' : 'other'), access, {
       ...{ clock, openStore: state.openStore },
       methods: ({ invoices }) => [

@@ -8,6 +8,18 @@ import { startRuntime, TOKEN, token, u64 } from './runtime.ts';
 
 const family = { openAdapter, layouts: { rpc: 'json-rpc', history: 'json-rpc' } };
 
+/** Returns a function that makes the instruction that creates an account of the token program, paid by `payer`. */
+const accountMaker =
+  (svm: Awaited<ReturnType<typeof startRuntime>>['svm'], payer: Keypair) =>
+  (account: Keypair, space: number) =>
+    SystemProgram.createAccount({
+      fromPubkey: payer.publicKey,
+      newAccountPubkey: account.publicKey,
+      lamports: Number(svm.minimumBalanceForRentExemption(BigInt(space))),
+      space,
+      programId: TOKEN,
+    });
+
 describe('the real runtime of Solana', () => {
   it('has balances that match the sums of the transfers of its blocks', async () => {
     const { svm, run, first, url, close } = await startRuntime();
@@ -16,14 +28,7 @@ describe('the real runtime of Solana', () => {
     ) as [Keypair, Keypair, Keypair, Keypair, Keypair];
     const address = (keys: Keypair): string => keys.publicKey.toBase58();
     svm.airdrop(address(alice) as Loose, 10_000_000_000n as Loose);
-    const make = (account: Keypair, space: number) =>
-      SystemProgram.createAccount({
-        fromPubkey: alice.publicKey,
-        newAccountPubkey: account.publicKey,
-        lamports: Number(svm.minimumBalanceForRentExemption(BigInt(space))),
-        space,
-        programId: TOKEN,
-      });
+    const make = accountMaker(svm, alice);
     const open = (account: Keypair, owner: Keypair) =>
       token([Uint8Array.of(18), owner.publicKey.toBytes()], [account.publicKey, mint.publicKey]);
     const pay = (lamports: number) =>
@@ -93,14 +98,7 @@ describe('the real runtime of Solana', () => {
     ];
     const address = (keys: Keypair): string => keys.publicKey.toBase58();
     svm.airdrop(address(payer) as Loose, 10_000_000_000n as Loose);
-    const make = (account: Keypair, space: number) =>
-      SystemProgram.createAccount({
-        fromPubkey: payer.publicKey,
-        newAccountPubkey: account.publicKey,
-        lamports: Number(svm.minimumBalanceForRentExemption(BigInt(space))),
-        space,
-        programId: TOKEN,
-      });
+    const make = accountMaker(svm, payer);
     const open = (account: Keypair) =>
       token([Uint8Array.of(18), payer.publicKey.toBytes()], [account.publicKey, mint.publicKey]);
     const send = (from: Keypair, to: Keypair, amount: bigint) =>
