@@ -3,8 +3,8 @@
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
+import { DELIVERY_STATUSES } from '../api/choices.ts';
 import { call, type Schemas } from '../api/client.ts';
-import { everyOf } from '../api/every.ts';
 import { patiently } from '../api/patience.ts';
 import { queries } from '../api/session.ts';
 import { useI18n } from '../i18n/index.tsx';
@@ -21,7 +21,6 @@ import { Name, Time } from '../ui/values.tsx';
 
 type Delivery = Schemas['Delivery'];
 
-const STATUSES = everyOf<Delivery['status']>()(['PENDING', 'DELIVERED', 'FAILED', 'CANCELLED']);
 /** Rows of a page: the most that the API sends. */
 const ROWS = 100;
 
@@ -39,7 +38,7 @@ export function DeliveriesPage(): ReactNode {
   const { t, word } = useI18n();
   const [search, change] = useUrlState();
   const { alert = '', wallet = '' } = search;
-  const status = STATUSES.find((known) => known === search.status);
+  const status = DELIVERY_STATUSES.find((known) => known === search.status);
   const query = {
     limit: ROWS,
     ...(status === undefined ? {} : { status }),
@@ -68,7 +67,7 @@ export function DeliveriesPage(): ReactNode {
           value={status ?? ''}
           options={[
             { value: '', label: t('table.all') },
-            ...STATUSES.map((value) => ({ value, label: word('deliveryStatus', value) })),
+            ...DELIVERY_STATUSES.map((value) => ({ value, label: word('deliveryStatus', value) })),
           ]}
           onChange={(value) => change({ status: value })}
         />

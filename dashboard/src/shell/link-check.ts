@@ -2,8 +2,20 @@
  * The fields that the query of each page has, and what they allow. A page that left out a field or value it does not know would answer another
  * question than its link asks: with a mistyped day, the answer of now.
  */
-import type { Schemas } from '../api/client.ts';
-import { everyOf } from '../api/every.ts';
+import {
+  ALERT_STATUSES,
+  CASE_STATUSES,
+  DELIVERY_STATUSES,
+  PRIORITIES,
+  REPORT_STATES,
+  SCREENING_HOPS,
+  SEVERITIES,
+  TAINT_METHODS,
+  TRACE_DEPTHS,
+  TRACE_DIRECTIONS,
+  TRACE_HOPS,
+  UNFINISHED,
+} from '../api/choices.ts';
 import { PATHS } from '../paths.ts';
 import type { Search } from '../ui/url-state.ts';
 
@@ -25,28 +37,20 @@ export const OPERATOR_TABS = ['health', 'labels', 'chains', 'queues', 'nodes', '
 
 const POOLS = ['api', 'dashboard'];
 const YES = ['1'];
-const CASE_STATUSES = everyOf<Schemas['Case']['status']>()(['OPEN', 'IN_REVIEW', 'ESCALATED', 'CLOSED']);
 
 const FIELDS: Readonly<Record<string, Fields>> = {
   [PATHS.screening]: {
     asOf: 'day',
     jurisdiction: 'country',
-    taint: everyOf<NonNullable<Schemas['ScreeningBody']['taint']>>()([
-      'poison',
-      'haircut',
-      'fifo',
-      'lifo',
-      'tiho',
-      'all',
-    ]),
-    hops: ['1', '2', '3', '4', '5'],
+    taint: TAINT_METHODS,
+    hops: SCREENING_HOPS.map(String),
     tab: SCREENING_TABS,
   },
   [PATHS.trace]: {
-    direction: everyOf<NonNullable<Schemas['TraceBody']['direction']>>()(['both', 'in', 'out']),
-    hops: ['1', '2', '3'],
+    direction: TRACE_DIRECTIONS,
+    hops: TRACE_HOPS,
     target: 'text',
-    depth: ['1', '2', '3', '4', '5', '6', '7'],
+    depth: TRACE_DEPTHS,
     inTime: YES,
     bridges: YES,
     min: 'number',
@@ -58,26 +62,26 @@ const FIELDS: Readonly<Record<string, Fields>> = {
   [PATHS.exchanges]: { name: 'text', jurisdiction: 'text' },
   [PATHS.bulk]: { list: ['pasted'] },
   [PATHS.alerts]: {
-    status: everyOf<Schemas['Alert']['status']>()(['NEW', 'INVESTIGATING', 'RESOLVED', 'DISMISSED']),
-    severity: everyOf<Schemas['Alert']['severity']>()(['CRITICAL', 'HIGH', 'MEDIUM', 'LOW']),
+    status: ALERT_STATUSES,
+    severity: SEVERITIES,
     address: 'text',
     wallet: 'text',
     alert: 'text',
   },
   [PATHS.deliveries]: {
-    status: everyOf<Schemas['Delivery']['status']>()(['PENDING', 'DELIVERED', 'FAILED', 'CANCELLED']),
+    status: DELIVERY_STATUSES,
     alert: 'text',
     wallet: 'text',
   },
   [PATHS.cases]: {
-    status: [...CASE_STATUSES, CASE_STATUSES.filter((status) => status !== 'CLOSED').join(',')],
-    priority: everyOf<Schemas['Case']['priority']>()(['LOW', 'MEDIUM', 'HIGH', 'URGENT']),
+    status: [...CASE_STATUSES, UNFINISHED],
+    priority: PRIORITIES,
     assignee: 'text',
     q: 'text',
     address: 'text',
     chain: 'chain',
   },
-  [PATHS.reports]: { state: ['OPEN', 'ACCEPTED', 'REJECTED'] },
+  [PATHS.reports]: { state: REPORT_STATES },
   [PATHS.wallets]: { deleted: ['yes'], address: 'text', chain: 'monitored', label: 'text' },
   [PATHS.usage]: { pool: POOLS },
   [PATHS.billing]: { pool: POOLS, payment: 'text' },

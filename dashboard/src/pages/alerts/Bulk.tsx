@@ -1,5 +1,7 @@
 /** Actions on several alerts at once. */
+
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { ALERT_STATUSES } from '../../api/choices.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { Choice, Field } from '../../ui/Field.tsx';
@@ -8,7 +10,6 @@ import { AddToCase } from '../case/ToCase.tsx';
 import type { AlertChange, Progress } from './actions.ts';
 import { ASSIGNEE_CHARS_MAX, NOTE_CHARS_MAX } from './Details.tsx';
 import type { Alert } from './inbox.ts';
-import { STATUSES } from './use-inbox.ts';
 
 /** Links of a new case (`CaseBody`). */
 export const CASE_LINKS_MAX = 20;
@@ -47,7 +48,7 @@ export function Bulk({ ids, isBusy, onChange, onCase, onSave, onClear }: BulkPro
         value={status}
         options={[
           { value: '', label: t('alerts.keep') },
-          ...STATUSES.map((value) => ({ value, label: word('alertStatus', value) })),
+          ...ALERT_STATUSES.map((value) => ({ value, label: word('alertStatus', value) })),
         ]}
         onChange={setStatus}
       />

@@ -1,6 +1,8 @@
 /** One alert of the inbox: what was found, what a person does about it, and its history. */
+
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
+import { ALERT_STATUSES } from '../../api/choices.ts';
 import { endDraft, useDraft } from '../../api/drafts.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { PATHS } from '../../paths.ts';
@@ -15,7 +17,6 @@ import { Who } from '../../ui/Who.tsx';
 import { AddToCase } from '../case/ToCase.tsx';
 import type { AlertChange } from './actions.ts';
 import type { Alert } from './inbox.ts';
-import { STATUSES } from './use-inbox.ts';
 
 /** Limits of the API (`AlertPatch`). */
 export const NOTE_CHARS_MAX = 500;
@@ -54,7 +55,7 @@ export function Details({ alert, ownName, isBusy, onChange, onCase, onClose }: D
         <ServerText text={alert.message} />
       </p>
       <div className="actions">
-        {STATUSES.filter((status) => status !== alert.status).map((status) => (
+        {ALERT_STATUSES.filter((status) => status !== alert.status).map((status) => (
           <Button key={status} isBusy={isBusy} onClick={() => void onChange({ status })}>
             {t('alerts.moveTo', { status: word('alertStatus', status) })}
           </Button>

@@ -1,13 +1,14 @@
 /** The filters of the inbox, whether it is live, and the chains on which no alert can be raised. */
+
 import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
 import type { StreamState } from '../../api/alert-stream.ts';
+import { ALERT_STATUSES, SEVERITIES } from '../../api/choices.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { chainOf } from '../../ui/Address.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { Choice, Field } from '../../ui/Field.tsx';
 import type { Search } from '../../ui/url-state.ts';
 import type { NotFollowed } from './inbox.ts';
-import { SEVERITIES, STATUSES } from './use-inbox.ts';
 
 interface AlertFiltersProps {
   readonly search: Search;
@@ -33,7 +34,7 @@ export function AlertFilters({ search, onChange, count }: AlertFiltersProps): Re
           value={status}
           options={[
             { value: '', label: t('table.all') },
-            ...STATUSES.map((value) => ({ value, label: word('alertStatus', value) })),
+            ...ALERT_STATUSES.map((value) => ({ value, label: word('alertStatus', value) })),
           ]}
           onChange={(value) => onChange({ status: value })}
         />

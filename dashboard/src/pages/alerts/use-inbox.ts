@@ -2,19 +2,16 @@
 
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { type Alert, followAlerts, type StreamState } from '../../api/alert-stream.ts';
-import { everyOf } from '../../api/every.ts';
+import { ALERT_STATUSES, SEVERITIES } from '../../api/choices.ts';
 import type { Search } from '../../ui/url-state.ts';
 import { type Filters, Inbox } from './inbox.ts';
-
-export const STATUSES = everyOf<Alert['status']>()(['NEW', 'INVESTIGATING', 'RESOLVED', 'DISMISSED']);
-export const SEVERITIES = everyOf<Alert['severity']>()(['CRITICAL', 'HIGH', 'MEDIUM', 'LOW']);
 
 /** The list is read after the stream is open, so that no alert falls between them; but a proxy without streams must not prevent it. */
 const STREAM_WAIT_MS = 2_000;
 
 /** Reads the filters of the URL. Invalid filters are left out. */
 export function filtersIn({ status, severity, wallet, address }: Search): Filters {
-  const knownStatus = STATUSES.find((known) => known === status);
+  const knownStatus = ALERT_STATUSES.find((known) => known === status);
   const knownSeverity = SEVERITIES.find((known) => known === severity);
   return {
     ...(knownStatus === undefined ? {} : { status: knownStatus }),

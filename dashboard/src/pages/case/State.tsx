@@ -1,5 +1,7 @@
 /** The state of a case: status, priority, assignee, due date, and the rule of four eyes. */
+
 import type { FormEvent, ReactNode } from 'react';
+import { CASE_STATUSES, PRIORITIES } from '../../api/choices.ts';
 import { draftOf, endDraft, keepDraft, useDraft } from '../../api/drafts.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { Button } from '../../ui/Button.tsx';
@@ -10,7 +12,7 @@ import { Failure, Stored } from '../../ui/states.tsx';
 import { Name, Time } from '../../ui/values.tsx';
 import { Who } from '../../ui/Who.tsx';
 import { useOwnName } from '../alerts/actions.ts';
-import { ASSIGNEE_CHARS_MAX, CASE_STATUSES, Due, PRIORITIES, TITLE_CHARS_MAX } from '../cases/index.tsx';
+import { ASSIGNEE_CHARS_MAX, Due, TITLE_CHARS_MAX } from '../cases/index.tsx';
 import {
   changesOf,
   type Edits,

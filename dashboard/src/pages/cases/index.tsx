@@ -2,9 +2,9 @@
 
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useEffect, useMemo, useState } from 'react';
+import { CASE_STATUSES, PRIORITIES, UNFINISHED } from '../../api/choices.ts';
 import { call, type Schemas } from '../../api/client.ts';
 import { endDraft, useDraft } from '../../api/drafts.ts';
-import { everyOf } from '../../api/every.ts';
 import { patiently } from '../../api/patience.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { PATHS } from '../../paths.ts';
@@ -23,9 +23,6 @@ import './cases.css';
 
 export type Case = Schemas['Case'];
 
-export const CASE_STATUSES = everyOf<Case['status']>()(['OPEN', 'IN_REVIEW', 'ESCALATED', 'CLOSED']);
-export const PRIORITIES = everyOf<Case['priority']>()(['LOW', 'MEDIUM', 'HIGH', 'URGENT']);
-const UNFINISHED = CASE_STATUSES.filter((status) => status !== 'CLOSED').join(',');
 /** Rows of a page, half of what the API allows: a case with all of its links has up to 100 KB. */
 const ROWS = 50;
 /** Limits of the API (`CaseBody`). */

@@ -1,4 +1,5 @@
 /** `/reports`: what accounts say is wrong with labels. Operators decide here; everybody else sees the reports of the account. */
+import { REPORT_STATES } from '../../api/choices.ts';
 import '../../styles/manage.css';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo, useState } from 'react';
@@ -13,7 +14,7 @@ import { usePages } from '../../ui/pages.ts';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { useUrlState } from '../../ui/url-state.ts';
 import { Name, Time } from '../../ui/values.tsx';
-import { type Report, readReports, STATES } from './list.ts';
+import { type Report, readReports } from './list.ts';
 import { ReportDialog } from './ReportDialog.tsx';
 
 const keyOf = ({ id }: Report): string => id;
@@ -25,7 +26,7 @@ export function ReportsPage(): ReactNode {
   const { data: session } = useQuery(sessionQuery);
   const isOperator = session?.operator === true;
   const [search, change] = useUrlState();
-  const state = STATES.find((known) => known === search.state);
+  const state = REPORT_STATES.find((known) => known === search.state);
   const [opened, setOpened] = useState<Report | null>(null);
   const pages = usePages(
     ['label reports', isOperator, state],
@@ -44,7 +45,7 @@ export function ReportsPage(): ReactNode {
           value={state ?? ''}
           options={[
             { value: '', label: t('table.all') },
-            ...STATES.map((value) => ({ value, label: word('reportState', value) })),
+            ...REPORT_STATES.map((value) => ({ value, label: word('reportState', value) })),
           ]}
           onChange={(value) => change({ state: value })}
         />

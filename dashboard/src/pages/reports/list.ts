@@ -1,14 +1,12 @@
 /** Reports on labels: the own ones of an account, or those of all accounts for the people who operate the installation. */
 
 import { call, type DataOf } from '../../api/client.ts';
-import { everyOf } from '../../api/every.ts';
 
 export type OwnReport = DataOf<'/label-reports', 'get'>['reports'][number];
 /** A report; `accountId` only for operators. */
 export type Report = OwnReport & { readonly accountId?: string };
 export type ReportState = OwnReport['state'];
 
-export const STATES = everyOf<ReportState>()(['OPEN', 'ACCEPTED', 'REJECTED']);
 /** `reportReasonCharsMax` of the API. */
 export const REASON_CHARS_MAX = 1_000;
 /** Rows of a page: the most that the API sends. */

@@ -4,13 +4,14 @@ import { CHAINS } from 'assay:chains';
 import { JURISDICTIONS } from 'assay:facts';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useEffect, useMemo, useState } from 'react';
+import { SCREENING_HOPS, TAINT_METHODS } from '../../api/choices.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { PATHS } from '../../paths.ts';
 import { chainOf } from '../../ui/Address.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { Choice, Field } from '../../ui/Field.tsx';
 import { useUrlState } from '../../ui/url-state.ts';
-import { HOPS, STANDARD_TAINT, TAINT_METHODS } from './ask.ts';
+import { STANDARD_TAINT } from './ask.ts';
 
 interface OptionsFormProps {
   readonly chain: string;
@@ -91,7 +92,7 @@ export function OptionsForm({ chain, address }: OptionsFormProps): ReactNode {
         <Choice
           label={t('exposure.hops')}
           value={hops}
-          options={HOPS.map((count) => ({ value: String(count), label: String(count) }))}
+          options={SCREENING_HOPS.map((count) => ({ value: String(count), label: String(count) }))}
           onChange={setHops}
         />
         <Button type="submit" kind="primary">

@@ -1,26 +1,15 @@
 /** The request of a screening: its options are in the URL, and a reload does not charge again. */
 
 import { queryOptions } from '@tanstack/react-query';
+import { SCREENING_HOPS, TAINT_METHODS } from '../../api/choices.ts';
 import { callWhole, type ResponseOf, type Schemas } from '../../api/client.ts';
 import { ApiError } from '../../api/errors.ts';
-import { everyOf } from '../../api/every.ts';
 import { keyFor, renewKey } from '../../api/repeat-key.ts';
 import type { Search } from '../../ui/url-state.ts';
 
 export type Screening = Schemas['ScreeningResult'];
 export type Answer = ResponseOf<'/screening', 'post'>;
 export type Options = Omit<Schemas['ScreeningBody'], 'address' | 'chain'>;
-
-export const TAINT_METHODS = everyOf<NonNullable<Options['taint']>>()([
-  'poison',
-  'haircut',
-  'fifo',
-  'lifo',
-  'tiho',
-  'all',
-]);
-/** Bounds of `maxHops` (the OpenAPI document). */
-export const HOPS = [1, 2, 3, 4, 5] as const;
 
 const isTaint = (text: string | undefined): text is (typeof TAINT_METHODS)[number] =>
   TAINT_METHODS.some((method) => method === text);
@@ -36,7 +25,7 @@ export function optionsIn(search: Search): Options {
     ...(asOf !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(asOf) ? { asOf } : {}),
     ...(jurisdiction !== undefined && /^[A-Z]{2}$/.test(jurisdiction) ? { jurisdiction } : {}),
     taint: isTaint(taint) ? taint : STANDARD_TAINT,
-    ...(HOPS.some((hops) => hops === maxHops) ? { maxHops } : {}),
+    ...(SCREENING_HOPS.some((hops) => hops === maxHops) ? { maxHops } : {}),
   };
 }
 

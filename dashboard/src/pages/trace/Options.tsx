@@ -1,10 +1,12 @@
 /** The options of a trace and the filter of its picture, all in the URL. A change of the options is a new, charged trace. */
+
 import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
+import { TRACE_DEPTHS, TRACE_DIRECTIONS, TRACE_HOPS } from '../../api/choices.ts';
 import { useI18n } from '../../i18n/index.tsx';
 import { Button } from '../../ui/Button.tsx';
 import { Choice, Field } from '../../ui/Field.tsx';
 import { useTypedText, useUrlState } from '../../ui/url-state.ts';
-import { CREDITS, DEPTHS, DIRECTIONS, HOPS, optionsIn, wantTrace } from './answer.ts';
+import { CREDITS, optionsIn, wantTrace } from './answer.ts';
 
 const STANDARD_DEPTH = '3';
 /** Without a last day, browsers take years of six digits, which no link can have. */
@@ -56,10 +58,10 @@ export function OptionsForm({ chain, address }: OptionsFormProps): ReactNode {
         <Choice
           label={t('exposure.direction')}
           value={direction}
-          options={DIRECTIONS.map((value) => ({ value, label: t(`trace.direction.${value}`) }))}
+          options={TRACE_DIRECTIONS.map((value) => ({ value, label: t(`trace.direction.${value}`) }))}
           onChange={setDirection}
         />
-        <Choice label={t('exposure.hops')} value={hops} options={options(HOPS)} onChange={setHops} />
+        <Choice label={t('exposure.hops')} value={hops} options={options(TRACE_HOPS)} onChange={setHops} />
         <Field
           label={t('trace.target')}
           hint={t('trace.targetHint', { credits: CREDITS.path })}
@@ -70,7 +72,12 @@ export function OptionsForm({ chain, address }: OptionsFormProps): ReactNode {
         />
         {target.trim() === '' ? null : (
           <>
-            <Choice label={t('trace.depth')} value={depth} options={options(DEPTHS)} onChange={setDepth} />
+            <Choice
+              label={t('trace.depth')}
+              value={depth}
+              options={options(TRACE_DEPTHS)}
+              onChange={setDepth}
+            />
             <Check label={t('trace.inTime')} isOn={inTime} onChange={setInTime} />
           </>
         )}

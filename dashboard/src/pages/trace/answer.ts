@@ -1,7 +1,7 @@
 /** The request of a trace, and what its answer adds to a picture. A reload does not charge again. */
 
+import { TRACE_DEPTHS, TRACE_DIRECTIONS, TRACE_HOPS } from '../../api/choices.ts';
 import { call, type Schemas } from '../../api/client.ts';
-import { everyOf } from '../../api/every.ts';
 import { hasKey, keyFor, renewKey } from '../../api/repeat-key.ts';
 import type { Search } from '../../ui/url-state.ts';
 import { isKeepable, type NewLink } from '../case/open.ts';
@@ -11,10 +11,6 @@ import type { Filter } from './view.ts';
 export type TraceAnswer = Schemas['TraceResult'];
 export type TraceBody = Schemas['TraceBody'];
 
-/** Bounds of the OpenAPI document. */
-export const HOPS = ['1', '2', '3'] as const;
-export const DEPTHS = ['1', '2', '3', '4', '5', '6', '7'] as const;
-export const DIRECTIONS = everyOf<NonNullable<TraceBody['direction']>>()(['both', 'in', 'out']);
 /** Credits of the OpenAPI document: a trace, and one with a target. */
 export const CREDITS = { graph: 5, path: 10 } as const;
 
@@ -31,14 +27,14 @@ export const creditsOf = ({ targetAddress }: TraceOptions): number =>
 export function optionsIn(search: Search): TraceOptions {
   const { direction, hops, target, depth, inTime, bridges } = search;
   return {
-    ...(isOneOf(DIRECTIONS, direction) && direction !== 'both' ? { direction } : {}),
-    ...(isOneOf(HOPS, hops) ? { hops: Number(hops) } : {}),
+    ...(isOneOf(TRACE_DIRECTIONS, direction) && direction !== 'both' ? { direction } : {}),
+    ...(isOneOf(TRACE_HOPS, hops) ? { hops: Number(hops) } : {}),
     ...(bridges === '1' ? { crossChain: true } : {}),
     ...(target === undefined || target === ''
       ? {}
       : {
           targetAddress: target,
-          ...(isOneOf(DEPTHS, depth) ? { maxDepth: Number(depth) } : {}),
+          ...(isOneOf(TRACE_DEPTHS, depth) ? { maxDepth: Number(depth) } : {}),
           ...(inTime === '1' ? { timeRespecting: true } : {}),
         }),
   };
